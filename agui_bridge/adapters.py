@@ -1,0 +1,270 @@
+"""The adapter interface: how a framework's run and its pause reach the bridge.
+
+An adapter turns one framework's run into AG-UI content events, and its pause into a `Pause`.
+It keeps no pending state, never sees an unchecked answer, and is never asked twice for the
+same pause. Everything else the wire needs is the engine's work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+from ag_ui.core import BaseEvent, Message, RunAgentInput
+from pydantic import TypeAdapter
+
+from agui_bridge.protocol.decisions import APPROVE, DECLINE, Decision
+from agui_bridge.protocol.records import ClosedBatch, Json, Principal, ToolCall
+
+__all__ = [
+    "Adapter",
+    "AdapterCapabilities",
+    "Ask",
+    "Handoff",
+    "HandoffResults",
+    "Pause",
+    "Resume",
+    "Run",
+    "RunItem",
+    "StopSignal",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterCapabilities:
+    """What an adapter supports. Declare only what is true: the rest is refused, not ignored.
+
+    Attributes:
+        approve: pauses for tool approvals can be approved.
+        decline: they can be refused; the reason reaches the framework.
+        edit: the arguments can be edited with the approval.
+        answer: questions with a free payload are supported.
+        cancel: `Cancel` is understood.
+        subagents: emits SUBAGENT events.
+        stop: ends by itself soon after `Run.stop` is set (a tool that runs may finish
+            first); without it a stop cancels the run at once.
+        own_history: the framework keeps the conversation itself and needs only
+            `Run.new_messages`.
+        policy: lets the bridge's policy gate its tool calls.
+    """
+
+    approve: bool = True
+    decline: bool = True
+    edit: bool = False
+    answer: bool = True
+    cancel: bool = True
+    subagents: bool = False
+    stop: bool = False
+    own_history: bool = False
+    policy: bool = False
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """The decisions on a tool approval, of approve, decline, edit."""
+        supported = {"approve": self.approve, "decline": self.decline, "edit": self.edit}
+        return tuple(name for name, true in supported.items() if true)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question of a pause.
+
+    Attributes:
+        native_id: the adapter's own name for it, unique within the pause; the decision comes
+            back under it.
+        reason: `tool_call`, `input_required`, `confirmation` or `<framework>:<name>`.
+        message: plain text for people.
+        tool_call: for a tool approval the proposed call; its arguments are pinned.
+        parameters: the tool's parameter JSON Schema: what edited arguments must satisfy.
+        response_schema: JSON Schema of the payload; by default that of a tool approval when
+            there is a tool call, of a confirmation when the reason is `confirmation`, else
+            none (any payload).
+        allowed: decisions on a tool approval, of approve, decline, edit.
+        expires_in: seconds until it can't be answered; None takes the agent's setting.
+        subagent_run_id: the sub-agent that asks.
+        metadata: public, for the frontend.
+    """
+
+    native_id: str
+    reason: str = "input_required"
+    message: str | None = None
+    tool_call: ToolCall | None = None
+    parameters: Mapping[str, Json] | None = None
+    response_schema: Mapping[str, Json] | None = None
+    allowed: tuple[str, ...] = (APPROVE, DECLINE)
+    expires_in: float | None = None
+    subagent_run_id: str | None = None
+    metadata: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Yielded last: the run waits for people.
+
+    Attributes:
+        asks: at least one question; they are answered as one batch.
+        continuation: JSON that comes back with the answers, private to the adapter.
+        frontend_calls: ids of frontend tool calls of this run that are pending besides.
+    """
+
+    asks: Sequence[Ask]
+    continuation: Json = None
+    frontend_calls: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """Yielded last: the run ended with frontend tool calls that the application executes.
+
+    Attributes:
+        tool_call_ids: calls of this run (their events were yielded) that it left unanswered.
+        continuation: JSON that comes back with their results.
+    """
+
+    tool_call_ids: Sequence[str]
+    continuation: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffResults:
+    """What the application returned: content by tool call id, for calls that have a result."""
+
+    continuation: Json
+    results: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """The answers to a pause.
+
+    Attributes:
+        continuation: exactly what the Pause carried.
+        decisions: by native id, one for every ask of the pause.
+        new_messages: user messages that were sent along, or while it was paused.
+    """
+
+    continuation: Json
+    decisions: Mapping[str, Decision]
+    new_messages: Sequence[Message] = ()
+
+
+class StopSignal:
+    """Tells an adapter that the run shall end: `await run.stop`, or look at `requested`.
+
+    Attributes:
+        requested: whether a stop was asked for.
+        force: whether nothing may be waited for, not even a running tool.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.force = False
+        self._event = asyncio.Event()
+
+    def request(self, *, force: bool = False) -> None:
+        """Ask for the stop; a later force sharpens an earlier graceful one."""
+        self.requested = True
+        self.force = self.force or force
+        self._event.set()
+
+    async def wait(self) -> None:
+        """Return once a stop is asked for."""
+        await self._event.wait()
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self.wait().__await__()
+
+
+_MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
+
+
+@dataclass(eq=False)
+class Run:
+    """One run, as its adapter sees it.
+
+    Attributes:
+        agent: name of the agent.
+        thread_id: the conversation.
+        run_id: this run; clients re-use run ids, so never key anything on it.
+        input: the input as it came (normalised to 1.0); its messages are the client's claim,
+            `messages` is the context.
+        principal: who asks.
+        state: the shared state at the start.
+        stop: set when the run shall end.
+        resume: the answers, when this run continues a pause.
+        handoff: the frontend's results, when this run continues a handoff.
+        closed: batches that ended without an answer since the last run: release the
+            framework's own pauses.
+        result: set it for RUN_FINISHED's `result` (JSON).
+        usage: append token usage entries (ag_ui.core.TokenUsage or dicts).
+        iteration: model steps begun, if the adapter counts them.
+    """
+
+    agent: str
+    thread_id: str
+    run_id: str
+    input: RunAgentInput
+    principal: Principal
+    state: Json = None
+    stop: StopSignal = field(default_factory=StopSignal)
+    resume: Resume | None = None
+    handoff: HandoffResults | None = None
+    closed: Sequence[ClosedBatch] = ()
+    result: Json = None
+    usage: list[Any] = field(default_factory=list)
+    iteration: int | None = None
+    # The engine's side: raw messages, and the check that the lease still holds.
+    raw_messages: Sequence[Mapping[str, Json]] = ()
+    raw_new_messages: Sequence[Mapping[str, Json]] = ()
+    check_lease: Callable[[], None] = lambda: None
+    mint: Callable[[], str] = field(default=lambda: "")
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """The conversation so far: what a model should see, this input's messages included."""
+        return _MESSAGES.validate_python(list(self.raw_messages))
+
+    @cached_property
+    def new_messages(self) -> list[Message]:
+        """The messages that this input added."""
+        return _MESSAGES.validate_python(list(self.raw_new_messages))
+
+    @property
+    def text(self) -> str:
+        """The text of the last user message, "" when there is none."""
+        for message in reversed(self.raw_messages):
+            if message.get("role") == "user":
+                content = message.get("content")
+                if isinstance(content, str):
+                    return content
+                parts = content if isinstance(content, list) else []
+                return "".join(p.get("text", "") for p in parts if p.get("type") == "text")
+        return ""
+
+
+RunItem = BaseEvent | Pause | Handoff | str
+"""What an adapter yields: content events (no RUN_*), text, and at the end a pause."""
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """One framework behind the bridge.
+
+    `run` yields `RunItem`s. Ending normally means success, ending with a `Pause` an interrupt,
+    raising RUN_ERROR. Raising `NotDelivered` before anything reached the framework reopens the
+    batch. Being cancelled means that the run was stopped.
+    """
+
+    capabilities: AdapterCapabilities
+
+    def run(self, run: Run) -> AsyncIterator[RunItem]:
+        """Carry out one run, fresh or resumed."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release what the adapter holds; called once, at shutdown."""
+        ...
+

@@ -1,0 +1,1 @@
+"""Agents that need no framework: plain async functions with durable pauses."""

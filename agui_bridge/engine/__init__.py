@@ -1,0 +1,1 @@
+"""The engine: carries out what `protocol.contract.admit` decides."""

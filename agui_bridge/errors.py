@@ -1,0 +1,255 @@
+"""Everything that can go wrong, as one exception tree and one table of stable codes.
+
+::
+
+    BridgeError
+    ├── Refused                 the peer erred: its input is refused, nothing changed
+    ├── AdapterError            the agent's side erred
+    │   ├── NotDelivered          nothing reached the framework: the batch reopens
+    │   ├── UpstreamError         a remote server failed
+    │   ├── ProtocolViolation     the adapter broke the event order
+    │   └── AgentMistake          a function agent broke its own rules
+    │       ├── ReplayMismatch      a replay took another path
+    │       ├── AmbiguousKey        two live calls share one journal key
+    │       └── ApprovalSpent       an approval was used a second time
+    ├── StoreError              our side erred: the store
+    │   ├── Conflict              somebody else changed the thread first
+    │   │   └── Fenced              the lease is over: its owner may write no more
+    │   ├── StoreUnavailable      no answer, or no connection
+    │   └── SchemaMismatch        the database is older or newer than this version
+    └── ConfigurationError      a setting, an agent or an adapter is wrong or missing
+
+`CODES` is the only place where a code has its cause, remedy and HTTP status; the
+documentation is made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "CODES",
+    "AdapterError",
+    "AgentMistake",
+    "AmbiguousKey",
+    "ApprovalSpent",
+    "BridgeError",
+    "Conflict",
+    "ConfigurationError",
+    "ErrorCode",
+    "Fenced",
+    "NotDelivered",
+    "ProtocolViolation",
+    "Refused",
+    "ReplayMismatch",
+    "SchemaMismatch",
+    "StoreError",
+    "StoreUnavailable",
+    "UpstreamError",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One stable error code.
+
+    Attributes:
+        status: the HTTP status when the error is an HTTP answer; errors about a thread are
+            RUN_ERROR events in a 200 stream, and there it is only a hint.
+        cause: what happened, a sentence for people.
+        remedy: what the caller can do about it.
+        stream: whether the code travels as RUN_ERROR (else as an HTTP body).
+    """
+
+    status: int
+    cause: str
+    remedy: str
+    stream: bool = True
+
+
+CODES: Mapping[str, ErrorCode] = {
+    # --- a resume or a message was refused (contract.md, Admission) ---
+    "INTERRUPT_ALREADY_ANSWERED": ErrorCode(
+        409,
+        "The interrupt was answered before, with another answer.",
+        "Take the outcome that the refusal restates; nothing was executed again.",
+    ),
+    "INTERRUPT_DUPLICATE": ErrorCode(
+        400, "The resume names one interrupt twice.", "Send one entry for each interrupt."
+    ),
+    "INTERRUPT_EXPIRED": ErrorCode(
+        410,
+        "The interrupt expired before this answer arrived.",
+        'Cancel it (status "cancelled") or send a new message.',
+    ),
+    "INTERRUPT_NOT_FOUND": ErrorCode(
+        404,
+        "This thread never raised that interrupt.",
+        "Answer the interrupts that the refusal restates, on the thread that raised them.",
+    ),
+    "INTERRUPT_PENDING": ErrorCode(
+        409,
+        "The thread waits for an answer to its open interrupts.",
+        "Resolve or cancel them with `resume` before sending anything new.",
+    ),
+    "INTERRUPT_NOT_COVERED": ErrorCode(
+        400,
+        "The resume leaves open interrupts out.",
+        "Send an entry for every open interrupt in one `resume`.",
+    ),
+    "INVALID_RESUME_PAYLOAD": ErrorCode(
+        422,
+        "The payload does not satisfy the interrupt's responseSchema.",
+        "Correct the payload and send it again; the interrupt stays open.",
+    ),
+    # --- the run itself ---
+    "RUN_IN_PROGRESS": ErrorCode(
+        409, "Another run of this thread is in progress.", "Wait for its end, or stop it."
+    ),
+    "RUN_INDETERMINATE": ErrorCode(
+        500,
+        "The process that carried out the answer was lost; whether it acted is unknown.",
+        "Check the effect yourself; it is not executed again. New messages are welcome.",
+    ),
+    "AGENT_ERROR": ErrorCode(
+        500, "The agent raised an error.", "See the server's log under the run's id."
+    ),
+    "AGENT_PROTOCOL_ERROR": ErrorCode(
+        500, "The agent emitted events in an impossible order.", "Mend the agent or its adapter."
+    ),
+    "UPSTREAM_ERROR": ErrorCode(
+        502, "The remote agent server failed or was not reached.", "Check that server, try again."
+    ),
+    "STORE_UNAVAILABLE": ErrorCode(
+        503, "The store did not answer.", "Try again; what was acknowledged is kept."
+    ),
+    # --- the request never became a run ---
+    "INVALID_INPUT": ErrorCode(
+        422, "The request is malformed.", "Correct the field that the message names.", False
+    ),
+    "AGENT_NOT_FOUND": ErrorCode(
+        404, "There is no agent of that name.", "GET /agents lists the names.", False
+    ),
+    "THREAD_NOT_FOUND": ErrorCode(
+        404, "There is no such thread here.", "Check the thread's id and the credentials.", False
+    ),
+    "NOT_FOUND": ErrorCode(404, "There is no such path.", "Check the address.", False),
+    "METHOD_NOT_ALLOWED": ErrorCode(
+        405, "The path does not take this method.", "Use a method that `Allow` names.", False
+    ),
+    "UNAUTHENTICATED": ErrorCode(
+        401, "Credentials are missing or wrong.", "Send valid credentials.", False
+    ),
+    "FORBIDDEN": ErrorCode(403, "The request is not allowed here.", "Use a permitted origin.", False),
+    "UNSUPPORTED_MEDIA_TYPE": ErrorCode(
+        415, "The body is not JSON.", "Send `Content-Type: application/json`.", False
+    ),
+    "PAYLOAD_TOO_LARGE": ErrorCode(
+        413, "The body is larger than allowed.", "Send less, or raise the limit.", False
+    ),
+    "TOO_MANY_RUNS": ErrorCode(
+        429, "Too many runs at once.", "Wait for one of them to end.", False
+    ),
+    "UNSUPPORTED_VERSION": ErrorCode(
+        400, "The client speaks another major version of AG-UI.", "Use a 1.x client.", False
+    ),
+    "INTERNAL_ERROR": ErrorCode(
+        500, "The server made a mistake.", "See the server's log and report it.", False
+    ),
+}
+"""Every code on the wire, in the order of the documentation."""
+
+
+class BridgeError(Exception):
+    """Base of everything that agui-bridge raises on purpose."""
+
+
+class Refused(BridgeError):
+    """An input was refused and nothing changed.
+
+    Attributes:
+        code: a key of `CODES`.
+        message: what was wrong, where, and what to do; goes out to the client.
+        details: JSON-ready particulars (such as the field, or interrupt ids), or None.
+    """
+
+    def __init__(self, code: str, message: str, details: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of the code."""
+        return CODES[self.code].status
+
+
+class AdapterError(BridgeError):
+    """The agent's side erred; the run ends with RUN_ERROR AGENT_ERROR."""
+
+    code = "AGENT_ERROR"
+
+
+class NotDelivered(AdapterError):
+    """Raised by an adapter when nothing at all reached its framework.
+
+    The batch reopens, so that the same answer can be sent again: raise it only when the
+    framework can't have seen the answer (connection refused, name not resolved).
+    """
+
+    code = "UPSTREAM_ERROR"
+
+
+class UpstreamError(AdapterError):
+    """A remote server failed. The message goes to the client: no bodies, no secrets."""
+
+    code = "UPSTREAM_ERROR"
+
+
+class ProtocolViolation(AdapterError):
+    """The adapter broke the event order in a way that can't be repaired."""
+
+    code = "AGENT_PROTOCOL_ERROR"
+
+
+class AgentMistake(AdapterError):
+    """A function agent broke a rule of durable execution. The message names the call."""
+
+
+class ReplayMismatch(AgentMistake):
+    """The function took another path on resume than the one its journal holds."""
+
+
+class AmbiguousKey(AgentMistake):
+    """A call repeats a journal key while several tasks are live: pass `key=`."""
+
+
+class ApprovalSpent(AgentMistake):
+    """`run.tool` was given an approval that was used already, or that is none."""
+
+
+class StoreError(BridgeError):
+    """The store refused or failed."""
+
+
+class Conflict(StoreError):
+    """The thread is not (any more) in the state that the commit expected."""
+
+
+class Fenced(Conflict):
+    """The lease that guarded a write is over or taken: its owner must stop at once."""
+
+
+class StoreUnavailable(StoreError):
+    """The store did not answer; whether the last write arrived is unknown."""
+
+
+class SchemaMismatch(StoreError):
+    """The database's schema is older or newer than this version understands."""
+
+
+class ConfigurationError(BridgeError):
+    """A setting, an agent's definition or an installed adapter is wrong; says how to mend it."""

@@ -1,0 +1,190 @@
+"""The JSON that may enter and leave: what input is refused, what output is replaced.
+
+NaN, Infinity, NUL characters and lone surrogates are refused in input and replaced in
+output (contract.md, "Decisions"): JSON has no NaN, PostgreSQL stores no NUL, and UTF-8
+encodes no lone surrogate, so each of them would break a client or a store later on.
+"""
+
+import dataclasses
+import json
+import math
+import re
+from collections import deque
+from collections.abc import Mapping, Set
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+__all__ = [
+    "MAX_DEPTH",
+    "WireEvent",
+    "canonical",
+    "clean",
+    "clean_text",
+    "find_forbidden",
+    "same_json",
+]
+
+WireEvent: TypeAlias = dict[str, Any]
+"""One AG-UI event as it travels: camelCase keys, JSON values, no key without a value."""
+
+MAX_DEPTH = 100
+"""How deep a value may nest; a scalar has depth 0, ``[]`` depth 1."""
+
+NUL = "\x00"
+REPLACEMENT = "\ufffd"
+
+_FORBIDDEN_CHARACTER = re.compile("[\x00\ud800-\udfff]")
+_JSON_SCALARS = frozenset({bool, int, type(None)})
+
+
+def find_forbidden(value: Any, *, max_depth: int = MAX_DEPTH) -> str | None:
+    """Say where and why a parsed JSON value may not enter, or None when it may.
+
+    Args:
+        value: What ``json.loads`` returned: dicts with string keys, lists, scalars.
+        max_depth: The deepest nesting that is let in.
+
+    Returns:
+        The path of the first offence in document order and its reason, such as
+        ``"$.rows[2].name: NUL character"``; None when there is no offence.
+    """
+    pending: list[tuple[Any, str, int]] = [(value, "$", 0)]
+    while pending:
+        node, path, depth = pending.pop()
+        if isinstance(node, str):
+            if found := _FORBIDDEN_CHARACTER.search(node):
+                return f"{path}: {'NUL character' if found[0] == NUL else 'lone surrogate'}"
+        elif isinstance(node, float):
+            if not math.isfinite(node):
+                return f"{path}: {node} is not a JSON number"
+        elif isinstance(node, dict | list):
+            if depth >= max_depth:
+                return f"{path}: nested deeper than {max_depth} levels"
+            inner = _items(node, path) if isinstance(node, list) else _members(node, path)
+            pending.extend((child, where, depth + 1) for child, where in reversed(inner))
+    return None
+
+
+def _items(array: list[Any], path: str) -> list[tuple[Any, str]]:
+    return [(item, f"{path}[{index}]") for index, item in enumerate(array)]
+
+
+def _members(members: dict[str, Any], path: str) -> list[tuple[Any, str]]:
+    """List the keys and values of an object, each key as a text of its own."""
+    listed: list[tuple[Any, str]] = []
+    for key, item in members.items():
+        where = f"{path}.{clean_text(key)}"
+        listed += ((key, f"key {where}"), (item, where))
+    return listed
+
+
+def clean_text(text: str) -> str:
+    """Replace NUL characters and lone surrogates by U+FFFD; return clean text as it is."""
+    if text.isascii() and NUL not in text:
+        return text
+    return _FORBIDDEN_CHARACTER.sub(REPLACEMENT, text)
+
+
+def clean(value: Any) -> Any:
+    """Turn any Python value into JSON that every client and store accepts.
+
+    NaN and infinities become None, NUL characters and lone surrogates U+FFFD. Models and
+    dataclasses become objects, tuples and sets arrays (sets in canonical order), bytes
+    text or base64, everything else what pydantic makes of it, or at the last its ``str``.
+    A reference back to an enclosing container, and what is nested deeper than MAX_DEPTH,
+    become None.
+
+    Returns:
+        The same object when nothing needs changing; the input is never mutated.
+    """
+    return _clean(value, ())
+
+
+def _clean(value: Any, enclosing: tuple[int, ...]) -> Any:
+    kind = type(value)
+    if kind in _JSON_SCALARS:
+        return value
+    if kind is str:
+        return clean_text(value)
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping | list | tuple | Set | deque | BaseModel) or (
+        dataclasses.is_dataclass(value) and not isinstance(value, type)
+    ):
+        if len(enclosing) >= MAX_DEPTH or id(value) in enclosing:
+            return None
+        return _clean_container(value, (*enclosing, id(value)))
+    return _clean_scalar(value)
+
+
+def _clean_container(value: Any, enclosing: tuple[int, ...]) -> Any:
+    if isinstance(value, BaseModel):
+        return _clean(_attributes(value), enclosing)
+    if isinstance(value, Mapping):
+        cleaned = {_clean_key(key): _clean(item, enclosing) for key, item in value.items()}
+        same_keys = type(value) is dict and all(map(_is, cleaned, value))
+        return value if same_keys and all(map(_is, cleaned.values(), value.values())) else cleaned
+    if isinstance(value, list | tuple | Set | deque):
+        items = [_clean(item, enclosing) for item in value]
+        if type(value) is list and all(map(_is, items, value)):
+            return value
+        return sorted(items, key=canonical) if isinstance(value, Set) else items
+    fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    return _clean(fields, enclosing)
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _attributes(model: BaseModel) -> dict[str, Any]:
+    try:
+        return model.model_dump(by_alias=True)
+    except Exception:  # a serializer written by a user may raise anything
+        return dict(model)
+
+
+def _clean_key(key: Any) -> str:
+    if type(key) is str:
+        return clean_text(key)
+    try:
+        (converted,) = to_jsonable_python({key: None})
+    except (ValueError, TypeError):
+        converted = str(key)
+    return clean_text(str.__str__(converted))
+
+
+def _clean_scalar(value: Any) -> Any:
+    try:
+        converted = to_jsonable_python(value, by_alias=True, bytes_mode="utf8")
+    except UnicodeDecodeError:
+        converted = to_jsonable_python(value, bytes_mode="base64")
+    except (ValueError, TypeError):
+        converted = str(value)
+    # A scalar's own type (an enum of strings, say) may survive the conversion.
+    if isinstance(converted, str):
+        return clean_text(str.__str__(converted))
+    if isinstance(converted, float):
+        return float(converted) if math.isfinite(converted) else None
+    return _clean(converted, ()) if type(converted) is not type(value) else str(value)
+
+
+def canonical(value: Any) -> str:
+    """Write a value as canonical JSON: sorted keys, compact, ASCII, cleaned.
+
+    Equal text means the same JSON; the text is stable across processes and versions, so
+    that it can be a journal key or part of a digest.
+    """
+    return json.dumps(clean(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def same_json(a: Any, b: Any) -> bool:
+    """Tell whether two values are the same JSON, type-exactly.
+
+    The order of keys does not matter, everything else does. A boolean equals no number.
+    An int never equals a float, nor ``0.0`` ``-0.0``, because their texts differ; a
+    JavaScript client writes 1.0 as ``1`` both times, so its retries stay the same.
+    """
+    return canonical(a) == canonical(b)

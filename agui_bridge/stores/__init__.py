@@ -1,0 +1,1 @@
+"""Stores: one contract (`base`), several backends."""

@@ -1,0 +1,195 @@
+"""The store contract, the same for every backend.
+
+A store keeps threads, their messages, interrupts and receipts. `commit` is a compare-and-swap
+and decides which of two simultaneous inputs wins, in one process or in many. Ids come in as
+arguments; time comes out of the store and is the only clock for leases and expiry.
+
+Every backend passes the one shared suite in tests/stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.records import (
+    Interrupt,
+    InterruptStatus,
+    Loaded,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+)
+from agui_bridge.protocol.transitions import Change
+
+__all__ = [
+    "ABSENT",
+    "Change",
+    "Committed",
+    "Due",
+    "Expected",
+    "InterruptRow",
+    "Store",
+    "ThreadRow",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must hold for a commit to be taken.
+
+    Attributes:
+        version: the thread's version as it was loaded.
+        lease: token of the lease, for the writes of a running thread's owner. The thread must
+            be running under it and the lease must not be over by the store's clock.
+
+    Without either the thread must not exist.
+    """
+
+    version: int | None = None
+    lease: str | None = None
+
+
+ABSENT = Expected()
+"""The thread must not exist yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A taken commit: the record as it is stored now, and the store's time."""
+
+    record: ThreadRecord
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRow:
+    """A thread in a list, with the number of its messages and of its open interrupts."""
+
+    record: ThreadRecord
+    messages: int
+    open_interrupts: int
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptRow:
+    """An interrupt in a list, with the thread that raised it."""
+
+    key: ThreadKey
+    interrupt: Interrupt
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A thread that the sweeper should look at, and why."""
+
+    key: ThreadKey
+    reason: Literal["lease", "expiry"]
+
+
+class Store(Protocol):
+    """Where threads live.
+
+    Every method may raise `StoreUnavailable`; then it is unknown whether a write arrived, and
+    repeating it with the same `write_id` is safe.
+    """
+
+    async def load(
+        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+    ) -> Loaded:
+        """Take one consistent look at a thread.
+
+        Args:
+            key: the thread.
+            interrupt_ids: interrupts of this thread to bring along, each with its whole batch
+                and that batch's receipt; unknown ids are left out.
+            messages: whether to bring the messages in context.
+        """
+        ...
+
+    async def commit(
+        self, key: ThreadKey, change: Change, expected: Expected, write_id: str
+    ) -> Committed:
+        """Take a change whole, or not at all.
+
+        What is written: the record (all but `stop`, `version`, `write_id`, `created_at`,
+        `updated_at`, which are the store's own: version becomes `change.record.version` for a
+        new thread, else one more than stored), the interrupts, receipts and messages by their
+        ids, and the ids in `superseded` leave the context. With `change.lease_seconds` the
+        lease ends that many seconds after the store's now.
+
+        Returns:
+            The record as stored. When the stored record already carries `write_id`, nothing
+            is written and the stored record is returned: the earlier try had succeeded.
+
+        Raises:
+            Conflict: the thread is not as expected (or is missing); nothing is written.
+            Fenced: with `expected.lease`, the lease is over or another's; nothing is written.
+        """
+        ...
+
+    async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
+        """Write a stop request beside the record, changing no version.
+
+        A request for the same token that is stored already is sharpened (force or-ed, the
+        earlier `until` kept unless force is new). Returns the record, None when there is none.
+        """
+        ...
+
+    async def list_threads(
+        self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
+    ) -> list[ThreadRow]:
+        """List an agent's threads, last touched first, those touched before `before`."""
+        ...
+
+    async def list_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+        limit: int = 200,
+    ) -> list[InterruptRow]:
+        """List a scope's interrupts, oldest first, optionally of one agent, thread, status.
+
+        With status OPEN those that have expired by the store's clock are left out.
+        """
+        ...
+
+    async def history(self, key: ThreadKey) -> list[StoredMessage]:
+        """All messages of a thread in order, the superseded ones included."""
+        ...
+
+    async def due(self, limit: int = 100) -> list[Due]:
+        """Threads of all scopes whose lease is over, or whose every ask has expired."""
+        ...
+
+    async def delete(self, key: ThreadKey, expected: Expected) -> None:
+        """Delete a thread with all its rows.
+
+        Raises:
+            Conflict: it is missing or not as expected.
+        """
+        ...
+
+    async def prune(self, older_than: float, limit: int = 1000) -> int:
+        """Delete idle threads not touched for `older_than` seconds; gives how many."""
+        ...
+
+    async def ping(self) -> float:
+        """The store's time; raises `StoreUnavailable` when it does not answer."""
+        ...
+
+    def watch(self, key: ThreadKey) -> AsyncIterator[None]:
+        """Yield whenever the thread may have changed; only a hint, and it polls beneath.
+
+        The first item comes at once; never less often than once a second thereafter.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections; the store can't be used afterwards."""
+        ...

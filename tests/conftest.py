@@ -1,0 +1,64 @@
+"""What holds for every test: asyncio as the loop, and no silent skip in CI."""
+
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+E2E = Path(__file__).parent / "e2e"
+ALLOWED_SKIP = "only on "
+"""How the reason of a skip begins that CI accepts: it names a platform or Python version."""
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The bridge runs on asyncio; session scope lets a fixture of any scope be async."""
+    return "asyncio"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: Any) -> None:
+    """Let anyio's plugin run every async test, with or without the mark."""
+    if not collector.istestfunction(obj, name):
+        return
+    hypothesis = getattr(obj, "hypothesis", None)
+    if inspect.iscoroutinefunction(getattr(hypothesis, "inner_test", obj)):
+        pytest.mark.anyio(obj)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies in tests/e2e, so that no file there has to."""
+    for item in items:
+        if E2E in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in CI that skipped something that CI can run."""
+    if _forbidden_skips(session.config) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say which skips made the run fail."""
+    if skips := _forbidden_skips(config):
+        terminalreporter.section("skipped, which CI does not accept", red=True)
+        for skip in skips:
+            terminalreporter.line(skip)
+
+
+def _forbidden_skips(config: pytest.Config) -> list[str]:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not os.environ.get("CI"):
+        return []
+    found = []
+    for report in reporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reason = reason.removeprefix("Skipped: ")
+        if not reason.startswith(ALLOWED_SKIP):
+            found.append(f"{report.nodeid}: {reason}")
+    return found
