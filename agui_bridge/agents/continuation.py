@@ -168,7 +168,7 @@ class Continuation(_Shape):
         context: how many messages the function first saw, and how many of them were new.
     """
 
-    v: Literal[1] = VERSION
+    v: Literal[1] = 1
     entries: tuple[_Entry, ...] = ()
     yields: dict[int, int] = Field(default_factory=dict)
     state: StateRecord | None = None

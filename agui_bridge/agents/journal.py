@@ -61,6 +61,10 @@ class Journal:
         self._visited.add(key)
         return self.entries.get(key)
 
+    def record(self, key: EntryKey, outcome: Outcome) -> None:
+        """Remember how a call that was visited ended."""
+        self.entries[key] = outcome
+
     def visited(self, key: EntryKey) -> bool:
         """Whether this run has come to the call."""
         return key in self._visited

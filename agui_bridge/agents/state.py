@@ -118,9 +118,9 @@ def _compare(before: Json, after: Json, path: str, patch: list[dict[str, Json]])
     if len(patch) > MAX_OPERATIONS:
         return
     if isinstance(before, dict) and isinstance(after, dict):
-        for name in before:
-            if name not in after:
-                patch.append({"op": "remove", "path": _join(path, name)})
+        patch.extend(
+            {"op": "remove", "path": _join(path, name)} for name in before if name not in after
+        )
         for name, value in after.items():
             if name in before:
                 _compare(before[name], value, _join(path, name), patch)

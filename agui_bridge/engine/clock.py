@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import Protocol
 
-__all__ = ["Clock", "StoreTime", "SystemClock"]
+__all__ = ["Clock", "StoreTime", "SystemClock", "wait_until"]
 
 
 class Clock(Protocol):
@@ -53,3 +53,17 @@ class StoreTime:
     def now(self) -> float:
         """Seconds since the epoch by the store's clock, as well as it is known."""
         return self._now + self._clock.monotonic() - self._seen
+
+
+async def wait_until(clock: Clock, event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event, `seconds` at most by `clock`; says whether it is set."""
+    if event.is_set():
+        return True
+    waiting = asyncio.ensure_future(event.wait())
+    timer = asyncio.ensure_future(clock.sleep(seconds))
+    try:
+        await asyncio.wait({waiting, timer}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        timer.cancel()
+    return event.is_set()

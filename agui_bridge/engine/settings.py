@@ -23,6 +23,7 @@ class Settings:
         stall_timeout: a client that takes nothing for this long counts as disconnected.
         stop_timeout: how long a graceful stop waits for a running tool.
         sweep_interval: pause between two looks for lost runs and expired batches; 0 is never.
+        stop_poll: pause between two looks for stop requests that other processes took.
         store_retry: for how long a failed write is tried again before STORE_UNAVAILABLE.
         cancel_grace: how long a cancelled agent may take to end before it is left behind.
         shutdown_grace: how long running runs may go on when the server shuts down.
@@ -30,6 +31,7 @@ class Settings:
         pipe_events: encoded chunks that wait for a client at most.
         pipe_bytes: bytes that wait for a client at most (one chunk may exceed it).
         max_interrupts: questions of one pause at most.
+        max_body_bytes: a larger request body is refused.
         on_disconnect: policy of the plain AG-UI endpoint, whose clients abort by closing the
             connection.
         skip_unknown_interrupts: ignore resume entries that the thread never raised, as the
@@ -44,6 +46,7 @@ class Settings:
     stall_timeout: float = 30.0
     stop_timeout: float = 30.0
     sweep_interval: float = 5.0
+    stop_poll: float = 0.5
     store_retry: float = 10.0
     cancel_grace: float = 5.0
     shutdown_grace: float = 10.0
@@ -51,6 +54,7 @@ class Settings:
     pipe_events: int = 1024
     pipe_bytes: int = 256 * 1024
     max_interrupts: int = 100
+    max_body_bytes: int = 8 * 1024 * 1024
     on_disconnect: DisconnectPolicy = "stop"
     skip_unknown_interrupts: bool = False
     history: Literal["server", "client"] = "server"

@@ -98,7 +98,14 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Tell the thread's present outcome again; execute nothing."""
+    """Tell the thread's present outcome again; execute nothing.
+
+    Attributes:
+        stopped: the run that carried these answers out was stopped: an idle thread's outcome
+            is then cancelled, because a stopped run must never look like a success.
+    """
+
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

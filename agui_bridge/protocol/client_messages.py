@@ -76,7 +76,10 @@ def merge_client_messages(
 
 
 def _without_repeats(messages: Sequence[Message]) -> list[Message]:
-    return list({message["id"]: message for message in reversed(messages)}.values())[::-1]
+    first: dict[str, Message] = {}
+    for message in messages:
+        first.setdefault(message["id"], message)
+    return list(first.values())
 
 
 def _superseded(stored: Sequence[StoredMessage], listed: Sequence[str]) -> tuple[str, ...]:
@@ -142,7 +145,10 @@ def merge_for_client_history(
         theirs = message.get("toolCalls") or ()
         ours = [calls.get(call["id"], call) for call in theirs]
         context.append(message if ours == list(theirs) else {**message, "toolCalls": ours})
-        context.extend(results[call["id"]] for call in ours if call["id"] in results)
+        for call in ours:
+            if call["id"] in results and call["id"] not in answered:
+                answered.add(call["id"])
+                context.append(results[call["id"]])
     return context
 
 

@@ -108,7 +108,7 @@ def _answered_before(loaded: Loaded, request: Request) -> Decision | None:
         return None
     if request.has_new_message:
         return admit(loaded, replace(request, entries=()))
-    return Replay()
+    return Replay(stopped=receipt.outcome == "stopped")
 
 
 def _failed_before(loaded: Loaded, request: Request) -> Decision | None:

@@ -131,6 +131,24 @@ class History:
             taken.append(StoredMessage(message["id"], entry.position, message))
         return taken
 
+    @property
+    def has_finished(self) -> bool:
+        """Whether `take_dirty` would return anything."""
+        return any(entry.dirty and not entry.open for entry in self._entries.values())
+
+    def put_back(self, messages: Sequence[StoredMessage]) -> None:
+        """Take back what `take_dirty` returned, because it could not be stored."""
+        for message in messages:
+            if message.id in self._entries:
+                self._entries[message.id].dirty = True
+
+    def truncate_open(self) -> list[StoredMessage]:
+        """Mark the messages that are still streaming as cut off; return them as they are."""
+        cut = [entry for entry in self._sorted() if entry.open]
+        for entry in cut:
+            entry.merge_metadata(TRUNCATED)
+        return [StoredMessage(e.message["id"], e.position, e.settle()) for e in cut]
+
     def take_dropped(self) -> list[str]:
         """Return the ids of messages that a MESSAGES_SNAPSHOT has removed since the last time."""
         dropped, self._dropped = self._dropped, []

@@ -135,7 +135,8 @@ def _add(document: Any, path: Sequence[str], value: Any) -> Any:
         elif token == "-" and isinstance(parent, list):
             parent.append(value)
         else:
-            parent.insert(_index(parent, token, end=True), value)
+            index = _index(parent, token, end=True)
+            parent.insert(index, value)
         return parent
 
     return _edit(document, path, add_child) if path else value

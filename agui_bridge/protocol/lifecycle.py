@@ -13,6 +13,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent, TextMessageContentEvent, ToolCallArgsEvent
 
+from agui_bridge.errors import ProtocolViolation
 from agui_bridge.protocol.json_values import WireEvent, clean_text
 from agui_bridge.protocol.lifecycle_effects import Effects
 from agui_bridge.protocol.lifecycle_state import Call, Owner, RunState
@@ -20,11 +21,7 @@ from agui_bridge.protocol.lifecycle_tables import RULES
 from agui_bridge.protocol.message_ids import MessageIds
 from agui_bridge.protocol.wire_events import delta_event, to_wire
 
-__all__ = ["Lifecycle", "ProtocolViolation", "ToolCall"]
-
-
-class ProtocolViolation(Exception):
-    """An adapter's event can't be put in order; nothing has changed."""
+__all__ = ["Lifecycle", "ToolCall"]
 
 
 @dataclass(frozen=True, slots=True)

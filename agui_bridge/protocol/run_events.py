@@ -17,6 +17,7 @@ __all__ = [
     "PROTOCOL_VERSION",
     "SUCCESS",
     "interrupt_outcome",
+    "iso_time",
     "messages_snapshot",
     "outcome_now",
     "public_interrupt",
@@ -97,7 +98,7 @@ def public_interrupt(interrupt: Interrupt) -> dict[str, Any]:
     if interrupt.response_schema is not None:
         public["responseSchema"] = interrupt.response_schema
     if interrupt.expires_at is not None:
-        public["expiresAt"] = _iso(interrupt.expires_at)
+        public["expiresAt"] = iso_time(interrupt.expires_at)
     if interrupt.metadata is not None:
         public["metadata"] = interrupt.metadata
     return public
@@ -121,6 +122,7 @@ def outcome_now(loaded: Loaded) -> Mapping[str, Json]:
     return SUCCESS
 
 
-def _iso(seconds: float) -> str:
+def iso_time(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -126,7 +126,9 @@ class Decoder:
         Raises:
             FrameTooLarge: A frame, or what there is of it, exceeds ``max_frame_bytes``.
         """
-        if self._after_cr and chunk:
+        if not chunk:
+            return []
+        if self._after_cr:
             # A CR at the end of a chunk has ended its line; an LF now belongs to it.
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")

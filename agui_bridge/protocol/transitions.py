@@ -241,6 +241,7 @@ def end_run(
     *,
     messages: Sequence[StoredMessage] = (),
     state: Json,
+    superseded: Sequence[str] = (),
     told: Collection[ClosedBatch] = (),
     expired: Collection[str] = (),
     now: float,
@@ -253,6 +254,7 @@ def end_run(
         end: how it ended.
         messages: rows to write.
         state: the shared state.
+        superseded: ids of messages that the agent took out of the conversation.
         told: closed batches that the adapter has been told of.
         expired: ids of claimed interrupts that count as expired.
         now: the store's time.
@@ -292,6 +294,7 @@ def end_run(
         ),
         receipts=receipts,
         messages=tuple(messages),
+        superseded=tuple(superseded),
     )
 
 

@@ -17,9 +17,9 @@ SHARED_KEYS: Final = ("timestamp", "rawEvent", "metadata", "subagentRunId")
 def to_wire(event: BaseEvent) -> WireEvent:
     """Turn an event object into a wire event of clean JSON, in the official key order."""
     try:
-        wire = event.model_dump(mode="json", by_alias=True)
+        wire = event.model_dump(mode="json", by_alias=True, warnings=False)
     except (PydanticSerializationError, ValueError):
-        wire = event.model_dump(by_alias=True)
+        wire = event.model_dump(by_alias=True, warnings=False)
     cleaned: WireEvent = clean(wire)
     return cleaned
 

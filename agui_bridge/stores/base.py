@@ -9,7 +9,7 @@ Every backend passes the one shared suite in tests/stores.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -138,6 +138,10 @@ class Store(Protocol):
         """
         ...
 
+    async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
+        """The stop requests for runs with these lease tokens, of all scopes."""
+        ...
+
     async def list_threads(
         self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
     ) -> list[ThreadRow]:
@@ -183,7 +187,7 @@ class Store(Protocol):
         """The store's time; raises `StoreUnavailable` when it does not answer."""
         ...
 
-    def watch(self, key: ThreadKey) -> AsyncIterator[None]:
+    def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed; only a hint, and it polls beneath.
 
         The first item comes at once; never less often than once a second thereafter.

@@ -1,0 +1,55 @@
+"""Any agent, whatever its framework, behind one AG-UI endpoint.
+
+Pauses, answers and stops are durable, checked and executed once.
+"""
+
+__version__ = "0.1.0"
+
+from agui_bridge.adapters import (
+    Adapter,
+    AdapterCapabilities,
+    Ask,
+    Handoff,
+    HandoffResults,
+    Pause,
+    Resume,
+    Run,
+    RunItem,
+)
+from agui_bridge.agents.function import FunctionAdapter
+from agui_bridge.agents.function_run import FunctionRun
+from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.stopping import StopResult
+from agui_bridge.errors import BridgeError, NotDelivered, Refused, UpstreamError
+from agui_bridge.http.app import Bridge
+from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.records import Principal, ToolCall
+
+__all__ = [
+    "Adapter",
+    "AdapterCapabilities",
+    "Answer",
+    "Approve",
+    "Ask",
+    "Bridge",
+    "BridgeError",
+    "Cancel",
+    "Decision",
+    "Decline",
+    "FunctionAdapter",
+    "FunctionRun",
+    "Handoff",
+    "HandoffResults",
+    "NotDelivered",
+    "Pause",
+    "Principal",
+    "Refused",
+    "Resume",
+    "Run",
+    "RunItem",
+    "Settings",
+    "StopResult",
+    "ToolCall",
+    "UpstreamError",
+    "__version__",
+]

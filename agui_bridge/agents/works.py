@@ -1,0 +1,177 @@
+"""The functions that steps, streams, calls and tools carry out, each once in all runs.
+
+Each is a task besides the branch that waits for it, so that it can outlive the branch: a tool
+that has begun finishes, whatever becomes of the branch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any
+
+from agui_bridge.adapters import Run
+from agui_bridge.agents.answers import StepFailed
+from agui_bridge.agents.continuation import Abandoned, EntryKey, Failure, Outcome, Value
+from agui_bridge.agents.gate import Gate
+from agui_bridge.agents.journal import Journal, copied, jsonable
+from agui_bridge.agents.outbox import Outbox
+from agui_bridge.errors import AgentMistake
+from agui_bridge.protocol.json_values import clean_text
+from agui_bridge.protocol.records import Json
+
+__all__ = ["Report", "Works"]
+
+Report = Callable[[Outcome], None]
+
+_INSIDE: ContextVar[tuple[Works, EntryKey] | None] = ContextVar("agui_bridge_inside", default=None)
+
+
+class Works:
+    """What is under way in one run.
+
+    Args:
+        run: for its stop signal and its lease.
+        journal: remembers outcomes.
+        outbox: back-pressure: nothing begins while it is full.
+        gate: nothing begins once it is closed.
+        finished: called when a function has finished.
+        fenced: called with the exception when the lease is over.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        journal: Journal,
+        outbox: Outbox,
+        gate: Gate,
+        finished: Callable[[], None],
+        fenced: Callable[[BaseException], None],
+    ) -> None:
+        self._run = run
+        self._journal = journal
+        self._outbox = outbox
+        self._gate = gate
+        self._finished = finished
+        self._fenced = fenced
+        self._tasks: dict[asyncio.Task[Json], bool] = {}
+
+    @property
+    def tasks(self) -> list[asyncio.Task[Json]]:
+        """All that is under way."""
+        return list(self._tasks)
+
+    @property
+    def tools(self) -> list[asyncio.Task[Json]]:
+        """The calls and tools among them, which a graceful end waits for."""
+        return [task for task, is_tool in self._tasks.items() if is_tool]
+
+    def cancel(self, *, tools: bool) -> None:
+        """Cancel what is under way, calls and tools only if told so."""
+        for task, is_tool in self._tasks.items():
+            if tools or not is_tool:
+                task.cancel()
+
+    def check_outside(self, call: EntryKey) -> None:
+        """Refuse a call that stands inside a function that is carried out here.
+
+        Raises:
+            AgentMistake: a replay would skip the outer function, and the call with it.
+        """
+        inside = _INSIDE.get()
+        if inside is not None and inside[0] is self:
+            outer = inside[1]
+            raise AgentMistake(
+                f"{call} was called inside {outer}. A function that run.{outer.kind} carries "
+                "out can't pause or be replayed in part: make the call after it."
+            )
+
+    async def perform(
+        self,
+        key: EntryKey,
+        known: Outcome | None,
+        function: Callable[[], Awaitable[Any]],
+        *,
+        begin: Callable[[], None] | None = None,
+        report: Report | None = None,
+    ) -> Json:
+        """Carry a function out, or return what it returned in an earlier run.
+
+        Args:
+            key: the entry.
+            known: its outcome, if the journal holds it.
+            function: what to carry out; returns anything that has a JSON form.
+            begin: called right before, to emit.
+            report: called with the outcome, to emit. What has a report is a tool: once begun
+                it finishes even when the run is being stopped.
+
+        Raises:
+            StepFailed: the function raised, now or in an earlier run.
+            Fenced: the lease is over; the run ends with it.
+        """
+        if known is not None:
+            return await self._repeat(key, known)
+        if self._outbox.full:
+            await self._outbox.room()
+        if self._gate.closed or self._run.stop.requested:
+            await self._gate.park()
+        try:
+            self._run.check_lease()
+        except BaseException as error:
+            # The author's code may swallow it, but nothing more may happen in this run.
+            self._fenced(error)
+            raise
+        if begin is not None:
+            begin()
+        task = asyncio.create_task(self._carry_out(key, function, report))
+        self._tasks[task] = report is not None
+        task.add_done_callback(self._done)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not self._gate.closed:
+                if not task.done():
+                    task.cancel()
+                    await asyncio.wait([task])
+                # Whatever came of it, the branch took the path of a cancelled call.
+                self._journal.record(key, Abandoned())
+            raise
+
+    async def _repeat(self, key: EntryKey, known: Outcome) -> Json:
+        match known:
+            case Value(value=value):
+                return copied(value)
+            case Failure():
+                raise StepFailed.of(key, known)
+            case _:
+                # The author's code cancelled it then (a timeout) and will do so again.
+                await self._gate.park()
+
+    async def _carry_out(
+        self, key: EntryKey, function: Callable[[], Awaitable[Any]], report: Report | None
+    ) -> Json:
+        _INSIDE.set((self, key))
+        try:
+            value = jsonable(f"The result of {key}", await function())
+        except asyncio.CancelledError:
+            # When the run is ending its journal is lost with it.
+            self._conclude(key, Abandoned(), None if self._gate.closed else report)
+            raise
+        except Exception as error:
+            failure = Failure(error=type(error).__name__, text=clean_text(str(error)))
+            self._conclude(key, failure, report)
+            raise StepFailed.of(key, failure) from error
+        self._conclude(key, Value(value=value), report)
+        return copied(value)
+
+    def _conclude(self, key: EntryKey, outcome: Outcome, report: Report | None) -> None:
+        self._journal.record(key, outcome)
+        if report is not None:
+            report(outcome)
+
+    def _done(self, task: asyncio.Task[Json]) -> None:
+        del self._tasks[task]
+        if not task.cancelled():
+            task.exception()  # Its branch may be gone: then nobody else retrieves it.
+        self._finished()

@@ -1,0 +1,63 @@
+"""An input on its way through the engine, and the agent that it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from agui_bridge.adapters import Adapter
+from agui_bridge.engine.settings import DisconnectPolicy, Settings
+from agui_bridge.protocol.dialects import ParsedInput
+from agui_bridge.protocol.records import Json, Principal, ThreadKey
+
+__all__ = ["Agent", "Call"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent as it was registered.
+
+    Attributes:
+        name: its name in addresses.
+        adapter: what runs it.
+        description: for people, "" when there is none.
+        settings: the bridge's settings with this agent's own changes.
+        metadata: further members of `GET /agents`.
+    """
+
+    name: str
+    adapter: Adapter
+    settings: Settings
+    description: str = ""
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One input for one thread.
+
+    Attributes:
+        agent: who shall answer.
+        principal: who asks.
+        parsed: the input, normalised.
+        on_disconnect: what happens to the run when the caller goes away.
+    """
+
+    agent: Agent
+    principal: Principal
+    parsed: ParsedInput
+    on_disconnect: DisconnectPolicy = "stop"
+
+    @property
+    def key(self) -> ThreadKey:
+        """The thread that the input is for."""
+        return ThreadKey(self.principal.scope, self.agent.name, self.parsed.input.thread_id)
+
+    @property
+    def run_id(self) -> str:
+        """The run's id as the client chose it; clients re-use them."""
+        return self.parsed.input.run_id
+
+    def without_resume(self) -> Call:
+        """The same input without its answers (they were carried out before)."""
+        return replace(self, parsed=replace(self.parsed, entries=()))

@@ -1,0 +1,98 @@
+"""The conversation that a run begins with: what is stored, and what the input adds.
+
+Source: docs/contract.md, "Messages and state".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agui_bridge.engine.call import Call
+from agui_bridge.protocol.client_messages import (
+    ClientMessages,
+    merge_client_messages,
+    merge_for_client_history,
+    repair,
+)
+from agui_bridge.protocol.history import History
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.records import Json, Loaded, ThreadStatus
+
+__all__ = ["Context", "settle_dangling"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an input brings to a thread, worked out before admission.
+
+    Attributes:
+        client: what counts of the client's list.
+        incoming: the client's list itself.
+    """
+
+    loaded: Loaded
+    client: ClientMessages
+    incoming: tuple[Mapping[str, Json], ...]
+
+    @classmethod
+    def of(cls, loaded: Loaded, call: Call) -> Context:
+        """Compare the client's list with what is stored.
+
+        Only an idle thread can be gone back in: while a question is open, what follows the
+        client's last message includes the very call that it is about.
+        """
+        record = loaded.record
+        client = merge_client_messages(
+            loaded.messages,
+            [dict(message) for message in call.parsed.messages],
+            pending_calls=record.pending_calls if record is not None else (),
+            allow_rewind=loaded.status is ThreadStatus.IDLE and not call.parsed.entries,
+        )
+        return cls(loaded, client, call.parsed.messages)
+
+    @property
+    def has_new_message(self) -> bool:
+        """Whether there is a user message of an id that the store lacks."""
+        return any(message["role"] == "user" for message in self.client.added)
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The frontend's tool results, content by tool call id."""
+        return {m["toolCallId"]: m["content"] for m in self.client.added if m["role"] == "tool"}
+
+    def open_history(self, *, rewind: bool) -> History:
+        """The stored messages with the new ones added, as the run's own history."""
+        gone = set(self.client.superseded) if rewind else set()
+        record = self.loaded.record
+        history = History(
+            [message for message in self.loaded.messages if message.id not in gone],
+            record.state if record is not None else None,
+        )
+        for message in self.client.added:
+            history.add(message)
+        return history
+
+    def for_agent(self, history: History, mode: str) -> list[Mapping[str, Json]]:
+        """The conversation as the agent sees it, by the agent's history setting."""
+        if mode == "server":
+            return list(history.messages)
+        record = self.loaded.record
+        return list(
+            merge_for_client_history(
+                self.loaded.messages,
+                [dict(message) for message in self.incoming],
+                pending_calls=record.pending_calls if record is not None else (),
+            )
+        )
+
+
+def settle_dangling(
+    history: History, *, pending: tuple[str, ...], reason: str, mint: Callable[[], str]
+) -> list[WireEvent]:
+    """Answer what nothing answered and fold the answers in; frontend calls stay pending."""
+    events = repair(history.messages, pending=pending, reason=reason, mint=mint)
+    for event in events:
+        history.apply(event)
+    return events

@@ -1,0 +1,272 @@
+"""How a run ends: told to the store first, to the client second.
+
+Source: docs/contract.md, "What goes on the wire" and "Stop".
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ag_ui.core import ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
+
+from agui_bridge.engine.questions import raise_interrupts
+from agui_bridge.errors import BridgeError, Fenced, StoreUnavailable
+from agui_bridge.protocol.client_messages import repair
+from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.json_values import WireEvent, clean
+from agui_bridge.protocol.records import Batch, Interrupt, Json, ThreadRecord
+from agui_bridge.protocol.run_events import CANCELLED, SUCCESS, interrupt_outcome
+from agui_bridge.protocol.transitions import Change, RunEnd, end_run, reopen
+
+if TYPE_CHECKING:
+    from agui_bridge.engine.execution import Execution
+
+__all__ = ["Ending", "Failed", "Finished", "Lost", "Stopped", "Undelivered", "close_run"]
+
+logger = logging.getLogger("agui_bridge")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The adapter ended by itself: success, a pause, or a handoff."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The run was stopped on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The adapter raised. `message` None stands for the code's own cause."""
+
+    code: str
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """Nothing reached the framework: the batch reopens."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The lease is over or the store is gone: nothing more may be written."""
+
+    code: str = "RUN_INDETERMINATE"
+
+
+Ending = Finished | Stopped | Failed | Undelivered | Lost
+
+_UNANSWERED: Mapping[type, str] = {
+    Finished: "No result was reported for this tool call.",
+    Stopped: "The run was stopped; this tool call was not executed.",
+    Failed: "The run failed; whether this tool call was executed is unknown.",
+}
+
+
+async def close_run(run: Execution, ending: Ending) -> Ending:
+    """Store the end of a run, then tell the client.
+
+    Returns:
+        How it ended in truth: storing it may have failed.
+    """
+    try:
+        if isinstance(ending, Lost):
+            _tell_lost(run, ending)
+        elif isinstance(ending, Undelivered):
+            await _reopen(run, ending)
+        elif isinstance(ending, Finished) and run.pause is not None:
+            ending = await _interrupt(run)
+        else:
+            await _end(run, ending)
+    except Fenced:
+        ending = Lost()
+        _tell_lost(run, ending)
+    except StoreUnavailable:
+        logger.error("the end of run %s could not be stored: the store is gone", run.run.run_id)
+        ending = Lost("STORE_UNAVAILABLE")
+        _tell_lost(run, ending)
+    finally:
+        run.stream.pipe.close()
+        run.over.set()
+    return ending
+
+
+async def _interrupt(run: Execution) -> Ending:
+    """End with an interrupt: the questions are stored before the client sees them."""
+    pause = run.pause
+    assert pause is not None
+    batch = Batch(run.mint(), clean(pause.continuation))
+    try:
+        interrupts = raise_interrupts(
+            pause.asks,
+            batch.id,
+            capabilities=run.call.agent.adapter.capabilities,
+            settings=run.call.agent.settings,
+            now=run.owner.time.now(),
+            mint=run.mint,
+        )
+        await _show_calls(run, interrupts)
+        asking: dict[str, list[str]] = {}
+        for interrupt in interrupts:
+            if interrupt.subagent_run_id is not None:
+                asking.setdefault(interrupt.subagent_run_id, []).append(interrupt.id)
+        closing = run.lifecycle.suspend(asking)
+    except (Fenced, StoreUnavailable):
+        raise
+    except BridgeError as error:
+        logger.error("the pause of run %s is refused: %s", run.run.run_id, error)
+        failed = Failed(getattr(error, "code", "AGENT_ERROR"))
+        await _end(run, failed)
+        return failed
+    await _emit_all(run, closing)
+    end = RunEnd(
+        "finished",
+        batch=batch,
+        interrupts=interrupts,
+        pending_calls=_still_pending(run, pause.frontend_calls),
+    )
+    await _commit_end(run, end)
+    run.stream.snapshots(run.history.state, run.history.messages)
+    run.stream.finish(interrupt_outcome(interrupts), result=run.run.result, usage=_usage(run))
+    return Finished()
+
+
+async def _show_calls(run: Execution, interrupts: Sequence[Interrupt]) -> None:
+    """Emit the calls that are asked about, unless the framework did it itself."""
+    for interrupt in interrupts:
+        call = interrupt.tool_call
+        if call is None:
+            continue
+        owner = interrupt.subagent_run_id
+        arguments = json.dumps(call.args, ensure_ascii=False, separators=(",", ":"))
+        if run.lifecycle.call(call.id) is None:
+            for item in (
+                ToolCallStartEvent(
+                    tool_call_id=call.id, tool_call_name=call.name, subagent_run_id=owner
+                ),
+                ToolCallArgsEvent(tool_call_id=call.id, delta=arguments, subagent_run_id=owner),
+                ToolCallEndEvent(tool_call_id=call.id, subagent_run_id=owner),
+            ):
+                await _emit_all(run, run.lifecycle.feed(item))
+
+
+async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
+    """End with success, cancelled or an error."""
+    lifecycle = run.lifecycle
+    truncated: list[StoredMessage] = []
+    if isinstance(ending, Stopped):
+        truncated = run.history.truncate_open()
+        run.partial = _partial_text(truncated)
+        closing = lifecycle.cancel()
+    else:
+        closing = lifecycle.finish() if isinstance(ending, Finished) else lifecycle.fail()
+    await _emit_all(run, closing)
+    fresh: tuple[str, ...] = ()
+    if isinstance(ending, Finished):
+        frontend = {tool.name for tool in run.run.input.tools or ()}
+        declared = set(run.handoff.tool_call_ids) if run.handoff is not None else set()
+        fresh = tuple(
+            call.id
+            for call in lifecycle.unanswered
+            if call.id in declared or call.name in frontend
+        )
+    pending = _still_pending(run, fresh)
+    dangling = repair(
+        run.history.messages, pending=pending, reason=_UNANSWERED[type(ending)], mint=run.mint
+    )
+    for event in dangling:
+        run.history.apply(event)
+    code = ending.code if isinstance(ending, Failed) else None
+    handoff = clean(run.handoff.continuation) if run.handoff is not None else None
+    await _commit_end(
+        run,
+        RunEnd(_OUTCOME[type(ending)], code=code, pending_calls=pending, handoff=handoff),
+    )
+    for event in dangling:
+        run.stream.send(event)
+    if run.resumed:
+        run.stream.snapshots(run.history.state, run.history.messages)
+    if isinstance(ending, Failed):
+        run.stream.fail(ending.code, ending.message, usage=_usage(run))
+    elif isinstance(ending, Stopped):
+        run.stream.finish(CANCELLED, usage=_usage(run))
+    else:
+        outcome = {**SUCCESS, "pendingToolCallIds": list(fresh)} if fresh else SUCCESS
+        run.stream.finish(outcome, result=clean(run.run.result), usage=_usage(run))
+
+
+_OUTCOME: Mapping[type, Any] = {Finished: "finished", Stopped: "stopped", Failed: "failed"}
+
+
+async def _reopen(run: Execution, ending: Undelivered) -> None:
+    """Nothing reached the framework: the same questions stand, then the error."""
+    claimed = list(run.claimed.values())
+    reopened: list[Interrupt] = []
+
+    def build(record: ThreadRecord, now: float) -> Change:
+        change = reopen(record, claimed, now=now)
+        reopened[:] = change.interrupts
+        return change
+
+    await run.owner.commit(build)
+    now = run.owner.time.now()
+    waiting = [ask for ask in reopened if not ask.expired(now)]
+    run.stream.snapshots(run.history.state, run.history.messages)
+    run.stream.finish(interrupt_outcome(waiting) if waiting else SUCCESS)
+    run.stream.fail("UPSTREAM_ERROR", ending.message or None)
+
+
+def _tell_lost(run: Execution, ending: Lost) -> None:
+    for event in run.lifecycle.fail():
+        run.stream.send(event)
+    run.stream.fail(ending.code)
+
+
+async def _emit_all(run: Execution, events: Sequence[WireEvent]) -> None:
+    for event in events:
+        await run.emit(event)
+
+
+async def _commit_end(run: Execution, end: RunEnd) -> None:
+    expired = [i for i, d in run.decisions.items() if getattr(d, "cause", None) == "expired"]
+    messages: list[StoredMessage] = []
+
+    def build(record: ThreadRecord, now: float) -> Change:
+        messages.extend(run.history.take_dirty(include_open=True))
+        return end_run(
+            record,
+            list(run.claimed.values()),
+            end,
+            messages=messages,
+            superseded=run.history.take_dropped(),
+            state=run.history.state,
+            told=run.run.closed,
+            expired=expired,
+            now=now,
+        )
+
+    await run.owner.commit(build)
+
+
+def _still_pending(run: Execution, fresh: Sequence[str]) -> tuple[str, ...]:
+    """Frontend calls that wait for the application: from earlier runs, and of this one."""
+    answered = {m["toolCallId"] for m in run.history.messages if m["role"] == "tool"}
+    earlier = [call for call in run.owner.record.pending_calls if call not in answered]
+    return (*earlier, *(call for call in fresh if call not in earlier))
+
+
+def _partial_text(messages: Sequence[StoredMessage]) -> str | None:
+    texts = [m.message.get("content") for m in messages if m.message["role"] == "assistant"]
+    return "".join(text for text in texts if isinstance(text, str)) or None
+
+
+def _usage(run: Execution) -> list[Json]:
+    return [clean(entry) for entry in run.run.usage]

@@ -1,0 +1,349 @@
+"""One claimed run, from the claim to its end.
+
+The run is its own task and outlives its connection. It drives the adapter (`_pump`), keeps the
+lease and the store up to date (`_keep`), and looks after stops, disconnects and lost leases
+(`_supervise`). Whatever happens, it ends by telling the store first and the client second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+from ag_ui.core import ToolCallResultEvent
+
+from agui_bridge.adapters import Handoff, Pause, Run, RunItem
+from agui_bridge.engine.call import Call
+from agui_bridge.engine.clock import Clock, wait_until
+from agui_bridge.engine.endings import Ending, Failed, Finished, Lost, Stopped, Undelivered
+from agui_bridge.engine.leases import Owner
+from agui_bridge.engine.questions import result_of_refusal
+from agui_bridge.engine.stream import EventStream
+from agui_bridge.errors import (
+    AdapterError,
+    AgentMistake,
+    Fenced,
+    NotDelivered,
+    ProtocolViolation,
+    StoreUnavailable,
+)
+from agui_bridge.protocol.decisions import Approve, Decision
+from agui_bridge.protocol.history import History, StoredMessage
+from agui_bridge.protocol.json_patch import PatchError
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.lifecycle import Lifecycle
+from agui_bridge.protocol.records import Interrupt, StopRequest, ThreadRecord
+from agui_bridge.protocol.run_events import state_snapshot
+from agui_bridge.protocol.transitions import Change, flush
+
+__all__ = ["Execution"]
+
+logger = logging.getLogger("agui_bridge")
+
+
+class Execution:
+    """Carries out one run.
+
+    Attributes:
+        call: the input.
+        owner: the lease and the owner's writes.
+        run: what the adapter sees.
+        history: the thread's messages and state as the run changes them.
+        lifecycle: the order of the run's events.
+        claimed: the interrupts that this run carries out, by id, as last written.
+        decisions: what was decided on them, by interrupt id.
+        partial: text of a message that a stop cut off.
+        over: set once the run's end is stored (or can't be).
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        owner: Owner,
+        stream: EventStream,
+        run: Run,
+        history: History,
+        claimed: dict[str, Interrupt],
+        decisions: dict[str, Decision],
+        *,
+        clock: Clock,
+        mint: Callable[[], str],
+        snapshot_first: bool,
+    ) -> None:
+        self.call = call
+        self.owner = owner
+        self.stream = stream
+        self.run = run
+        self.history = history
+        self.claimed = claimed
+        self.decisions = decisions
+        self.mint = mint
+        self.partial: str | None = None
+        self.over = asyncio.Event()
+        self.pause: Pause | None = None
+        self.handoff: Handoff | None = None
+        calls = [c["id"] for m in history.messages for c in m.get("toolCalls") or ()]
+        settled = [m["toolCallId"] for m in history.messages if m["role"] == "tool"]
+        self.lifecycle = Lifecycle(
+            mint,
+            known_calls=calls,
+            settled_calls=settled,
+            known_messages=[m["id"] for m in history.messages],
+        )
+        self._settings = call.agent.settings
+        self._clock = clock
+        self._snapshot_first = snapshot_first
+        self._told_state = snapshot_first
+        self._delivered = False
+        self._gated = {
+            ask.tool_call.id: ask.id for ask in claimed.values() if ask.tool_call is not None
+        }
+        self._signal = asyncio.Event()
+        self._stop_timeout = self._settings.stop_timeout
+
+    # --- from outside ---
+
+    def request_stop(self, *, force: bool, timeout: float | None = None) -> None:
+        """Ask the run to end: gracefully within `timeout` seconds, or at once."""
+        if timeout is not None:
+            self._stop_timeout = timeout
+        self.run.stop.request(force=force)
+        self._signal.set()
+
+    @property
+    def resumed(self) -> bool:
+        """Whether this run carries out the answers to a pause."""
+        return bool(self.claimed)
+
+    # --- the whole of it ---
+
+    async def carry_out(self) -> Ending:
+        """Run to the end, and give how it ended. Never raises for what the agent does."""
+        self.stream.begin()
+        if self._snapshot_first:
+            self.stream.snapshots(self.history.state, self.history.messages)
+        pump = asyncio.create_task(self._pump())
+        pump.add_done_callback(lambda _: self._signal.set())
+        helpers = [asyncio.create_task(self._keep()), asyncio.create_task(self._await_client())]
+        try:
+            return await self._supervise(pump)
+        finally:
+            for helper in helpers:
+                helper.cancel()
+            await asyncio.gather(*helpers, return_exceptions=True)
+
+    # --- the adapter's items ---
+
+    async def _pump(self) -> None:
+        items = self.call.agent.adapter.run(self.run)
+        pipe = self.stream.pipe
+        try:
+            async for item in items:
+                if not self._delivered:
+                    await self._deliver()
+                if self.run.stop.requested and not self._admissible(item):
+                    return
+                if isinstance(item, Pause):
+                    self.pause = item
+                    return
+                if isinstance(item, Handoff):
+                    self.handoff = item
+                    return
+                for event in self.lifecycle.feed(item):
+                    await self.emit(event)
+                if pipe.full:
+                    await pipe.drained()
+        finally:
+            await _aclose(items)
+        if not self._delivered:
+            await self._deliver()
+
+    def _admissible(self, item: RunItem) -> bool:
+        """Whether something may still come after a stop: anything but new work."""
+        if isinstance(item, str):
+            return True
+        kind = getattr(item, "type", None)
+        return kind is not None and kind.value not in ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
+
+    async def _deliver(self) -> None:
+        """The framework has the answers now: say which calls will not run."""
+        self._delivered = True
+        for interrupt_id, decision in self.decisions.items():
+            call = self.claimed[interrupt_id].tool_call
+            if call is not None and not isinstance(decision, Approve):
+                refusal = ToolCallResultEvent(
+                    message_id=self.mint(),
+                    tool_call_id=call.id,
+                    content=result_of_refusal(decision),
+                    role="tool",
+                )
+                for event in self.lifecycle.feed(refusal):
+                    await self.emit(event)
+
+    async def emit(self, event: WireEvent) -> None:
+        """Fold an event into the history and send it; a gated call's result is stored first."""
+        kind = event["type"]
+        if kind == "STATE_DELTA" and not self._told_state:
+            # A delta fits only the state that it was made from: the client must have that.
+            self.stream.send(state_snapshot(self.history.state))
+        if kind in ("STATE_DELTA", "STATE_SNAPSHOT"):
+            self._told_state = True
+        try:
+            self.history.apply(event)
+        except PatchError as error:
+            raise ProtocolViolation(f"a STATE_DELTA does not fit the state: {error}") from error
+        if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self._gated:
+            await self._settle(self._gated.pop(event["toolCallId"]))
+        self.stream.send(event)
+
+    async def _settle(self, interrupt_id: str) -> None:
+        """Store the result of a gated call, and that its interrupt is closed by it."""
+        await self.write(settled=[self.claimed[interrupt_id]])
+        self._signal.set()
+
+    async def write(self, settled: Sequence[Interrupt] = ()) -> None:
+        """Store what has finished so far.
+
+        Raises:
+            Fenced: the lease is over.
+            StoreUnavailable: the store did not answer; what was to be written is kept for the
+                next write.
+        """
+        messages: list[StoredMessage] = []
+
+        def build(record: ThreadRecord, now: float) -> Change:
+            messages.extend(self.history.take_dirty())
+            change = flush(
+                record,
+                messages=messages,
+                state=self.history.take_state(),
+                settled=settled,
+                now=now,
+            )
+            self.claimed.update({row.id: row for row in change.interrupts})
+            return change
+
+        try:
+            await self.owner.commit(build)
+        except StoreUnavailable:
+            self.history.put_back(messages)
+            raise
+
+    # --- beside it ---
+
+    async def _keep(self) -> None:
+        """Write behind what has finished, renew the lease, learn of stops from elsewhere."""
+        while not self.owner.lost.is_set():
+            await self._clock.sleep(
+                min(self._settings.flush_interval, self._settings.lease_seconds / 6)
+            )
+            if not (self.owner.renewal_due or self.history.has_finished or self.history.state_dirty):
+                continue
+            try:
+                await self.write()
+            except Fenced:
+                break
+            except StoreUnavailable:
+                continue
+            if (stop := self.owner.record.stop_requested) is not None:
+                self.notice_stop(stop)
+        self._signal.set()
+
+    def notice_stop(self, stop: StopRequest) -> None:
+        """Heed a stop request that another process took."""
+        if not self.run.stop.requested or (stop.force and not self.run.stop.force):
+            timeout = max(0.0, stop.until - self.owner.time.now())
+            self.request_stop(force=stop.force, timeout=timeout)
+
+    async def _await_client(self) -> None:
+        await self.stream.pipe.gone.wait()
+        self._signal.set()
+
+    # --- how it ends ---
+
+    async def _supervise(self, pump: asyncio.Task[None]) -> Ending:
+        """Wait for the adapter's end, or bring it about."""
+        stopping: float | None = None
+        while not pump.done():
+            if self.owner.lost.is_set():
+                await self._cancel(pump)
+                return Lost()
+            self._stop_for_gone_client()
+            stop = self.run.stop
+            if stop.requested and stopping is None:
+                stopping = self._clock.monotonic() + self._stop_timeout
+            if stopping is not None and (
+                stop.force
+                or not self.call.agent.adapter.capabilities.stop
+                or self._clock.monotonic() >= stopping
+            ):
+                stop.request(force=True)
+                await self._cancel(pump)
+                break
+            self._signal.clear()
+            if pump.done():
+                break
+            now = self._clock.monotonic()
+            limit = max(0.05, self.owner.deadline - now)
+            if stopping is not None:
+                limit = min(limit, max(0.0, stopping - now))
+            await wait_until(self._clock, self._signal, limit)
+            with contextlib.suppress(Fenced):
+                self.owner.check()
+        return self._ending(pump)
+
+    def _stop_for_gone_client(self) -> None:
+        """A client that went away may mean stop, but never between approval and result."""
+        if self.call.on_disconnect != "stop" or not self.stream.pipe.detached:
+            return
+        waiting = any(
+            isinstance(self.decisions[interrupt_id], Approve)
+            for interrupt_id in self._gated.values()
+        )
+        if not waiting and not self.run.stop.requested:
+            self.run.stop.request()
+
+    async def _cancel(self, pump: asyncio.Task[None]) -> None:
+        pump.cancel()
+        done, _ = await asyncio.wait({pump}, timeout=self._settings.cancel_grace)
+        if not done:
+            logger.warning(
+                "agent %s does not end when cancelled; it is left behind (thread %s, run %s)",
+                *self._names,
+            )
+
+    @property
+    def _names(self) -> tuple[str, str, str]:
+        return self.call.agent.name, self.run.thread_id, self.run.run_id
+
+    def _ending(self, pump: asyncio.Task[None]) -> Ending:
+        if not pump.done() or pump.cancelled():
+            return Stopped()
+        error = pump.exception()
+        if error is None:
+            return Stopped() if self.run.stop.requested else Finished()
+        if isinstance(error, Fenced) or self.owner.lost.is_set():
+            return Lost()
+        if isinstance(error, StoreUnavailable):
+            logger.error("the store did not answer in time (agent %s, thread %s, run %s)", *self._names)
+            return Lost("STORE_UNAVAILABLE")
+        if isinstance(error, NotDelivered) and not self._delivered and self.resumed:
+            return Undelivered(str(error))
+        if isinstance(error, AdapterError) and not isinstance(error, AgentMistake):
+            logger.warning("agent %s failed: %s (thread %s, run %s)", self._names[0], error, *self._names[1:])
+            return Failed(error.code, str(error))
+        logger.error(
+            "agent %s raised an error (thread %s, run %s)", *self._names, exc_info=error
+        )
+        if self.run.stop.requested:
+            return Stopped()
+        return Failed("AGENT_ERROR")
+
+
+async def _aclose(items: AsyncIterator[Any]) -> None:
+    close = getattr(items, "aclose", None)
+    if close is not None:
+        await close()

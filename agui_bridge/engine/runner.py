@@ -1,0 +1,402 @@
+"""The engine: loads, admits, and carries the decision out. The only interpreter of decisions.
+
+Source: docs/contract.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Coroutine
+from dataclasses import replace
+
+from agui_bridge.adapters import HandoffResults, Resume as AdapterResume, Run
+from agui_bridge.engine.call import Call
+from agui_bridge.engine.clock import Clock, SystemClock, wait_until
+from agui_bridge.engine.context import Context, settle_dangling
+from agui_bridge.engine.endings import close_run
+from agui_bridge.engine.execution import Execution
+from agui_bridge.engine.leases import Owner, commit_safely
+from agui_bridge.engine.pipe import Pipe
+from agui_bridge.engine.recovery import EXPIRED_RESULT, recover_thread, sweep_forever
+from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.stopping import StopResult, stop_thread
+from agui_bridge.engine.stream import EventStream
+from agui_bridge.errors import Conflict, Refused, StoreUnavailable
+from agui_bridge.protocol.admission import (
+    AskAgain,
+    Hold,
+    Join,
+    Recover,
+    Reject,
+    Replay,
+    Request,
+    Resume,
+    Start,
+)
+from agui_bridge.protocol.contract import admit
+from agui_bridge.protocol.decisions import decide
+from agui_bridge.protocol.history import History
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.records import Loaded, RunLease, ThreadKey, ThreadStatus
+from agui_bridge.protocol.run_events import CANCELLED
+from agui_bridge.protocol.transitions import Change, claim_resume, claim_start, hold
+from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
+
+__all__ = ["Engine", "mint"]
+
+logger = logging.getLogger("agui_bridge")
+
+_DANGLING_RESULT = "This tool call was not executed."
+
+
+def mint() -> str:
+    """A new id: 128 random bits, URL-safe."""
+    return secrets.token_urlsafe(16)
+
+
+class Engine:
+    """Carries out inputs on one store.
+
+    Attributes:
+        store: where threads live.
+        running: the runs of this process, by thread.
+    """
+
+    def __init__(self, store: Store, settings: Settings, clock: Clock | None = None) -> None:
+        self.store = store
+        self.settings = settings
+        self.clock: Clock = clock or SystemClock()
+        self.running: dict[ThreadKey, Execution] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._background: list[asyncio.Task[None]] = []
+        self.closing = False
+
+    # --- inputs ---
+
+    def submit(self, call: Call) -> tuple[Pipe, EventStream]:
+        """Begin to carry an input out; the pipe gives the answer's bytes.
+
+        Reading from the pipe raises `Refused` or `StoreUnavailable` when no stream could be
+        begun; from RUN_STARTED on every failure is an event.
+        """
+        pipe = Pipe(self.settings.pipe_events, self.settings.pipe_bytes)
+        stream = EventStream(call, pipe)
+        self._spawn(self._serve(call, stream))
+        return pipe, stream
+
+    async def _serve(self, call: Call, stream: EventStream) -> None:
+        try:
+            await self._carry_out(call, stream)
+        except (Refused, StoreUnavailable) as error:
+            if not stream.begun:
+                stream.pipe.fail(error)
+            else:
+                code = error.code if isinstance(error, Refused) else "STORE_UNAVAILABLE"
+                stream.fail(code)
+        except Exception as error:
+            logger.exception("the bridge itself failed (thread %s)", call.key.thread)
+            if not stream.begun:
+                stream.pipe.fail(error)
+            else:
+                stream.fail("INTERNAL_ERROR")
+        finally:
+            stream.pipe.close()
+
+    async def _carry_out(self, call: Call, stream: EventStream) -> None:
+        """Admit until something other than waiting or recovering comes of it."""
+        for warning in call.parsed.warnings:
+            logger.warning("%s (agent %s)", warning, call.agent.name)
+        ids = [entry.interrupt_id for entry in call.parsed.entries]
+        while True:
+            loaded = await self.store.load(call.key, ids, messages=True)
+            context = Context.of(loaded, call)
+            decision = admit(loaded, self._request(call, context))
+            try:
+                match decision:
+                    case Recover():
+                        await recover_thread(self.store, call.key, loaded, mint)
+                    case Join():
+                        stream.begin()
+                        await self._wait(call.key, loaded, decision)
+                    case Start() | Resume():
+                        await self._run(call, stream, context, decision)
+                        return
+                    case Hold():
+                        await self._hold(call, loaded, decision)
+                        stream.restate(await self.store.load(call.key, ids, messages=True))
+                        return
+                    case Replay(stopped):
+                        idle = loaded.status is ThreadStatus.IDLE
+                        stream.restate(loaded, CANCELLED if stopped and idle else None)
+                        return
+                    case AskAgain(misunderstood):
+                        stream.restate(loaded)
+                        logger.info("asked again: %s", misunderstood)
+                        return
+                    case Reject():
+                        self._reject(call, stream, loaded, decision)
+                        return
+            except Conflict:
+                continue
+
+    def _request(self, call: Call, context: Context) -> Request:
+        return Request(
+            entries=call.parsed.entries,
+            has_new_message=context.has_new_message,
+            answers_singly=call.parsed.dialect.answers_singly,
+            skip_unknown=call.agent.settings.skip_unknown_interrupts,
+        )
+
+    def _reject(self, call: Call, stream: EventStream, loaded: Loaded, decision: Reject) -> None:
+        if decision.code == "RUN_IN_PROGRESS" and not call.parsed.entries:
+            stream.begin()
+        else:
+            stream.restate(loaded)
+        stream.fail(decision.code, decision.message)
+
+    async def _hold(self, call: Call, loaded: Loaded, decision: Hold) -> None:
+        change = hold(loaded, decision.answers, call.principal.actor)
+        if change.interrupts:
+            await self._commit(call.key, change, loaded)
+
+    async def _wait(self, key: ThreadKey, loaded: Loaded, join: Join) -> None:
+        """Wait until the run that is joined is over, or its lease or the time is.
+
+        Wakes at least once per lease, because the owner may be gone without a word.
+        """
+        run = loaded.record.run if loaded.record is not None else None
+        local = self.running.get(key)
+        if local is not None and run is not None and local.owner.token == run.token:
+            left = (join.until - loaded.now) if join.until is not None else run.ends_at - loaded.now
+            await wait_until(self.clock, local.over, max(0.0, left))
+            return
+        async with contextlib.aclosing(self.store.watch(key)) as changes:
+            async for _ in changes:
+                seen = await self.store.load(key)
+                record = seen.record
+                if (
+                    record is None
+                    or record.run is None
+                    or run is None
+                    or record.run.token != run.token
+                    or record.run.ends_at <= seen.now
+                    or (join.until is not None and seen.now >= join.until)
+                ):
+                    return
+
+    # --- runs ---
+
+    async def _run(
+        self, call: Call, stream: EventStream, context: Context, decision: Start | Resume
+    ) -> None:
+        """Claim the thread and carry the run out.
+
+        Raises:
+            Conflict: somebody else was first; nothing was done.
+        """
+        if self.closing:
+            raise Refused("TOO_MANY_RUNS", "The server is shutting down; try again elsewhere.")
+        loaded = context.loaded
+        history = context.open_history(rewind=isinstance(decision, Start))
+        repaired: list[WireEvent] = []
+        if isinstance(decision, Start):
+            # Answered before the model sees the conversation: a dangling call breaks it.
+            repaired = settle_dangling(
+                history,
+                pending=loaded.record.pending_calls if loaded.record is not None else (),
+                reason=EXPIRED_RESULT if decision.closes_expired else _DANGLING_RESULT,
+                mint=mint,
+            )
+        lease = RunLease(call.run_id, mint(), 0.0, call.principal.actor)
+        change = self._claim(call, context, decision, lease, history)
+        sent_at = self.clock.monotonic()
+        committed = await self._commit(call.key, change, loaded)
+        owner = Owner(
+            self.store,
+            self.clock,
+            call.key,
+            committed,
+            claimed_at=sent_at,
+            lease_seconds=self.settings.lease_seconds,
+            store_retry=self.settings.store_retry,
+            mint=mint,
+        )
+        claimed = {row.id: row for row in change.interrupts} if isinstance(decision, Resume) else {}
+        expired = decision.expired if isinstance(decision, Resume) else frozenset()
+        decisions = {
+            ask.id: decide(ask, ask.answer, expired=ask.id in expired)
+            for ask in claimed.values()
+            if ask.answer is not None
+        }
+        execution = Execution(
+            call,
+            owner,
+            stream,
+            self._adapter_run(call, context, committed, history, owner),
+            history,
+            claimed,
+            decisions,
+            clock=self.clock,
+            mint=mint,
+            snapshot_first=bool(claimed or repaired),
+        )
+        if claimed and committed.record.batch is not None:
+            execution.run.resume = AdapterResume(
+                committed.record.batch.continuation,
+                {claimed[i].native_id: decision for i, decision in decisions.items()},
+                execution.run.new_messages,
+            )
+        self.running[call.key] = execution
+        try:
+            ending = await execution.carry_out()
+            await close_run(execution, ending)
+        finally:
+            execution.over.set()
+            if self.running.get(call.key) is execution:
+                del self.running[call.key]
+
+    def _claim(
+        self,
+        call: Call,
+        context: Context,
+        decision: Start | Resume,
+        lease: RunLease,
+        history: History,
+    ) -> Change:
+        loaded = context.loaded
+        stored = loaded.record.state if loaded.record is not None else None
+        state = call.parsed.input.state if call.parsed.has_state else stored
+        if call.parsed.has_state:
+            history.apply({"type": "STATE_SNAPSHOT", "snapshot": state})
+        messages = history.take_dirty()
+        history.take_state()
+        if isinstance(decision, Resume):
+            change = claim_resume(loaded, decision, lease, messages=messages, state=state)
+        else:
+            change = claim_start(
+                loaded,
+                call.key,
+                lease,
+                fresh_version=secrets.randbits(52),
+                closes_expired=decision.closes_expired,
+                messages=messages,
+                superseded=context.client.superseded,
+                state=state,
+            )
+        return replace(change, lease_seconds=self.settings.lease_seconds)
+
+    def _adapter_run(
+        self, call: Call, context: Context, committed: Committed, history: History, owner: Owner
+    ) -> Run:
+        record = committed.record
+        run = Run(
+            agent=call.agent.name,
+            thread_id=call.key.thread,
+            run_id=call.run_id,
+            input=call.parsed.input,
+            principal=call.principal,
+            state=record.state,
+            closed=record.closed,
+            raw_messages=context.for_agent(history, call.agent.settings.history),
+            raw_new_messages=context.client.added,
+            check_lease=owner.check,
+            mint=mint,
+        )
+        results = context.results
+        if results and record.handoff is not None:
+            run.handoff = HandoffResults(record.handoff, results)
+        return run
+
+    async def _commit(self, key: ThreadKey, change: Change, loaded: Loaded) -> Committed:
+        """Commit on exactly what was decided on; Conflict means to decide again."""
+        record = loaded.record
+        expected = Expected(version=record.version) if record is not None else ABSENT
+        began = self.clock.monotonic()
+        return await commit_safely(
+            self.store,
+            self.clock,
+            key,
+            change,
+            expected,
+            mint(),
+            give_up=lambda: self.clock.monotonic() >= began + self.settings.store_retry,
+        )
+
+    # --- stopping, and the end ---
+
+    async def stop(
+        self, key: ThreadKey, *, force: bool = False, timeout: float = 30.0, actor: str = "bridge"
+    ) -> StopResult:
+        """Stop what a thread does; see `stopping.stop_thread`."""
+        return await stop_thread(
+            self.store,
+            self.clock,
+            self.running,
+            key,
+            force=force,
+            timeout=timeout,
+            actor=actor,
+            mint=mint,
+        )
+
+    async def delete(self, key: ThreadKey, actor: str) -> None:
+        """Delete a thread; what it runs is stopped first.
+
+        Raises:
+            Refused: THREAD_NOT_FOUND.
+        """
+        while True:
+            record = (await self.store.load(key)).record
+            if record is None:
+                raise Refused("THREAD_NOT_FOUND", "There is no such thread.")
+            if record.status is ThreadStatus.RUNNING:
+                await self.stop(key, force=True, actor=actor)
+                continue
+            with contextlib.suppress(Conflict):
+                await self.store.delete(key, Expected(version=record.version))
+                return
+
+    def start(self) -> None:
+        """Begin the work that goes on beside the inputs: sweeping, and stops from elsewhere."""
+        if self.settings.sweep_interval > 0:
+            interval = self.settings.sweep_interval
+            self._background.append(
+                asyncio.ensure_future(sweep_forever(self.store, self.clock, interval, mint))
+            )
+        self._background.append(asyncio.ensure_future(self._notice_stops()))
+
+    async def _notice_stops(self) -> None:
+        """Ask the store for stop requests that other processes made for runs of this one."""
+        while True:
+            await self.clock.sleep(self.settings.stop_poll)
+            runs = {run.owner.token: run for run in self.running.values()}
+            if not runs:
+                continue
+            with contextlib.suppress(StoreUnavailable):
+                for stop in await self.store.stops(tuple(runs)):
+                    runs[stop.token].notice_stop(stop)
+
+    async def aclose(self) -> None:
+        """Take no new runs, give the running ones a grace period, then stop and flush them."""
+        self.closing = True
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        self._background.clear()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=self.settings.shutdown_grace)
+        for run in list(self.running.values()):
+            run.request_stop(force=True)
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=self.settings.cancel_grace * 2)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,177 @@
+"""Stopping a thread's run from anywhere, without losing anything.
+
+A stop request is a field of its own in the store and names the run that it is for. It reaches
+the process that runs the thread, whichever process received it.
+
+Source: seed 001_e2fced3b13d7ce4f.txt; docs/contract.md, "Stop".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agui_bridge.engine.clock import Clock, wait_until
+from agui_bridge.engine.execution import Execution
+from agui_bridge.engine.recovery import close_batch, recover_thread
+from agui_bridge.errors import Conflict
+from agui_bridge.protocol.records import (
+    Loaded,
+    RunLease,
+    StopRequest,
+    ThreadKey,
+    ThreadStatus,
+)
+from agui_bridge.stores.base import Store
+
+__all__ = ["StopResult", "stop_thread"]
+
+_FORCE_GRACE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class StopResult:
+    """What a stop achieved.
+
+    Attributes:
+        status: `success` once the run is over because of a stop, else `error`.
+        stop_reason: USER_INTERRUPTED on success.
+        message_count: messages of the conversation now.
+        messages: the conversation, as JSON.
+        interrupted_at_iteration: model steps that the run had begun, None if unknown.
+        partial_response: the assistant text that was cut off, None if there was none.
+        error: why it is no success.
+    """
+
+    status: Literal["success", "error"]
+    stop_reason: Literal["USER_INTERRUPTED"] | None = None
+    message_count: int = 0
+    messages: tuple[Mapping[str, Any], ...] = ()
+    interrupted_at_iteration: int | None = None
+    partial_response: str | None = None
+    error: str | None = None
+
+
+async def stop_thread(
+    store: Store,
+    clock: Clock,
+    running: Mapping[ThreadKey, Execution],
+    key: ThreadKey,
+    *,
+    force: bool,
+    timeout: float,
+    actor: str,
+    mint: Callable[[], str],
+) -> StopResult:
+    """Stop what a thread does, and wait until it is over.
+
+    Args:
+        store: where the thread lives.
+        clock: what to wait by.
+        running: the runs of this process.
+        key: the thread.
+        force: cancel at once instead of letting a running tool finish.
+        timeout: seconds that a graceful stop may take before it is forced.
+        actor: who stops.
+        mint: makes ids.
+    """
+    while True:
+        loaded = await store.load(key, messages=True)
+        record = loaded.record
+        if record is None:
+            return StopResult("error", error="There is no such thread.")
+        try:
+            if loaded.status is ThreadStatus.INTERRUPTED:
+                history = await close_batch(store, key, loaded, mint, stopped_by=actor)
+                return _success(tuple(history.messages))
+            if loaded.status is ThreadStatus.RUNNING and record.run is not None:
+                if record.run.ends_at <= loaded.now:
+                    await recover_thread(store, key, loaded, mint)
+                    return _failure(loaded, "The run was lost before it could be stopped.")
+                return await _stop_run(
+                    store, clock, running.get(key), key, record.run, loaded.now, force, timeout, actor
+                )
+        except Conflict:
+            continue
+        if record.ended is not None and record.ended.outcome == "stopped":
+            return _success(tuple(m.message for m in loaded.messages))
+        return _failure(loaded, "The thread has no run to stop.")
+
+
+async def _stop_run(
+    store: Store,
+    clock: Clock,
+    local: Execution | None,
+    key: ThreadKey,
+    run: RunLease,
+    now: float,
+    force: bool,
+    timeout: float,
+    actor: str,
+) -> StopResult:
+    until = now if force else now + timeout
+    await store.request_stop(key, StopRequest(run.token, force, until, actor))
+    limit = clock.monotonic() + (0.0 if force else timeout) + _FORCE_GRACE
+    if local is not None and local.owner.token == run.token:
+        local.request_stop(force=force, timeout=timeout)
+        await wait_until(clock, local.over, limit - clock.monotonic())
+    else:
+        await _wait_for_end(store, clock, key, run.token, limit)
+    loaded = await store.load(key, messages=True)
+    record = loaded.record
+    if record is None:
+        return StopResult("error", error="The thread was deleted.")
+    if record.run is not None and record.run.token == run.token:
+        return _failure(loaded, "The run did not end in time; it will stop as soon as it can.")
+    ended = record.ended
+    if ended is None or ended.token != run.token:
+        return _failure(loaded, "The run ended, and another one has begun since.")
+    if ended.outcome == "stopped":
+        partial = local.partial if local is not None else _last_truncated(loaded)
+        iteration = local.run.iteration if local is not None else None
+        return _success(tuple(m.message for m in loaded.messages), partial, iteration)
+    reason = {
+        "finished": "The run had ended before it could be stopped.",
+        "failed": "The run failed before it could be stopped.",
+        "lost": "The run was lost before it could be stopped.",
+    }[ended.outcome]
+    return _failure(loaded, reason)
+
+
+async def _wait_for_end(
+    store: Store, clock: Clock, key: ThreadKey, token: str, limit: float
+) -> None:
+    async with aclosing(store.watch(key)) as changes:
+        async for _ in changes:
+            record = (await store.load(key)).record
+            if record is None or record.run is None or record.run.token != token:
+                return
+            if clock.monotonic() >= limit:
+                return
+
+
+def _last_truncated(loaded: Loaded) -> str | None:
+    for stored in reversed(loaded.messages):
+        message = stored.message
+        if message["role"] == "assistant":
+            mark = (message.get("metadata") or {}).get("agui_bridge") or {}
+            content = message.get("content")
+            return content if mark.get("truncated") and isinstance(content, str) else None
+    return None
+
+
+def _success(
+    messages: tuple[Mapping[str, Any], ...],
+    partial: str | None = None,
+    iteration: int | None = None,
+) -> StopResult:
+    return StopResult(
+        "success", "USER_INTERRUPTED", len(messages), messages, iteration, partial
+    )
+
+
+def _failure(loaded: Loaded, reason: str) -> StopResult:
+    messages = tuple(m.message for m in loaded.messages)
+    return StopResult("error", message_count=len(messages), messages=messages, error=reason)

@@ -1,0 +1,1 @@
+"""The HTTP surfaces: pure ASGI, one file per surface."""

@@ -1,0 +1,275 @@
+"""The bridge itself: agents, a store, an engine, and the app that serves them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute
+
+from agui_bridge.adapters import Adapter
+from agui_bridge.agents.function import AgentFunction, FunctionAdapter
+from agui_bridge.engine.call import Agent, Call
+from agui_bridge.engine.runner import Engine, mint
+from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.stopping import StopResult
+from agui_bridge.errors import ConfigurationError, Refused
+from agui_bridge.http.routes import build_routes
+from agui_bridge.http.service import Authenticate
+from agui_bridge.protocol.dialects import parse_input
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.records import Json, Principal, ThreadKey
+from agui_bridge.stores.base import Store
+from agui_bridge.stores.open import open_store
+
+__all__ = ["Bridge"]
+
+T = TypeVar("T")
+F = TypeVar("F", bound=AgentFunction)
+
+
+class Bridge:
+    """Puts agents behind AG-UI.
+
+    ::
+
+        bridge = Bridge("sqlite:///agents.db")
+
+        @bridge.agent("ops")
+        async def ops(run):
+            answer = await run.approve("delete_rows", {"table": "users"})
+            if answer.approved:
+                await run.tool(answer, delete_rows)
+
+        app = bridge.app()
+
+    Args:
+        store: a store URL (`memory:`, `sqlite:///path`), or a store.
+        settings: defaults of every agent.
+        authenticate: says who asks; without it everybody shares one scope.
+        cors_origins: origins whose pages may call, such as `https://app.example`.
+        cors_origin_regex: the same as a pattern of the whole origin.
+    """
+
+    def __init__(
+        self,
+        store: str | Store = "memory:",
+        *,
+        settings: Settings | None = None,
+        authenticate: Authenticate | None = None,
+        cors_origins: Sequence[str] = (),
+        cors_origin_regex: str | None = None,
+    ) -> None:
+        self.agents: dict[str, Agent] = {}
+        self.settings = settings or Settings()
+        self.authenticate = authenticate
+        self._store = store
+        self._cors_origins = tuple(cors_origins)
+        self._cors_origin_regex = cors_origin_regex
+        self._engine: Engine | None = None
+        self._opening = asyncio.Lock()
+
+    # --- agents ---
+
+    def agent(
+        self, name: str | None = None, *, description: str = "", **settings: Any
+    ) -> Callable[[F], F]:
+        """Register a function as an agent (decorator).
+
+        Args:
+            name: its name in addresses; by default the function's.
+            description: for people; by default the function's docstring.
+            **settings: fields of `Settings` that differ for this agent.
+        """
+
+        def register(function: F) -> F:
+            summary = description or (function.__doc__ or "").strip().partition("\n")[0]
+            self.add(
+                name or function.__name__,
+                FunctionAdapter(function),
+                description=summary,
+                **settings,
+            )
+            return function
+
+        return register
+
+    def add(self, name: str, adapter: Adapter, *, description: str = "", **settings: Any) -> None:
+        """Register an adapter as an agent.
+
+        Raises:
+            ConfigurationError: the name is taken or unfit for an address, or a setting is
+                unknown.
+        """
+        if not name or "/" in name or name != name.strip():
+            raise ConfigurationError(f"{name!r} can't be an agent's name: it is part of a path.")
+        if name in self.agents:
+            raise ConfigurationError(f"There is an agent {name!r} already.")
+        try:
+            own = replace(self.settings, **settings)
+        except TypeError:
+            unknown = ", ".join(sorted(set(settings) - set(Settings.__dataclass_fields__)))
+            raise ConfigurationError(
+                f"Agent {name!r} has unknown settings: {unknown}."
+            ) from None
+        self.agents[name] = Agent(name, adapter, own, description)
+
+    # --- life ---
+
+    async def open(self) -> Engine:
+        """Open the store and start the engine, once; gives the engine.
+
+        Raises:
+            StoreUnavailable: the store can't be reached.
+            SchemaMismatch: the database is newer or older than this version.
+        """
+        if self._engine is not None:
+            return self._engine
+        async with self._opening:
+            if self._engine is None:
+                store = await open_store(self._store) if isinstance(self._store, str) else self._store
+                engine = Engine(store, self.settings)
+                engine.start()
+                self._engine = engine
+        return self._engine
+
+    async def aclose(self) -> None:
+        """Let running runs finish or stop them, flush, and close adapters and the store."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await engine.aclose()
+            for agent in self.agents.values():
+                await agent.adapter.aclose()
+            await engine.store.aclose()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: Any = None) -> AsyncIterator[None]:
+        """A lifespan for Starlette or FastAPI; nest it in the host's own if it has one."""
+        await self.open()
+        try:
+            yield
+        finally:
+            await self.aclose()
+
+    def app(self) -> Starlette:
+        """The bridge as an ASGI app, to serve or to mount."""
+        middleware = []
+        if self._cors_origins or self._cors_origin_regex:
+            middleware.append(
+                Middleware(
+                    CORSMiddleware,
+                    allow_origins=self._cors_origins,
+                    allow_origin_regex=self._cors_origin_regex,
+                    allow_methods=["GET", "POST", "DELETE"],
+                    allow_headers=["*"],
+                )
+            )
+        return Starlette(routes=self.routes(), lifespan=self.lifespan, middleware=middleware)
+
+    def routes(self) -> list[BaseRoute]:
+        """The bridge's routes, to add to an app of your own."""
+        return build_routes(self)
+
+    # --- without a client ---
+
+    async def stop(
+        self,
+        agent: str,
+        thread: str,
+        *,
+        force: bool = False,
+        timeout: float = 30.0,
+        principal: Principal | None = None,
+    ) -> StopResult:
+        """Stop what a thread does and wait until it is over; loses nothing.
+
+        Args:
+            agent: the agent's name.
+            thread: the thread's id.
+            force: cancel at once instead of letting a running tool finish.
+            timeout: seconds that a graceful stop may take.
+            principal: whose thread; the default principal by default.
+        """
+        who = principal or Principal()
+        engine = await self.open()
+        key = ThreadKey(who.scope, self._agent(agent).name, thread)
+        return await engine.stop(key, force=force, timeout=timeout, actor=who.actor)
+
+    async def resume(
+        self,
+        agent: str,
+        thread: str,
+        answers: Mapping[str, Json],
+        *,
+        cancel: Sequence[str] = (),
+        principal: Principal | None = None,
+    ) -> WireEvent:
+        """Answer a thread's interrupts, from a webhook or another page, and see the run through.
+
+        Args:
+            agent: the agent's name.
+            thread: the thread's id.
+            answers: payload by interrupt id.
+            cancel: ids of interrupts to cancel.
+            principal: who answers.
+
+        Returns:
+            The run's last event: RUN_FINISHED, or RUN_ERROR when it failed or was refused.
+        """
+        entries = [
+            {"interruptId": i, "status": "resolved", "payload": payload}
+            for i, payload in answers.items()
+        ]
+        entries += [{"interruptId": i, "status": "cancelled"} for i in cancel]
+        parsed = parse_input(
+            {
+                "threadId": thread,
+                "runId": mint(),
+                "protocolVersion": "1.0",
+                "messages": [],
+                "resume": entries,
+            }
+        )
+        engine = await self.open()
+        call = Call(self._agent(agent), principal or Principal(), parsed, on_disconnect="continue")
+        pipe, stream = engine.submit(call)
+        while await pipe.read():
+            pass
+        assert stream.terminal is not None, "every stream ends with a terminal event"
+        return stream.terminal
+
+    def stop_sync(self, agent: str, thread: str, **options: Any) -> StopResult:
+        """`stop`, for scripts without an event loop; the store must be shared (no memory)."""
+        return self._in_a_loop(lambda bridge: bridge.stop(agent, thread, **options))
+
+    def resume_sync(
+        self, agent: str, thread: str, answers: Mapping[str, Json], **options: Any
+    ) -> WireEvent:
+        """`resume`, for scripts without an event loop; the store must be shared (no memory)."""
+        return self._in_a_loop(lambda bridge: bridge.resume(agent, thread, answers, **options))
+
+    def _in_a_loop(self, work: Callable[[Bridge], Coroutine[Any, Any, T]]) -> T:
+        if not isinstance(self._store, str) or self._store.startswith("memory:"):
+            raise ConfigurationError(
+                "The synchronous calls open the store anew: give the bridge a URL of a shared "
+                "store, such as sqlite:///agents.db."
+            )
+
+        async def with_own_store() -> T:
+            twin = Bridge(self._store, settings=replace(self.settings, sweep_interval=0))
+            twin.agents = self.agents
+            async with twin.lifespan():
+                return await work(twin)
+
+        return asyncio.run(with_own_store())
+
+    def _agent(self, name: str) -> Agent:
+        if name not in self.agents:
+            raise Refused("AGENT_NOT_FOUND", f"There is no agent {name!r}.")
+        return self.agents[name]

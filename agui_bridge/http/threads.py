@@ -1,0 +1,218 @@
+"""Threads and interrupts over HTTP: read them, stop them, delete them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agui_bridge.errors import Refused
+from agui_bridge.http.service import (
+    Service,
+    agent_of,
+    json_response,
+    key_of,
+    principal_of,
+    read_json,
+)
+from agui_bridge.protocol.records import Interrupt, InterruptStatus, ThreadKey
+from agui_bridge.protocol.run_events import iso_time, public_interrupt
+from agui_bridge.stores.base import InterruptRow
+
+__all__ = [
+    "delete_thread",
+    "get_thread",
+    "list_interrupts",
+    "list_threads",
+    "stop_thread",
+    "thread_interrupts",
+]
+
+
+async def list_threads(service: Service, request: Request) -> Response:
+    """`GET /agents/{agent}/threads?limit=&before=`: last touched first."""
+    principal = await principal_of(service, request)
+    agent = agent_of(service, request)
+    engine = await service.open()
+    rows = await engine.store.list_threads(
+        principal.scope,
+        agent.name,
+        limit=_whole(request, "limit", 50, 500),
+        before=_seconds(request, "before"),
+    )
+    return json_response(
+        {
+            "threads": [
+                {
+                    "threadId": row.record.key.thread,
+                    "status": row.record.status.value,
+                    "messageCount": row.messages,
+                    "openInterrupts": row.open_interrupts,
+                    "createdAt": iso_time(row.record.created_at),
+                    "updatedAt": iso_time(row.record.updated_at),
+                }
+                for row in rows
+            ]
+        }
+    )
+
+
+async def get_thread(service: Service, request: Request) -> Response:
+    """`GET …/threads/{thread}`: messages, state, status, open interrupts."""
+    key = await key_of(service, request)
+    engine = await service.open()
+    loaded = await engine.store.load(key, messages=True)
+    record = loaded.record
+    if record is None:
+        raise _unknown()
+    waiting = [a for a in loaded.batch_interrupts() if a.is_open and not a.expired(loaded.now)]
+    interrupted = record.run is None
+    return json_response(
+        {
+            "threadId": key.thread,
+            "agent": key.agent,
+            "status": record.status.value,
+            "messages": [message.message for message in loaded.messages],
+            "state": {} if record.state is None else record.state,
+            "interrupts": [
+                {**public_interrupt(ask), **_tool_call(ask)} for ask in waiting if interrupted
+            ],
+            "pendingToolCallIds": list(record.pending_calls),
+            "createdAt": iso_time(record.created_at),
+            "updatedAt": iso_time(record.updated_at),
+        }
+    )
+
+
+async def thread_interrupts(service: Service, request: Request) -> Response:
+    """`GET …/threads/{thread}/interrupts?status=`: what was asked and answered, when, by whom."""
+    key = await key_of(service, request)
+    engine = await service.open()
+    if (await engine.store.load(key)).record is None:
+        raise _unknown()
+    rows = await engine.store.list_interrupts(
+        key.scope, agent=key.agent, thread=key.thread, status=_status(request)
+    )
+    return json_response({"interrupts": [_audited(row) for row in rows]})
+
+
+async def list_interrupts(service: Service, request: Request) -> Response:
+    """`GET /interrupts?status=open`: all that waits in the scope, of every agent and thread."""
+    principal = await principal_of(service, request)
+    engine = await service.open()
+    rows = await engine.store.list_interrupts(
+        principal.scope, status=_status(request), limit=_whole(request, "limit", 200, 1000)
+    )
+    return json_response({"interrupts": [_audited(row) for row in rows]})
+
+
+async def stop_thread(service: Service, request: Request) -> Response:
+    """`POST …/threads/{thread}/stop` with `{force?, timeout?}` or no body."""
+    key = await key_of(service, request)
+    principal = await principal_of(service, request)
+    force, timeout = False, service.settings.stop_timeout
+    if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+        force, timeout = _stop_options(await read_json(service, request), timeout)
+    engine = await service.open()
+    if (await engine.store.load(key)).record is None:
+        raise _unknown()
+    result = await engine.stop(key, force=force, timeout=timeout, actor=principal.actor)
+    return json_response(
+        {
+            "status": result.status,
+            "stopReason": result.stop_reason,
+            "messageCount": result.message_count,
+            "messages": list(result.messages),
+            "interruptedAtIteration": result.interrupted_at_iteration,
+            "partialResponse": result.partial_response,
+            "error": result.error,
+        }
+    )
+
+
+async def delete_thread(service: Service, request: Request) -> Response:
+    """`DELETE …/threads/{thread}`: for good; what it runs is stopped first."""
+    key = await key_of(service, request)
+    principal = await principal_of(service, request)
+    engine = await service.open()
+    await engine.delete(key, principal.actor)
+    return Response(status_code=204)
+
+
+def _unknown() -> Refused:
+    return Refused("THREAD_NOT_FOUND", "There is no such thread here.")
+
+
+def _tool_call(interrupt: Interrupt) -> dict[str, Any]:
+    call = interrupt.tool_call
+    if call is None:
+        return {}
+    return {"toolCall": {"id": call.id, "name": call.name, "args": call.args}}
+
+
+def _audited(row: InterruptRow) -> dict[str, Any]:
+    ask, key = row.interrupt, row.key
+    return {
+        **public_interrupt(ask),
+        **_tool_call(ask),
+        "agent": key.agent,
+        "threadId": key.thread,
+        "status": ask.status.value,
+        "answer": _answer(ask),
+        "history": [
+            {"status": entry.status.value, "at": iso_time(entry.at), "actor": entry.actor}
+            for entry in ask.audit
+        ],
+    }
+
+
+def _answer(ask: Interrupt) -> dict[str, Any] | None:
+    if ask.answer is None:
+        return None
+    return {"status": ask.answer.status, "payload": ask.answer.payload}
+
+
+def _status(request: Request) -> InterruptStatus | None:
+    value = request.query_params.get("status")
+    if value is None:
+        return None
+    try:
+        return InterruptStatus(value)
+    except ValueError:
+        known = ", ".join(InterruptStatus)
+        raise Refused("INVALID_INPUT", f"status: must be one of {known}.") from None
+
+
+def _whole(request: Request, name: str, default: int, most: int) -> int:
+    value = request.query_params.get(name)
+    if value is None:
+        return default
+    if not (value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= most):
+        raise Refused("INVALID_INPUT", f"{name}: must be a whole number from 1 to {most}.")
+    return int(value)
+
+
+def _seconds(request: Request, name: str) -> float | None:
+    value = request.query_params.get(name)
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = float("nan")
+    if not 0 <= seconds < 1e12:
+        raise Refused("INVALID_INPUT", f"{name}: must be seconds since the epoch.")
+    return seconds
+
+
+def _stop_options(body: Any, timeout: float) -> tuple[bool, float]:
+    if not isinstance(body, dict):
+        raise Refused("INVALID_INPUT", "The body must be a JSON object or absent.")
+    force = body.get("force", False)
+    if not isinstance(force, bool):
+        raise Refused("INVALID_INPUT", "force: must be true or false.")
+    seconds = body.get("timeout", timeout)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= 600:
+        raise Refused("INVALID_INPUT", "timeout: must be seconds from 0 to 600.")
+    return force, float(seconds)

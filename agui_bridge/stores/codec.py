@@ -1,0 +1,187 @@
+"""Records as JSON text and back, the same text in every backend.
+
+Text is ASCII without NUL: whatever characters a value holds, every database takes it. NaN and
+values that are not JSON raise `ValueError` or `TypeError` before anything is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.records import (
+    AuditEntry,
+    Batch,
+    ClosedBatch,
+    Interrupt,
+    InterruptStatus,
+    Json,
+    Receipt,
+    RecordedAnswer,
+    RunEnding,
+    RunLease,
+    ThreadKey,
+    ThreadRecord,
+    ToolCall,
+)
+
+__all__ = [
+    "copy_interrupt",
+    "copy_message",
+    "copy_receipt",
+    "copy_thread",
+    "decode",
+    "decode_interrupt",
+    "decode_receipt",
+    "decode_thread",
+    "encode",
+    "encode_interrupt",
+    "encode_receipt",
+    "encode_thread",
+]
+
+# An encoder is kept, because `json.dumps` builds a new one for every call with separators.
+encode: Callable[[Json], str] = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+"""Any JSON value as text."""
+
+decode: Callable[[str], Json] = json.JSONDecoder().decode
+"""The value of a text that `encode` wrote."""
+
+
+def encode_thread(record: ThreadRecord) -> str:
+    """Write what a record says beyond its key, status, stop and the store's own fields."""
+    batch, run, ended = record.batch, record.run, record.ended
+    return encode(
+        {
+            "batch": batch and [batch.id, batch.continuation],
+            "run": run and [run.run_id, run.token, run.ends_at, run.actor],
+            "state": record.state,
+            "closed": [[closed.continuation, closed.cause] for closed in record.closed],
+            "pending_calls": record.pending_calls,
+            "handoff": record.handoff,
+            "ended": ended and [ended.token, ended.outcome],
+        }
+    )
+
+
+def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
+    """Read what `encode_thread` wrote; the caller fills in the rest."""
+    data = decode(text)
+    return ThreadRecord(
+        key=key,
+        batch=Batch(*data["batch"]) if data["batch"] else None,
+        run=RunLease(*data["run"]) if data["run"] else None,
+        state=data["state"],
+        closed=tuple(ClosedBatch(*closed) for closed in data["closed"]),
+        pending_calls=tuple(data["pending_calls"]),
+        handoff=data["handoff"],
+        ended=RunEnding(*data["ended"]) if data["ended"] else None,
+    )
+
+
+def encode_interrupt(interrupt: Interrupt) -> str:
+    """Write a whole interrupt."""
+    call = interrupt.tool_call
+    return encode(
+        {
+            "id": interrupt.id,
+            "batch": interrupt.batch,
+            "position": interrupt.position,
+            "native_id": interrupt.native_id,
+            "reason": interrupt.reason,
+            "status": interrupt.status,
+            "message": interrupt.message,
+            "tool_call": call and [call.id, call.name, dict(call.args)],
+            "response_schema": _plain(interrupt.response_schema),
+            "allowed": interrupt.allowed,
+            "expires_at": interrupt.expires_at,
+            "subagent_run_id": interrupt.subagent_run_id,
+            "metadata": _plain(interrupt.metadata),
+            "answer": interrupt.answer and _answer(interrupt.answer),
+            "audit": [[entry.status, entry.at, entry.actor] for entry in interrupt.audit],
+        }
+    )
+
+
+def decode_interrupt(text: str) -> Interrupt:
+    """Read what `encode_interrupt` wrote."""
+    data: dict[str, Any] = decode(text)
+    return Interrupt(
+        id=data["id"],
+        batch=data["batch"],
+        position=data["position"],
+        native_id=data["native_id"],
+        reason=data["reason"],
+        status=InterruptStatus(data["status"]),
+        message=data["message"],
+        tool_call=ToolCall(*data["tool_call"]) if data["tool_call"] else None,
+        response_schema=data["response_schema"],
+        allowed=tuple(data["allowed"]),
+        expires_at=data["expires_at"],
+        subagent_run_id=data["subagent_run_id"],
+        metadata=data["metadata"],
+        answer=RecordedAnswer(*data["answer"]) if data["answer"] else None,
+        audit=tuple(
+            AuditEntry(InterruptStatus(status), at, actor) for status, at, actor in data["audit"]
+        ),
+    )
+
+
+def encode_receipt(receipt: Receipt) -> str:
+    """Write a whole receipt."""
+    return encode(
+        {
+            "batch": receipt.batch,
+            "outcome": receipt.outcome,
+            "answers": {id: _answer(answer) for id, answer in receipt.answers.items()},
+            "code": receipt.code,
+            "lease": receipt.lease,
+            "at": receipt.at,
+        }
+    )
+
+
+def decode_receipt(text: str) -> Receipt:
+    """Read what `encode_receipt` wrote."""
+    data: dict[str, Any] = decode(text)
+    answers = {id: RecordedAnswer(*answer) for id, answer in data.pop("answers").items()}
+    return Receipt(answers=answers, **data)
+
+
+def copy_thread(record: ThreadRecord) -> ThreadRecord:
+    """Copy a record so that nothing mutable is shared."""
+    return replace(
+        decode_thread(encode_thread(record), record.key),
+        status=record.status,
+        version=record.version,
+        stop=record.stop,
+        write_id=record.write_id,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+    )
+
+
+def copy_interrupt(interrupt: Interrupt) -> Interrupt:
+    """Copy an interrupt so that nothing mutable is shared."""
+    return decode_interrupt(encode_interrupt(interrupt))
+
+
+def copy_receipt(receipt: Receipt) -> Receipt:
+    """Copy a receipt so that nothing mutable is shared."""
+    return decode_receipt(encode_receipt(receipt))
+
+
+def copy_message(message: StoredMessage) -> StoredMessage:
+    """Copy a message so that nothing mutable is shared."""
+    return StoredMessage(message.id, message.position, decode(encode(message.message)))
+
+
+def _answer(answer: RecordedAnswer) -> list[Json]:
+    return [answer.status, answer.payload]
+
+
+def _plain(mapping: Mapping[str, Json] | None) -> dict[str, Json] | None:
+    return None if mapping is None else dict(mapping)

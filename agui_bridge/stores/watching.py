@@ -1,0 +1,84 @@
+"""The wake-ups behind `Store.watch`: at once within this process, by polling across processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from agui_bridge.errors import StoreUnavailable
+from agui_bridge.protocol.records import ThreadKey
+
+__all__ = ["Wakeups"]
+
+LONGEST_SILENCE = 1.0
+"""An item comes at least this often, in seconds."""
+
+FIRST_PAUSE = 0.05
+LONGEST_PAUSE = 0.5
+
+Look = Callable[[], Awaitable[object]]
+"""Reads something that differs whenever the thread has changed."""
+
+
+class Wakeups:
+    """Who waits for which thread in this process.
+
+    Waiting is by real time, whatever clock the store has: it is a hint and decides nothing.
+    """
+
+    def __init__(self) -> None:
+        """Start with nobody waiting."""
+        self._waiting: dict[ThreadKey, set[asyncio.Event]] = {}
+
+    def notify(self, key: ThreadKey) -> None:
+        """Wake those who watch a thread; to be called on the event loop."""
+        for event in self._waiting.get(key, ()):
+            event.set()
+
+    async def watch(self, key: ThreadKey, look: Look | None = None) -> AsyncIterator[None]:
+        """Yield at once, on every `notify`, when `look` differs, and once a second.
+
+        Args:
+            key: the thread.
+            look: polled ever more slowly; None where every change happens in this process. A
+                look that fails counts as a change: who watches reads again and sees for itself.
+        """
+        event = asyncio.Event()
+        self._waiting.setdefault(key, set()).add(event)
+        try:
+            seen = await _seen(look)
+            while True:
+                event.clear()
+                yield
+                seen = await _changed(event, look, seen)
+        finally:
+            self._forget(key, event)
+
+    def _forget(self, key: ThreadKey, event: asyncio.Event) -> None:
+        events = self._waiting[key]
+        events.discard(event)
+        if not events:
+            del self._waiting[key]
+
+
+async def _changed(event: asyncio.Event, look: Look | None, seen: object) -> object:
+    """Return what is seen once it may differ, or once it has been silent long enough."""
+    until = time.monotonic() + LONGEST_SILENCE
+    pause = FIRST_PAUSE
+    while (left := until - time.monotonic()) > 0:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(event.wait(), min(pause, left) if look else left)
+        latest = await _seen(look)
+        if event.is_set() or latest != seen:
+            return latest
+        pause = min(pause * 2, LONGEST_PAUSE)
+    return seen
+
+
+async def _seen(look: Look | None) -> object:
+    try:
+        return await look() if look else None
+    except StoreUnavailable:
+        return object()

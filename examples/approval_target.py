@@ -1,0 +1,130 @@
+"""A fixed agent for black-box checks: it pauses on demand and counts its side effects in a file.
+
+    python -m examples.approval_target --port 8788 --effects effects.jsonl --store sqlite:///t.db
+
+The agent at /agents/target heeds these user messages:
+
+    send X      one gated call of send_email to X-0
+    both X      two of them in parallel, to X-0 and X-1
+    form X      a form: {quarter: Q1..Q4, year: integer}
+    confirm X   a plain confirmation
+    slow N      streams N tokens, one every 50 ms
+    crash X     a gated call whose tool appends its line, then kills the process
+
+Anything else is answered with text. Each execution of the tool appends one JSON line to FILE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Literal
+
+import uvicorn
+from pydantic import BaseModel
+
+from agui_bridge import Bridge, FunctionRun, Settings
+
+LOOPBACK = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
+TOOL_SECONDS = 0.2
+TOKEN_SECONDS = 0.05
+
+
+class Email(BaseModel):
+    """Parameters of send_email."""
+
+    to: str
+    body: str
+
+
+class Quarter(BaseModel):
+    """What the form asks for."""
+
+    quarter: Literal["Q1", "Q2", "Q3", "Q4"]
+    year: int
+
+
+def make_bridge(store: str, effects: Path, expires_in: float | None = None) -> Bridge:
+    """The bridge with its one agent.
+
+    Args:
+        store: store URL.
+        effects: file to which every execution of the tool appends a line.
+        expires_in: seconds until an interrupt expires; None is never.
+    """
+    bridge = Bridge(store, settings=Settings(expires_in=expires_in), cors_origin_regex=LOOPBACK)
+
+    async def send_email(to: str, body: str) -> str:
+        await asyncio.sleep(TOOL_SECONDS)
+        _append(effects, {"tool": "send_email", "to": to, "body": body})
+        return f"sent to {to}"
+
+    async def crash(to: str, body: str) -> str:
+        _append(effects, {"tool": "send_email", "to": to, "body": body})
+        os.kill(os.getpid(), signal.SIGKILL)
+        return "unreachable"
+
+    async def gated(run: FunctionRun, to: str, tool: Any) -> str:
+        args = {"to": to, "body": "original"}
+        approval = await run.approve(
+            "send_email", args, message=f"Send an email to {to}?", parameters=Email, key=to
+        )
+        if not approval.approved:
+            return "expired" if approval.cause == "expired" else "not sent"
+        return str(await run.tool(approval, tool))
+
+    @bridge.agent("target", description="Pauses on demand; see examples/approval_target.py.")
+    async def target(run: FunctionRun) -> AsyncIterator[str]:
+        verb, _, rest = run.text.strip().partition(" ")
+        name = rest.strip() or "nobody"
+        if verb == "send":
+            yield f"Outcome: {await gated(run, f'{name}-0@example.com', send_email)}."
+        elif verb == "both":
+            outcomes = await asyncio.gather(
+                *(gated(run, f"{name}-{n}@example.com", send_email) for n in (0, 1))
+            )
+            yield f"Outcomes: {', '.join(outcomes)}."
+        elif verb == "form":
+            form = await run.ask(f"Which quarter for {name}?", schema=Quarter)
+            yield "No quarter." if form is None else f"Quarter: {form.quarter} {form.year}."
+        elif verb == "confirm":
+            yes = await run.confirm(f"Go on with {name}?")
+            yield "Confirmed." if yes else "Not confirmed."
+        elif verb == "slow":
+            for number in range(int(name) if name.isdecimal() else 20):
+                await asyncio.sleep(TOKEN_SECONDS)
+                yield f"{number} "
+        elif verb == "crash":
+            yield f"Outcome: {await gated(run, f'{name}-0@example.com', crash)}."
+        else:
+            yield f"You said: {run.text}"
+
+    return bridge
+
+
+def _append(path: Path, line: dict[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def main() -> None:
+    """Serve the target until interrupted."""
+    parser = argparse.ArgumentParser(description="A fixed agent for black-box checks.")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--effects", type=Path, required=True, help="file of executions")
+    parser.add_argument("--store", required=True, help="store URL, such as sqlite:///target.db")
+    parser.add_argument("--expires-in", type=float, help="seconds until an interrupt expires")
+    options = parser.parse_args()
+    bridge = make_bridge(options.store, options.effects, options.expires_in)
+    uvicorn.run(bridge.app(), host="127.0.0.1", port=options.port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()

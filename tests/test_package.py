@@ -1,0 +1,179 @@
+"""What `pip install agui-bridge` gives, tried in an empty environment away from the checkout."""
+
+import configparser
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+import agui_bridge
+
+ROOT = Path(__file__).parent.parent
+RUN_PATH = "/agents/greeter"
+MODULE = """
+from agui_bridge import Bridge
+
+bridge = Bridge(store="memory:")
+
+@bridge.agent("greeter")
+async def greeter(run):
+    yield "Hello from the wheel."
+"""
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A wheel, the environment that it is installed in, and an empty folder to work in."""
+
+    wheel: Path
+    scripts: Path
+    folder: Path
+
+    def run(self, *arguments: str) -> str:
+        """What `agui-bridge ARGUMENTS` prints; fails unless it exits with 0 and is silent."""
+        done = subprocess.run(
+            [self.scripts / "agui-bridge", *arguments],
+            cwd=self.folder,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment without what could lead Python back to the checkout."""
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))
+    }
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel, made from the source distribution as a release is, and installed."""
+    base = tmp_path_factory.mktemp("package")
+    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(base), str(ROOT))
+    (wheel,) = base.glob("*.whl")
+    venv.create(base / "venv", with_pip=True)
+    scripts = base / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    constraints = str(ROOT / "constraints.txt")
+    call(str(scripts / "python"), "-m", "pip", "install", "-qq", "-c", constraints, str(wheel))
+    folder = base / "work"
+    folder.mkdir()
+    (folder / "greetings.py").write_text(MODULE)
+    return Installed(wheel, scripts, folder)
+
+
+def call(*command: str) -> None:
+    done = subprocess.run(
+        command, env=clean_environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(installed: Installed) -> None:
+    names = zipfile.ZipFile(installed.wheel).namelist()
+    adapters = {path.name for path in ROOT.glob("adapters/agui_bridge_*")}
+    metadata = f"agui_bridge-{agui_bridge.__version__}.dist-info"
+
+    assert {name.partition("/")[0] for name in names} == {"agui_bridge", metadata, *adapters}
+    assert "agui_bridge/py.typed" in names
+    assert any(name.startswith("agui_bridge/stores/migrations/") for name in names)
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_the_command_tells_its_version(installed: Installed) -> None:
+    assert agui_bridge.__version__ in installed.run("--version").split()
+
+
+def test_the_command_lists_every_adapter_of_the_wheel(installed: Installed) -> None:
+    entry_points = configparser.ConfigParser()
+    entry_points.optionxform = str  # type: ignore[assignment,method-assign]  # keep the case
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
+        entry_points.read_string(wheel.read(name).decode())
+    group = "agui_bridge.adapters"
+    assert entry_points.has_section(group), f"the group {group} in pyproject.toml is empty"
+
+    words = set(installed.run("adapters").split())
+
+    assert set(entry_points[group]) <= words
+
+
+def test_the_command_makes_the_tables_of_a_store_and_may_be_repeated(installed: Installed) -> None:
+    installed.run("migrate", "--store", "sqlite:///x.db")
+    installed.run("migrate", "--store", "sqlite:///x.db")
+
+    with closing(sqlite3.connect(installed.folder / "x.db")) as database:
+        query = "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
+        (tables,) = database.execute(query).fetchone()
+    assert tables > 1, "no table but alembic's own"
+
+
+def test_the_command_serves_a_bridge_from_the_folder_it_is_called_in(installed: Installed) -> None:
+    run_input = {
+        "threadId": "t1",
+        "runId": "r1",
+        "state": {},
+        "messages": [{"id": "m1", "role": "user", "content": "hi"}],
+        "tools": [],
+        "context": [],
+        "forwardedProps": {},
+    }
+    with served(installed, "greetings:bridge") as client:
+        assert client.get("/healthz").status_code == 200
+        answer = client.post(RUN_PATH, json=run_input, headers={"Accept": "text/event-stream"})
+
+    assert answer.status_code == 200, answer.text
+    lines = [line for line in answer.text.splitlines() if line.startswith("data:")]
+    events = [json.loads(line.removeprefix("data:")) for line in lines]
+    assert (events[0]["type"], events[-1]["type"]) == ("RUN_STARTED", "RUN_FINISHED")
+    assert "Hello from the wheel." in "".join(event.get("delta", "") for event in events)
+
+
+@contextmanager
+def served(installed: Installed, target: str) -> Iterator[httpx.Client]:
+    """A client of `agui-bridge serve TARGET`, which is stopped afterwards.
+
+    Connecting is tried again for about 30 seconds, while the server starts.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = installed.folder / "serve.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            [installed.scripts / "agui-bridge", "serve", target, "--port", str(port)],
+            cwd=installed.folder,
+            env=clean_environment(),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}",
+            transport=httpx.HTTPTransport(retries=7),
+            trust_env=False,
+            timeout=20,
+        ) as client:
+            yield client
+    except httpx.ConnectError as error:
+        raise AssertionError(f"the server does not answer: {log.read_text()}") from error
+    finally:
+        server.terminate()
+        server.wait(20)
