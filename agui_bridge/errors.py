@@ -36,8 +36,8 @@ __all__ = [
     "AmbiguousKey",
     "ApprovalSpent",
     "BridgeError",
-    "Conflict",
     "ConfigurationError",
+    "Conflict",
     "ErrorCode",
     "Fenced",
     "NotDelivered",
@@ -142,7 +142,9 @@ CODES: Mapping[str, ErrorCode] = {
     "UNAUTHENTICATED": ErrorCode(
         401, "Credentials are missing or wrong.", "Send valid credentials.", False
     ),
-    "FORBIDDEN": ErrorCode(403, "The request is not allowed here.", "Use a permitted origin.", False),
+    "FORBIDDEN": ErrorCode(
+        403, "The request is not allowed here.", "Use a permitted origin.", False
+    ),
     "UNSUPPORTED_MEDIA_TYPE": ErrorCode(
         415, "The body is not JSON.", "Send `Content-Type: application/json`.", False
     ),
@@ -154,6 +156,9 @@ CODES: Mapping[str, ErrorCode] = {
     ),
     "UNSUPPORTED_VERSION": ErrorCode(
         400, "The client speaks another major version of AG-UI.", "Use a 1.x client.", False
+    ),
+    "SHUTTING_DOWN": ErrorCode(
+        503, "The server takes no new runs.", "Try again; another server may answer.", False
     ),
     "INTERNAL_ERROR": ErrorCode(
         500, "The server made a mistake.", "See the server's log and report it.", False

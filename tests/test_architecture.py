@@ -16,6 +16,7 @@ ANYTHING: Final = "*"
 ADAPTER_PACKAGE: Final = "agui_bridge_*"
 
 CONCRETE_STORES: Final = ("stores.memory", "stores.redis", "stores.sql")
+CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
 PURE: Final = ("errors", "protocol")
 ENGINE_SIDE: Final = (*PURE, "adapters", "engine", "stores.base")
 
@@ -28,6 +29,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "stores.base": PURE,
     "stores.memory": (*PURE, "stores", "stores.base"),
     "stores.migrations": (*PURE, "stores", "stores.base", "stores.sql"),
+    "stores.open": (*PURE, *CONCRETE_STORES, "stores", "stores.base"),
     "stores.redis": (*PURE, "stores", "stores.base"),
     "stores.sql": (*PURE, "stores", "stores.base", "stores.migrations"),
     "stores": (*PURE, "stores.base"),
@@ -35,9 +37,9 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "client": PURE,
     "conformance": (*PURE, "client"),
     "http": ENGINE_SIDE,
-    "http.app": (*ENGINE_SIDE, *CONCRETE_STORES, "agents", "config", "http", "stores"),
+    "http.app": (*ENGINE_SIDE, *CHOICE_OF_STORE, "agents", "config", "http"),
     "stdio": ENGINE_SIDE,
-    "config": (*PURE, *CONCRETE_STORES, "adapters", "stores", "stores.base"),
+    "config": (*PURE, *CHOICE_OF_STORE, "adapters", "stores.base"),
     "cli": (ANYTHING,),
     "": (ANYTHING,),
 }
@@ -178,6 +180,8 @@ def test_every_import_follows_the_arrows() -> None:
         ("agui_bridge/engine/runner.py", "from ..http import app", "engine may not import"),
         ("agui_bridge/engine/x.py", "from ..stores import sql", "may not import agui_bridge.st"),
         ("agui_bridge/engine/x.py", "from ..stores.sql_rows import r", "engine may not import"),
+        ("agui_bridge/engine/x.py", "from ..stores.open import open_store", "engine may not"),
+        ("agui_bridge/http/agui.py", "from ..stores.open import open_store", "http may not"),
         ("agui_bridge/stores/sql.py", "from . import redis", "stores.sql may not import"),
         ("agui_bridge/stores/base.py", "from .memory import M", "stores.base may not import"),
         ("agui_bridge/http/agui.py", "from ..stores.sql import S", "http may not import"),
@@ -233,6 +237,7 @@ def lay_out(root: Path) -> None:
         agui_bridge/protocol/__init__.py agui_bridge/protocol/y.py
         agui_bridge/stores/__init__.py agui_bridge/stores/base.py agui_bridge/stores/memory.py
         agui_bridge/stores/sql.py agui_bridge/stores/sql_rows.py agui_bridge/stores/redis.py
+        agui_bridge/stores/open.py
         adapters/agui_bridge_mine/__init__.py adapters/agui_bridge_other/__init__.py
     """.split():
         path = root / name

@@ -78,6 +78,7 @@ class StepFailed(AdapterError):
     """
 
     def __init__(self, call: str, error: str, text: str) -> None:
+        """Make the exception; `of` makes it from a journal's entry."""
         super().__init__(f"{call} failed: {error}: {text}")
         self.call = call
         self.error = error

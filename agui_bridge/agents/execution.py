@@ -78,6 +78,7 @@ class Execution:
     """
 
     def __init__(self, run: Run) -> None:
+        """Prepare the run: read its continuation, start nothing."""
         past = recall(run)
         self.run = run
         fresh = (len(run.raw_messages), len(run.raw_new_messages))
@@ -92,7 +93,7 @@ class Execution:
         self.final: Pause | Handoff | None = None
         self.failure: BaseException | None = None
         self._yields = YieldCount(past.yields)
-        self._state = SharedState(run.state, past.state)
+        self._state = SharedState(run.state, past.state, len(past.entries))
         self._strands = Strands()
         self._questions: dict[EntryKey, Question] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -154,8 +155,8 @@ class Execution:
         key = self.journal.number(call, place) if numbered else call
         self._news += 1
         outcome = self.journal.visit(key)
-        if not self.journal.replaying:
-            self._state.catch_up()
+        if self._state.in_use:
+            self._state.catch_up(self.journal.leading)
         self._send_state()
         return key, outcome
 

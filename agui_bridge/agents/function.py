@@ -38,6 +38,7 @@ class FunctionAdapter:
     )
 
     def __init__(self, function: AgentFunction) -> None:
+        """Make an agent of a function."""
         if not callable(function):
             raise ConfigurationError(
                 f"An agent is an async function of one argument, not {type(function).__name__}."

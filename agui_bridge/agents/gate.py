@@ -16,6 +16,7 @@ class Gate:
     """
 
     def __init__(self) -> None:
+        """Begin open."""
         self.closed = False
         self._parked: set[asyncio.Future[None]] = set()
 

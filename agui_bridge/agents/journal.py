@@ -29,8 +29,11 @@ class Journal:
     """
 
     def __init__(self, recalled: Mapping[EntryKey, Outcome]) -> None:
+        """Begin with what is recalled."""
         self.entries: dict[EntryKey, Outcome] = dict(recalled)
+        self._order = list(recalled)
         self._unvisited = dict.fromkeys(recalled)
+        self._leading = 0
         self._latest: dict[EntryKey, tuple[int, Place]] = {}
         self._visited: set[EntryKey] = set()
 
@@ -38,6 +41,14 @@ class Journal:
     def replaying(self) -> bool:
         """Whether recalled calls are still to come."""
         return bool(self._unvisited)
+
+    @property
+    def leading(self) -> int:
+        """How many of the recalled entries were visited, up to the first that was not."""
+        order = self._order
+        while self._leading < len(order) and order[self._leading] not in self._unvisited:
+            self._leading += 1
+        return self._leading
 
     def number(self, call: EntryKey, place: Place) -> EntryKey:
         """Tell a call from equal ones before it, by its ordinal.
@@ -91,6 +102,7 @@ class YieldCount:
     """
 
     def __init__(self, past: Mapping[int, int]) -> None:
+        """Begin at no items."""
         self.total = 0
         self._past = past
         self._counts: dict[int, int] = {}

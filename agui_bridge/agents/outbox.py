@@ -22,6 +22,7 @@ class Outbox:
     """
 
     def __init__(self) -> None:
+        """Begin empty."""
         self.items: list[BaseEvent | str] = []
         self._reader: asyncio.Future[None] | None = None
         self._writers: list[asyncio.Future[None]] = []

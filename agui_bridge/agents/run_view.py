@@ -24,6 +24,7 @@ class RunView:
     """
 
     def __init__(self, execution: Execution) -> None:
+        """Show the run; a resumed one with the messages of its first run."""
         self._execution = execution
         self._run = execution.run
         seen, new = execution.context

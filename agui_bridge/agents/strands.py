@@ -27,6 +27,7 @@ class Strand:
     __slots__ = ("count", "family", "origin")
 
     def __init__(self, family: Strands, origin: Place | None) -> None:
+        """Begin a line without calls."""
         self.family = family
         self.origin = origin
         self.count = 0
@@ -59,6 +60,7 @@ class Strands:
     """
 
     def __init__(self) -> None:
+        """Begin with no task known but the root to come."""
         self._by_task: WeakKeyDictionary[asyncio.Task[object], Strand] = WeakKeyDictionary()
         self.root = Strand(self, None)
 

@@ -49,6 +49,7 @@ class Works:
         finished: Callable[[], None],
         fenced: Callable[[BaseException], None],
     ) -> None:
+        """Begin with nothing under way."""
         self._run = run
         self._journal = journal
         self._outbox = outbox

@@ -174,9 +174,7 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
         frontend = {tool.name for tool in run.run.input.tools or ()}
         declared = set(run.handoff.tool_call_ids) if run.handoff is not None else set()
         fresh = tuple(
-            call.id
-            for call in lifecycle.unanswered
-            if call.id in declared or call.name in frontend
+            call.id for call in lifecycle.unanswered if call.id in declared or call.name in frontend
         )
     pending = _still_pending(run, fresh)
     dangling = repair(

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import Handoff, Pause, Run, RunItem
 from agui_bridge.engine.call import Call
+from agui_bridge.engine.claim import Claim
 from agui_bridge.engine.clock import Clock, wait_until
 from agui_bridge.engine.endings import Ending, Failed, Finished, Lost, Stopped, Undelivered
 from agui_bridge.engine.leases import Owner
@@ -31,7 +32,7 @@ from agui_bridge.errors import (
     StoreUnavailable,
 )
 from agui_bridge.protocol.decisions import Approve, Decision
-from agui_bridge.protocol.history import History, StoredMessage
+from agui_bridge.protocol.history import StoredMessage
 from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle import Lifecycle
@@ -65,21 +66,18 @@ class Execution:
         owner: Owner,
         stream: EventStream,
         run: Run,
-        history: History,
-        claimed: dict[str, Interrupt],
-        decisions: dict[str, Decision],
+        claim: Claim,
         *,
         clock: Clock,
         mint: Callable[[], str],
-        snapshot_first: bool,
     ) -> None:
         self.call = call
         self.owner = owner
         self.stream = stream
         self.run = run
-        self.history = history
-        self.claimed = claimed
-        self.decisions = decisions
+        self.history = history = claim.history
+        self.claimed: dict[str, Interrupt] = dict(claim.interrupts)
+        self.decisions: Mapping[str, Decision] = claim.decisions
         self.mint = mint
         self.partial: str | None = None
         self.over = asyncio.Event()
@@ -95,11 +93,11 @@ class Execution:
         )
         self._settings = call.agent.settings
         self._clock = clock
-        self._snapshot_first = snapshot_first
-        self._told_state = snapshot_first
+        self._snapshot_first = claim.repaired or self.resumed
+        self._told_state = self._snapshot_first
         self._delivered = False
         self._gated = {
-            ask.tool_call.id: ask.id for ask in claimed.values() if ask.tool_call is not None
+            ask.tool_call.id: ask.id for ask in self.claimed.values() if ask.tool_call is not None
         }
         self._signal = asyncio.Event()
         self._stop_timeout = self._settings.stop_timeout
@@ -240,7 +238,9 @@ class Execution:
             await self._clock.sleep(
                 min(self._settings.flush_interval, self._settings.lease_seconds / 6)
             )
-            if not (self.owner.renewal_due or self.history.has_finished or self.history.state_dirty):
+            if not (
+                self.owner.renewal_due or self.history.has_finished or self.history.state_dirty
+            ):
                 continue
             try:
                 await self.write()
@@ -327,17 +327,16 @@ class Execution:
             return Stopped() if self.run.stop.requested else Finished()
         if isinstance(error, Fenced) or self.owner.lost.is_set():
             return Lost()
+        where = f"agent {self.run.agent}, thread {self.run.thread_id}, run {self.run.run_id}"
         if isinstance(error, StoreUnavailable):
-            logger.error("the store did not answer in time (agent %s, thread %s, run %s)", *self._names)
+            logger.error("the store did not answer in time (%s)", where)
             return Lost("STORE_UNAVAILABLE")
         if isinstance(error, NotDelivered) and not self._delivered and self.resumed:
             return Undelivered(str(error))
         if isinstance(error, AdapterError) and not isinstance(error, AgentMistake):
-            logger.warning("agent %s failed: %s (thread %s, run %s)", self._names[0], error, *self._names[1:])
+            logger.warning("%s (%s)", error, where)
             return Failed(error.code, str(error))
-        logger.error(
-            "agent %s raised an error (thread %s, run %s)", *self._names, exc_info=error
-        )
+        logger.error("the agent raised an error (%s)", where, exc_info=error)
         if self.run.stop.requested:
             return Stopped()
         return Failed("AGENT_ERROR")

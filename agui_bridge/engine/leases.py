@@ -106,7 +106,7 @@ class Owner:
         self._clock = clock
         self._lease_seconds = lease_seconds
         self._store_retry = store_retry
-        self._mint = mint
+        self.mint = mint
         self._renewed_at = claimed_at
         self._lock = asyncio.Lock()
 
@@ -162,7 +162,7 @@ class Owner:
                     self.key,
                     change,
                     Expected(lease=self.token),
-                    self._mint(),
+                    self.mint(),
                     give_up=give_up,
                 )
             except Conflict as error:

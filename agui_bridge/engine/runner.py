@@ -10,17 +10,16 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Coroutine
-from dataclasses import replace
 
-from agui_bridge.adapters import HandoffResults, Resume as AdapterResume, Run
 from agui_bridge.engine.call import Call
+from agui_bridge.engine.claim import Claim
 from agui_bridge.engine.clock import Clock, SystemClock, wait_until
-from agui_bridge.engine.context import Context, settle_dangling
+from agui_bridge.engine.context import Context
 from agui_bridge.engine.endings import close_run
 from agui_bridge.engine.execution import Execution
 from agui_bridge.engine.leases import Owner, commit_safely
 from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.recovery import EXPIRED_RESULT, recover_thread, sweep_forever
+from agui_bridge.engine.recovery import recover_thread, sweep_forever
 from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stopping import StopResult, stop_thread
 from agui_bridge.engine.stream import EventStream
@@ -37,19 +36,14 @@ from agui_bridge.protocol.admission import (
     Start,
 )
 from agui_bridge.protocol.contract import admit
-from agui_bridge.protocol.decisions import decide
-from agui_bridge.protocol.history import History
-from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Loaded, RunLease, ThreadKey, ThreadStatus
+from agui_bridge.protocol.records import Loaded, ThreadKey, ThreadStatus
 from agui_bridge.protocol.run_events import CANCELLED
-from agui_bridge.protocol.transitions import Change, claim_resume, claim_start, hold
+from agui_bridge.protocol.transitions import Change, hold
 from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
 
 __all__ = ["Engine", "mint"]
 
 logger = logging.getLogger("agui_bridge")
-
-_DANGLING_RESULT = "This tool call was not executed."
 
 
 def mint() -> str:
@@ -114,6 +108,7 @@ class Engine:
             loaded = await self.store.load(call.key, ids, messages=True)
             context = Context.of(loaded, call)
             decision = admit(loaded, self._request(call, context))
+            execution: Execution | None = None
             try:
                 match decision:
                     case Recover():
@@ -122,8 +117,7 @@ class Engine:
                         stream.begin()
                         await self._wait(call.key, loaded, decision)
                     case Start() | Resume():
-                        await self._run(call, stream, context, decision)
-                        return
+                        execution = await self._claim(call, stream, context, decision)
                     case Hold():
                         await self._hold(call, loaded, decision)
                         stream.restate(await self.store.load(call.key, ids, messages=True))
@@ -141,6 +135,9 @@ class Engine:
                         return
             except Conflict:
                 continue
+            if execution is not None:
+                await self._drive(execution)
+                return
 
     def _request(self, call: Call, context: Context) -> Request:
         return Request(
@@ -189,31 +186,32 @@ class Engine:
 
     # --- runs ---
 
-    async def _run(
+    async def _drive(self, execution: Execution) -> None:
+        """See a claimed run through to its end."""
+        key = execution.call.key
+        self.running[key] = execution
+        try:
+            ending = await execution.carry_out()
+            await close_run(execution, ending)
+        finally:
+            execution.over.set()
+            if self.running.get(key) is execution:
+                del self.running[key]
+
+    async def _claim(
         self, call: Call, stream: EventStream, context: Context, decision: Start | Resume
-    ) -> None:
-        """Claim the thread and carry the run out.
+    ) -> Execution:
+        """Claim the thread; whoever's claim is committed is the one that executes.
 
         Raises:
             Conflict: somebody else was first; nothing was done.
+            Refused: the server is shutting down.
         """
         if self.closing:
-            raise Refused("TOO_MANY_RUNS", "The server is shutting down; try again elsewhere.")
-        loaded = context.loaded
-        history = context.open_history(rewind=isinstance(decision, Start))
-        repaired: list[WireEvent] = []
-        if isinstance(decision, Start):
-            # Answered before the model sees the conversation: a dangling call breaks it.
-            repaired = settle_dangling(
-                history,
-                pending=loaded.record.pending_calls if loaded.record is not None else (),
-                reason=EXPIRED_RESULT if decision.closes_expired else _DANGLING_RESULT,
-                mint=mint,
-            )
-        lease = RunLease(call.run_id, mint(), 0.0, call.principal.actor)
-        change = self._claim(call, context, decision, lease, history)
+            raise Refused("SHUTTING_DOWN", "The server is shutting down; try again.")
+        claim = Claim.of(call, context, decision, self.settings, mint)
         sent_at = self.clock.monotonic()
-        committed = await self._commit(call.key, change, loaded)
+        committed = await self._commit(call.key, claim.change, context.loaded)
         owner = Owner(
             self.store,
             self.clock,
@@ -224,91 +222,9 @@ class Engine:
             store_retry=self.settings.store_retry,
             mint=mint,
         )
-        claimed = {row.id: row for row in change.interrupts} if isinstance(decision, Resume) else {}
-        expired = decision.expired if isinstance(decision, Resume) else frozenset()
-        decisions = {
-            ask.id: decide(ask, ask.answer, expired=ask.id in expired)
-            for ask in claimed.values()
-            if ask.answer is not None
-        }
-        execution = Execution(
-            call,
-            owner,
-            stream,
-            self._adapter_run(call, context, committed, history, owner),
-            history,
-            claimed,
-            decisions,
-            clock=self.clock,
-            mint=mint,
-            snapshot_first=bool(claimed or repaired),
+        return Execution(
+            call, owner, stream, claim.run_of(committed, owner), claim, clock=self.clock, mint=mint
         )
-        if claimed and committed.record.batch is not None:
-            execution.run.resume = AdapterResume(
-                committed.record.batch.continuation,
-                {claimed[i].native_id: decision for i, decision in decisions.items()},
-                execution.run.new_messages,
-            )
-        self.running[call.key] = execution
-        try:
-            ending = await execution.carry_out()
-            await close_run(execution, ending)
-        finally:
-            execution.over.set()
-            if self.running.get(call.key) is execution:
-                del self.running[call.key]
-
-    def _claim(
-        self,
-        call: Call,
-        context: Context,
-        decision: Start | Resume,
-        lease: RunLease,
-        history: History,
-    ) -> Change:
-        loaded = context.loaded
-        stored = loaded.record.state if loaded.record is not None else None
-        state = call.parsed.input.state if call.parsed.has_state else stored
-        if call.parsed.has_state:
-            history.apply({"type": "STATE_SNAPSHOT", "snapshot": state})
-        messages = history.take_dirty()
-        history.take_state()
-        if isinstance(decision, Resume):
-            change = claim_resume(loaded, decision, lease, messages=messages, state=state)
-        else:
-            change = claim_start(
-                loaded,
-                call.key,
-                lease,
-                fresh_version=secrets.randbits(52),
-                closes_expired=decision.closes_expired,
-                messages=messages,
-                superseded=context.client.superseded,
-                state=state,
-            )
-        return replace(change, lease_seconds=self.settings.lease_seconds)
-
-    def _adapter_run(
-        self, call: Call, context: Context, committed: Committed, history: History, owner: Owner
-    ) -> Run:
-        record = committed.record
-        run = Run(
-            agent=call.agent.name,
-            thread_id=call.key.thread,
-            run_id=call.run_id,
-            input=call.parsed.input,
-            principal=call.principal,
-            state=record.state,
-            closed=record.closed,
-            raw_messages=context.for_agent(history, call.agent.settings.history),
-            raw_new_messages=context.client.added,
-            check_lease=owner.check,
-            mint=mint,
-        )
-        results = context.results
-        if results and record.handoff is not None:
-            run.handoff = HandoffResults(record.handoff, results)
-        return run
 
     async def _commit(self, key: ThreadKey, change: Change, loaded: Loaded) -> Committed:
         """Commit on exactly what was decided on; Conflict means to decide again."""

@@ -19,7 +19,6 @@ from agui_bridge.engine.recovery import close_batch, recover_thread
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.records import (
     Loaded,
-    RunLease,
     StopRequest,
     ThreadKey,
     ThreadStatus,
@@ -90,9 +89,9 @@ async def stop_thread(
                 if record.run.ends_at <= loaded.now:
                     await recover_thread(store, key, loaded, mint)
                     return _failure(loaded, "The run was lost before it could be stopped.")
-                return await _stop_run(
-                    store, clock, running.get(key), key, record.run, loaded.now, force, timeout, actor
-                )
+                until = loaded.now if force else loaded.now + timeout
+                stop = StopRequest(record.run.token, force, until, actor)
+                return await _stop_run(store, clock, running.get(key), key, stop, timeout)
         except Conflict:
             continue
         if record.ended is not None and record.ended.outcome == "stopped":
@@ -105,28 +104,25 @@ async def _stop_run(
     clock: Clock,
     local: Execution | None,
     key: ThreadKey,
-    run: RunLease,
-    now: float,
-    force: bool,
+    stop: StopRequest,
     timeout: float,
-    actor: str,
 ) -> StopResult:
-    until = now if force else now + timeout
-    await store.request_stop(key, StopRequest(run.token, force, until, actor))
-    limit = clock.monotonic() + (0.0 if force else timeout) + _FORCE_GRACE
-    if local is not None and local.owner.token == run.token:
-        local.request_stop(force=force, timeout=timeout)
+    await store.request_stop(key, stop)
+    limit = clock.monotonic() + (0.0 if stop.force else timeout) + _FORCE_GRACE
+    if local is not None and local.owner.token == stop.token:
+        local.request_stop(force=stop.force, timeout=timeout)
         await wait_until(clock, local.over, limit - clock.monotonic())
     else:
-        await _wait_for_end(store, clock, key, run.token, limit)
+        local = None
+        await _wait_for_end(store, clock, key, stop.token, limit)
     loaded = await store.load(key, messages=True)
     record = loaded.record
     if record is None:
         return StopResult("error", error="The thread was deleted.")
-    if record.run is not None and record.run.token == run.token:
+    if record.run is not None and record.run.token == stop.token:
         return _failure(loaded, "The run did not end in time; it will stop as soon as it can.")
     ended = record.ended
-    if ended is None or ended.token != run.token:
+    if ended is None or ended.token != stop.token:
         return _failure(loaded, "The run ended, and another one has begun since.")
     if ended.outcome == "stopped":
         partial = local.partial if local is not None else _last_truncated(loaded)
@@ -167,9 +163,7 @@ def _success(
     partial: str | None = None,
     iteration: int | None = None,
 ) -> StopResult:
-    return StopResult(
-        "success", "USER_INTERRUPTED", len(messages), messages, iteration, partial
-    )
+    return StopResult("success", "USER_INTERRUPTED", len(messages), messages, iteration, partial)
 
 
 def _failure(loaded: Loaded, reason: str) -> StopResult:

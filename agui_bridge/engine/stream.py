@@ -9,6 +9,7 @@ from agui_bridge.engine.call import Call
 from agui_bridge.engine.pipe import Pipe
 from agui_bridge.errors import CODES
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.records import Json, Loaded
 from agui_bridge.protocol.run_events import (
     messages_snapshot,
     outcome_now,
@@ -17,7 +18,6 @@ from agui_bridge.protocol.run_events import (
     run_started,
     state_snapshot,
 )
-from agui_bridge.protocol.records import Json, Loaded
 from agui_bridge.protocol.sse import encode
 
 __all__ = ["EventStream"]

@@ -115,9 +115,7 @@ class Bridge:
             own = replace(self.settings, **settings)
         except TypeError:
             unknown = ", ".join(sorted(set(settings) - set(Settings.__dataclass_fields__)))
-            raise ConfigurationError(
-                f"Agent {name!r} has unknown settings: {unknown}."
-            ) from None
+            raise ConfigurationError(f"Agent {name!r} has unknown settings: {unknown}.") from None
         self.agents[name] = Agent(name, adapter, own, description)
 
     # --- life ---
@@ -133,7 +131,9 @@ class Bridge:
             return self._engine
         async with self._opening:
             if self._engine is None:
-                store = await open_store(self._store) if isinstance(self._store, str) else self._store
+                store = (
+                    await open_store(self._store) if isinstance(self._store, str) else self._store
+                )
                 engine = Engine(store, self.settings)
                 engine.start()
                 self._engine = engine

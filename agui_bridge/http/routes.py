@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from agui_bridge import __version__
 from agui_bridge.engine.call import Agent
-from agui_bridge.errors import StoreUnavailable
+from agui_bridge.errors import Refused, StoreUnavailable
 from agui_bridge.http import threads
 from agui_bridge.http.agui import run_agent
 from agui_bridge.http.service import (
@@ -22,7 +22,6 @@ from agui_bridge.http.service import (
     json_response,
     principal_of,
 )
-from agui_bridge.errors import Refused
 
 __all__ = ["build_routes"]
 

@@ -29,9 +29,20 @@ Authenticate = Callable[[Request], Principal | Awaitable[Principal]]
 class Service(Protocol):
     """The bridge, as its HTTP surfaces see it."""
 
-    agents: Mapping[str, Agent]
-    settings: Settings
-    authenticate: Authenticate | None
+    @property
+    def agents(self) -> Mapping[str, Agent]:
+        """The agents by name."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The defaults of every agent."""
+        ...
+
+    @property
+    def authenticate(self) -> Authenticate | None:
+        """The hook that says who asks; None lets everybody in as the same principal."""
+        ...
 
     async def open(self) -> Engine:
         """The engine; the first call opens the store and starts the sweeper."""
@@ -103,9 +114,7 @@ def agent_of(service: Service, request: Request) -> Agent:
     agent = service.agents.get(name)
     if agent is None:
         known = ", ".join(sorted(service.agents)) or "none"
-        raise Refused(
-            "AGENT_NOT_FOUND", f"There is no agent {name[:100]!r}; there are: {known}."
-        )
+        raise Refused("AGENT_NOT_FOUND", f"There is no agent {name[:100]!r}; there are: {known}.")
     return agent
 
 
@@ -126,7 +135,7 @@ async def read_json(service: Service, request: Request) -> Json:
     if kind != "application/json" and not kind.endswith("+json"):
         raise Refused(
             "UNSUPPORTED_MEDIA_TYPE",
-            f"The body must be JSON: send `Content-Type: application/json`, not {kind or 'none'!r}.",
+            f"The body must be JSON (`Content-Type: application/json`), not {kind or 'untyped'!r}.",
         )
     limit = service.settings.max_body_bytes
     body = bytearray()
@@ -139,9 +148,7 @@ async def read_json(service: Service, request: Request) -> Json:
     try:
         return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        raise Refused(
-            "INVALID_INPUT", f"The body is not UTF-8 (byte {error.start})."
-        ) from None
+        raise Refused("INVALID_INPUT", f"The body is not UTF-8 (byte {error.start}).") from None
     except RecursionError:
         raise Refused("INVALID_INPUT", "The body nests too deep.") from None
     except ValueError as error:

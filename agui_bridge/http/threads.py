@@ -16,7 +16,7 @@ from agui_bridge.http.service import (
     principal_of,
     read_json,
 )
-from agui_bridge.protocol.records import Interrupt, InterruptStatus, ThreadKey
+from agui_bridge.protocol.records import Interrupt, InterruptStatus
 from agui_bridge.protocol.run_events import iso_time, public_interrupt
 from agui_bridge.stores.base import InterruptRow
 

@@ -22,6 +22,7 @@ __all__ = [
     "Start",
 ]
 
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One entry of `resume`: an interrupt's id and the answer to it."""

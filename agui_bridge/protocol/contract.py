@@ -41,6 +41,7 @@ from agui_bridge.protocol.records import (
 
 __all__ = ["ROWS", "admit"]
 
+
 def admit(loaded: Loaded, request: Request) -> Decision:
     """Decide what becomes of `request` on the thread that `loaded` shows.
 
@@ -362,6 +363,4 @@ def _already_answered(ids: Iterable[str]) -> Reject:
 
 def _expired(ids: Iterable[str]) -> Reject:
     listed = list(ids)
-    return _reject(
-        "INTERRUPT_EXPIRED", f"The time to answer {_names(listed)} is over.", listed
-    )
+    return _reject("INTERRUPT_EXPIRED", f"The time to answer {_names(listed)} is over.", listed)

@@ -78,9 +78,7 @@ class Cancel:
 Decision = Approve | Decline | Answer | Cancel
 
 
-def approval_schema(
-    parameters: Mapping[str, Json] | None, *, editable: bool
-) -> dict[str, Json]:
+def approval_schema(parameters: Mapping[str, Json] | None, *, editable: bool) -> dict[str, Json]:
     """Make the response schema of a tool approval.
 
     Args:

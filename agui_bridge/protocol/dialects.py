@@ -56,7 +56,8 @@ class ParsedInput:
         input: in the 1.0 shape.
         entries: its resume, empty when absent.
         messages: its messages as JSON, as they were sent.
-        has_state: whether it carries a state (else the stored one is kept).
+        has_state: whether it carries a state. An empty object is none: a fresh client always sends
+            one, and would wipe what the thread has.
         dialect: how to answer.
         warnings: what was ignored or could not be understood, for the log.
     """
@@ -105,7 +106,7 @@ def parse_input(body: Any) -> ParsedInput:
             for entry in parsed.resume or ()
         ),
         messages=tuple(body["messages"]),
-        has_state="state" in body and body["state"] is not None,
+        has_state=body.get("state") not in (None, {}),
         dialect=dialect,
         warnings=warnings,
     )

@@ -109,26 +109,18 @@ class History:
         self._state_dirty = False
         return self._state
 
-    def take_dirty(
-        self, *, include_open: bool = False, truncated: bool = False
-    ) -> list[StoredMessage]:
+    def take_dirty(self, *, include_open: bool = False) -> list[StoredMessage]:
         """Return the messages that have changed since the last time, in order.
 
-        Args:
-            include_open: Also those that are still streaming, as far as they have come;
-                else they are left for later.
-            truncated: Mark those as truncated, for good, because the run was stopped. To
-                be called before the events that close them are applied.
+        Those that are still streaming are left for later, or with ``include_open``
+        returned as far as they have come.
         """
         taken = []
         for entry in self._sorted():
-            if not entry.dirty or (entry.open and not include_open):
-                continue
-            if entry.open and truncated:
-                entry.merge_metadata(TRUNCATED)
-            entry.dirty = False
-            message = entry.settle()
-            taken.append(StoredMessage(message["id"], entry.position, message))
+            if entry.dirty and (include_open or not entry.open):
+                entry.dirty = False
+                message = entry.settle()
+                taken.append(StoredMessage(message["id"], entry.position, message))
         return taken
 
     @property
@@ -143,7 +135,10 @@ class History:
                 self._entries[message.id].dirty = True
 
     def truncate_open(self) -> list[StoredMessage]:
-        """Mark the messages that are still streaming as cut off; return them as they are."""
+        """Mark the messages that are still streaming as cut off; return them as they are.
+
+        To be called before the events that close them are applied.
+        """
         cut = [entry for entry in self._sorted() if entry.open]
         for entry in cut:
             entry.merge_metadata(TRUNCATED)

@@ -113,9 +113,7 @@ def outcome_now(loaded: Loaded) -> Mapping[str, Json]:
     """The outcome that a thread has now: what is still open and unexpired, else success."""
     if loaded.status is ThreadStatus.INTERRUPTED:
         waiting = [
-            ask
-            for ask in loaded.batch_interrupts()
-            if ask.is_open and not ask.expired(loaded.now)
+            ask for ask in loaded.batch_interrupts() if ask.is_open and not ask.expired(loaded.now)
         ]
         if waiting:
             return interrupt_outcome(waiting)

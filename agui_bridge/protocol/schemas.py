@@ -7,9 +7,12 @@ on a linear-time engine. Source: docs/contract.md, "Decisions".
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.json_values import canonical
@@ -31,7 +34,21 @@ MAX_SCHEMA_NODES = 10_000
 MAX_SCHEMA_DEPTH = 64
 """Nesting of a schema, through its references."""
 
+_MAX_UNEVALUATED = 3
+"""`unevaluated*` keywords within each other: each one more than doubles the work below it."""
+
 _MAX_FAULT_LENGTH = 300
+_MAX_PLACE_LENGTH = 120
+_MAX_FAULTS = 100
+
+_DRAFTS = {
+    "http://json-schema.org/draft-06/schema": "Draft6Validator",
+    "http://json-schema.org/draft-07/schema": "Draft7Validator",
+    "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
+    "https://json-schema.org/draft/2020-12/schema": "Draft202012Validator",
+}
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
 
 class UnsafeSchema(AgentMistake):
@@ -42,7 +59,7 @@ def check_schema(schema: Mapping[str, Any]) -> None:
     """Refuse a response schema that is no valid JSON Schema object or could do harm.
 
     Args:
-        schema: a JSON Schema, an object.
+        schema: a JSON Schema, an object, of draft 6, 7, 2019-09 or 2020-12 (the default).
 
     Raises:
         UnsafeSchema: it names what is wrong: not an object, a remote or circular `$ref`, too
@@ -64,41 +81,155 @@ def find_schema_fault(schema: Mapping[str, Any], value: Any) -> str | None:
     Returns:
         None when it is valid, else one sentence that names the place and the rule.
     """
-    errors = _compile(canonical(schema)).iter_errors(value)
-    error = next(iter(sorted(errors, key=lambda e: (len(e.absolute_path), str(e.validator)))), None)
-    if error is None:
+    # More faults than a few are not collected: a large payload may have one per item.
+    try:
+        errors = list(islice(_compile(canonical(schema)).iter_errors(value), _MAX_FAULTS))
+    except OverflowError:
+        return "the payload: a number is too large to be checked."
+    if not errors:
         return None
+    error = min(errors, key=lambda e: (len(e.absolute_path), str(e.validator)))
     place = "".join(f"/{step}" for step in error.absolute_path) or "the payload"
+    if len(place) > _MAX_PLACE_LENGTH:
+        place = place[:_MAX_PLACE_LENGTH] + "…"
     text = f"{place}: {error.message}"
     if len(text) > _MAX_FAULT_LENGTH:
         text = f"{place}: does not satisfy `{error.validator}` of its schema."
     return text
 
 
+# --- bounds ------------------------------------------------------------------------------------
+
+
+class _Visit(NamedTuple):
+    """A value of the schema, and how the walk got there."""
+
+    node: Any
+    depth: int = 0
+    references: tuple[str, ...] = ()
+    unevaluated: int = 0
+
+
+def _measure(root: Mapping[str, Any]) -> None:
+    """Walk the schema with its references followed, within bounds."""
+    nodes = 0
+    todo = [_Visit(root)]
+    while todo:
+        visit = todo.pop()
+        nodes += 1
+        if nodes > MAX_SCHEMA_NODES:
+            raise UnsafeSchema(f"The response schema expands to over {MAX_SCHEMA_NODES} values.")
+        if visit.depth > MAX_SCHEMA_DEPTH:
+            raise UnsafeSchema(f"The response schema nests deeper than {MAX_SCHEMA_DEPTH}.")
+        if isinstance(visit.node, Mapping):
+            todo.extend(_within(root, visit))
+        elif isinstance(visit.node, list | tuple):
+            todo.extend(visit._replace(node=value, depth=visit.depth + 1) for value in visit.node)
+
+
+def _within(root: Mapping[str, Any], visit: _Visit) -> Iterator[_Visit]:
+    node, depth, chain, unevaluated = visit
+    # Either would change below it what a pointer means, or which rules are applied.
+    for keyword in ("$id", "$schema"):
+        if depth and isinstance(node.get(keyword), str):
+            raise UnsafeSchema(f"The response schema has a {keyword} below its top.")
+    if any(keyword in node for keyword in _UNEVALUATED):
+        unevaluated += 1
+        if unevaluated > _MAX_UNEVALUATED:
+            raise UnsafeSchema("The response schema nests `unevaluated…` keywords too deep.")
+    for keyword in _REFERENCES:
+        reference = node.get(keyword)
+        if isinstance(reference, str):
+            if reference in chain:
+                raise UnsafeSchema(f"The response schema's {reference!r} is circular.")
+            target = _resolve(root, reference)
+            yield _Visit(target, depth + 1, (*chain, reference), unevaluated)
+    for value in node.values():
+        yield _Visit(value, depth + 1, chain, unevaluated)
+
+
+def _resolve(root: Mapping[str, Any], reference: str) -> Any:
+    if not reference.startswith("#/"):
+        raise UnsafeSchema(
+            f"The response schema's reference {reference!r} is refused: only "
+            'pointers into the schema itself ("#/$defs/…") are followed.'
+        )
+    node: Any = root
+    # Unquoted first and split then, as the validator does: both must find the same place.
+    for step in unquote(reference)[2:].split("/"):
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, Mapping) and step in node:
+            node = node[step]
+        elif isinstance(node, list) and step.isdecimal() and int(step) < len(node):
+            node = node[int(step)]
+        else:
+            raise UnsafeSchema(f"The response schema's reference {reference!r} leads nowhere.")
+    if not isinstance(node, Mapping | bool):
+        raise UnsafeSchema(f"The response schema's reference {reference!r} leads to no schema.")
+    return node
+
+
+# --- compilation -------------------------------------------------------------------------------
+
+
 @lru_cache(maxsize=1024)
 def _compile(text: str) -> Validator:
     """Compile a schema given as canonical JSON (equal schemas share one validator)."""
-    import json
-
-    from jsonschema import SchemaError
-    from jsonschema.validators import extend, validator_for
+    import jsonschema
+    from jsonschema.validators import extend
     from referencing import Registry
 
     schema = json.loads(text)
-    cls = validator_for(schema)
-    if "$schema" in schema and cls.META_SCHEMA.get("$schema", "").rstrip("#") != str(
-        schema["$schema"]
-    ).rstrip("#"):
-        raise UnsafeSchema(f"The response schema's $schema {schema['$schema']!r} is unknown.")
-    try:
-        cls.check_schema(schema)
-    except SchemaError as error:
-        raise UnsafeSchema(f"The response schema is invalid: {error.message}") from None
+    draft = schema.pop("$schema", "https://json-schema.org/draft/2020-12/schema")
+    if not isinstance(draft, str) or draft.rstrip("#") not in _DRAFTS:
+        raise UnsafeSchema(
+            f"The response schema's $schema {draft!r} is not supported: "
+            "leave it out, or use draft 6, 7, 2019-09 or 2020-12."
+        )
+    cls = getattr(jsonschema, _DRAFTS[draft.rstrip("#")])
+    # What a reference points at acts as a schema, wherever it stands.
+    for part in (schema, *(_resolve(schema, reference) for reference in _references(schema))):
+        try:
+            # No check of formats: that of "regex" is Python's, but RE2 is what runs them.
+            cls.check_schema(part, format_checker=None)
+        except jsonschema.SchemaError as error:
+            message = error.message[:_MAX_FAULT_LENGTH]
+            raise UnsafeSchema(f"The response schema is invalid: {message}") from None
     for pattern in _patterns(schema):
         _regex(pattern)
-    linear = extend(cls, {"pattern": _pattern, "patternProperties": _pattern_properties})
+    linear = extend(cls, _LINEAR)
     validator: Validator = linear(schema, registry=Registry())
     return validator
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        for keyword in _REFERENCES:
+            if isinstance(node.get(keyword), str):
+                yield node[keyword]
+        for value in node.values():
+            yield from _references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _references(value)
+
+
+def _patterns(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("pattern"), str):
+            yield node["pattern"]
+        if isinstance(node.get("patternProperties"), dict):
+            yield from node["patternProperties"]
+            if any(keyword in node for keyword in _UNEVALUATED):
+                raise UnsafeSchema(
+                    "The response schema has `unevaluated…` beside `patternProperties`: "
+                    "use `additionalProperties`."
+                )
+        for value in node.values():
+            yield from _patterns(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _patterns(value)
 
 
 @lru_cache(maxsize=1024)
@@ -111,9 +242,12 @@ def _regex(pattern: str) -> Any:
         return re2.compile(pattern, options)
     except re2.error:
         raise UnsafeSchema(
-            f"The response schema's pattern {pattern!r} can't run in linear time: "
-            "look-around and back-references are not supported."
+            f"The response schema's pattern {pattern[:_MAX_FAULT_LENGTH]!r} can't run in linear "
+            "time: look-around, back-references and huge repetitions are not supported."
         ) from None
+
+
+# --- keywords that would take more than linear time as jsonschema has them -----------------------
 
 
 def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[Any]:
@@ -135,62 +269,47 @@ def _pattern_properties(
                 yield from validator.descend(value, subschema, path=name, schema_path=pattern)
 
 
-def _patterns(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        if isinstance(node.get("pattern"), str):
-            yield node["pattern"]
-        if isinstance(node.get("patternProperties"), dict):
-            yield from node["patternProperties"]
-        for value in node.values():
-            yield from _patterns(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _patterns(value)
+def _additional_properties(
+    validator: Any, subschema: Any, instance: Any, schema: Mapping[str, Any]
+) -> Iterator[Any]:
+    from jsonschema import ValidationError
 
-
-def _measure(root: Mapping[str, Any]) -> None:
-    """Walk the schema with its references followed, within bounds."""
-    nodes = 0
-    # The third member is the chain of references that led here: one met again is a circle.
-    todo: list[tuple[Any, int, tuple[str, ...]]] = [(root, 0, ())]
-    while todo:
-        node, depth, chain = todo.pop()
-        nodes += 1
-        if nodes > MAX_SCHEMA_NODES:
-            raise UnsafeSchema(f"The response schema expands to over {MAX_SCHEMA_NODES} values.")
-        if depth > MAX_SCHEMA_DEPTH:
-            raise UnsafeSchema(f"The response schema nests deeper than {MAX_SCHEMA_DEPTH}.")
-        if isinstance(node, Mapping):
-            for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
-                if isinstance(node.get(keyword), str):
-                    reference = node[keyword]
-                    if reference in chain:
-                        raise UnsafeSchema(f"The response schema's {reference!r} is circular.")
-                    target = _resolve(root, reference)
-                    todo.append((target, depth + 1, (*chain, reference)))
-            # Definitions count where they are used; unused ones do no harm.
-            todo.extend(
-                (value, depth + 1, chain)
-                for key, value in node.items()
-                if key not in ("$defs", "definitions")
-            )
-        elif isinstance(node, list):
-            todo.extend((value, depth + 1, chain) for value in node)
-
-
-def _resolve(root: Mapping[str, Any], reference: str) -> Any:
-    if not reference.startswith("#/"):
-        raise UnsafeSchema(
-            f"The response schema's reference {reference!r} is refused: only "
-            'pointers into the schema itself ("#/$defs/…") are followed.'
-        )
-    node: Any = root
-    for step in reference[2:].split("/"):
-        step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, Mapping) and step in node:
-            node = node[step]
-        elif isinstance(node, list) and step.isdigit() and int(step) < len(node):
-            node = node[int(step)]
+    if not isinstance(instance, dict):
+        return
+    known = schema.get("properties", {})
+    patterns = [_regex(pattern) for pattern in schema.get("patternProperties", ())]
+    for name, value in instance.items():
+        if name in known or any(regex.search(name) for regex in patterns):
+            continue
+        if subschema is False:
+            yield ValidationError(f"{name!r} is not among the properties that are allowed")
         else:
-            raise UnsafeSchema(f"The response schema's reference {reference!r} leads nowhere.")
-    return node
+            yield from validator.descend(value, subschema, path=name)
+
+
+def _unique_items(_: Any, unique: bool, instance: Any, __: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError
+
+    if unique and isinstance(instance, list):
+        seen = {canonical(_with_plain_numbers(item)) for item in instance}
+        if len(seen) < len(instance):
+            yield ValidationError("the items are not all different")
+
+
+def _with_plain_numbers(value: Any) -> Any:
+    """Write 1.0 as 1: to JSON Schema they are the same number."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _with_plain_numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_plain_numbers(item) for item in value]
+    return value
+
+
+_LINEAR = {
+    "additionalProperties": _additional_properties,
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "uniqueItems": _unique_items,
+}

@@ -298,9 +298,7 @@ def end_run(
     )
 
 
-def reopen(
-    record: ThreadRecord, claimed: Sequence[Interrupt], *, now: float
-) -> Change:
+def reopen(record: ThreadRecord, claimed: Sequence[Interrupt], *, now: float) -> Change:
     """Nothing reached the framework: the whole batch is open again, answers dropped."""
     return Change(
         record=replace(record, status=ThreadStatus.INTERRUPTED, run=None),

@@ -174,7 +174,9 @@ class MemoryStore:
             if status in (None, ask.status)
             and (status is not InterruptStatus.OPEN or _waits(ask, now))
         ]
-        found.sort(key=lambda row: (row[0], row[1].agent, row[1].thread, row[2].position, row[2].id))
+        found.sort(
+            key=lambda row: (row[0], row[1].agent, row[1].thread, row[2].position, row[2].id)
+        )
         return [InterruptRow(key, codec.copy_interrupt(ask)) for _, key, ask in found[:limit]]
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:
@@ -192,7 +194,8 @@ class MemoryStore:
                 found.append((head.lease_ends_at, Due(key, "lease")))
             elif thread.record.status is ThreadStatus.INTERRUPTED and asks:
                 ends = [ask.expires_at for ask in asks if ask.expires_at is not None]
-                if len(ends) == len(asks) and max(ends) <= now:
+                waiting = any(ask.status in rules.WAITING for ask in asks)
+                if waiting and len(ends) == len(asks) and max(ends) <= now:
                     found.append((max(ends), Due(key, "expiry")))
         found.sort(key=lambda item: (item[1].reason != "lease", item[0]))
         return [due for _, due in found[:limit]]

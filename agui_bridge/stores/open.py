@@ -1,4 +1,8 @@
-"""From a store URL to a store."""
+"""From a store's address to the store.
+
+Only the outermost layer calls this (the application, the configuration, the command line):
+everything else is given a `Store`.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,29 @@ from agui_bridge.stores.base import Store
 
 __all__ = ["open_store"]
 
+SUPPORTED = "`memory:` (lost with the process) and `sqlite:///path` (one machine)"
 
-async def open_store(url: str) -> Store:
-    """Open the store that a URL names.
+
+async def open_store(url: str, *, migrate: bool = True) -> Store:
+    """Open the store of an address.
+
+    Args:
+        url: `memory:`, `sqlite:///relative.db` or `sqlite:////absolute/path.db`.
+        migrate: whether to bring an older database up to date; else it is only checked.
 
     Raises:
-        ConfigurationError: nothing serves this kind of URL.
+        ConfigurationError: the address is of no kind that is supported.
+        SchemaMismatch: the database is newer, or older and `migrate` is false.
+        StoreUnavailable: the store does not answer.
     """
+    # SQLAlchemy takes a while to import, and those who use another store never need it.
+    scheme = url.partition(":")[0]
     if url == "memory:":
         from agui_bridge.stores.memory import MemoryStore
 
         return MemoryStore()
-    if url.startswith("sqlite:"):
+    if scheme == "sqlite":
         from agui_bridge.stores.sql import SqlStore
 
-        return await SqlStore.open(url)
-    scheme = url.partition(":")[0]
-    raise ConfigurationError(
-        f"A store URL begins with memory: or sqlite:///, not {scheme!r}."
-    )
+        return await SqlStore.open(url, migrate=migrate)
+    raise ConfigurationError(f"there is no store of the kind {scheme!r}: use {SUPPORTED}")

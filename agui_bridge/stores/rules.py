@@ -9,11 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from agui_bridge.errors import Conflict, Fenced
-from agui_bridge.protocol.records import StopRequest, ThreadKey, ThreadRecord, ThreadStatus
+from agui_bridge.protocol.records import (
+    InterruptStatus,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
 from agui_bridge.protocol.transitions import Change
 from agui_bridge.stores.base import Expected
 
-__all__ = ["Head", "check", "next_record", "sharpen"]
+__all__ = ["WAITING", "Head", "check", "next_record", "sharpen"]
+
+WAITING = (InterruptStatus.OPEN, InterruptStatus.ANSWERED)
+"""The statuses in which an interrupt can still expire."""
 
 
 @dataclass(frozen=True, slots=True)

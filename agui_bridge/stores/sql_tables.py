@@ -50,7 +50,7 @@ threads = Table(
     Column("data", Text, nullable=False),
     # A commit never writes these.
     Column("stop_token", Text),
-    Column("stop_force", Boolean(create_constraint=False)),
+    Column("stop_force", Boolean),
     Column("stop_until", Double),
     Column("stop_actor", Text),
 )
@@ -69,7 +69,7 @@ messages = Table(
     *_key(),
     Column("id", Text, primary_key=True),
     Column("position", BigInteger, nullable=False),
-    Column("superseded", Boolean(create_constraint=False), nullable=False),
+    Column("superseded", Boolean, nullable=False),
     Column("data", Text, nullable=False),
     _belongs_to_thread(),
 )

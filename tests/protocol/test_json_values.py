@@ -34,10 +34,12 @@ AWKWARD = st.recursive(
     | st.binary()
     | st.decimals()
     | st.datetimes(),
-    lambda inner: st.lists(inner)
-    | st.tuples(inner)
-    | st.dictionaries(st.text() | st.integers() | st.none() | st.booleans(), inner)
-    | st.frozensets(st.text()),
+    lambda inner: (
+        st.lists(inner)
+        | st.tuples(inner)
+        | st.dictionaries(st.text() | st.integers() | st.none() | st.booleans(), inner)
+        | st.frozensets(st.text())
+    ),
     max_leaves=12,
 )
 
@@ -159,8 +161,12 @@ class Odd:
         (Odd(), "odd\ufffd"),
         ({Odd(): 1}, {"odd\ufffd": 1}),
         ((item for item in (1, math.nan)), [1, None]),
-        (Model(row_count=1, point=Point(math.nan)), {"rowCount": 1, "point": {"x": None, "label": "p\ufffd"}}),  # noqa: E501
+        (
+            Model(row_count=1, point=Point(math.nan)),
+            {"rowCount": 1, "point": {"x": None, "label": "p\ufffd"}},
+        ),  # noqa: E501
         (Broken(), {"value": 1}),
+        ([Point(math.inf)], [{"x": None, "label": "p\ufffd"}]),
         (Point, str(Point)),
     ],
 )

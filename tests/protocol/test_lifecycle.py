@@ -208,8 +208,9 @@ class TestSuppliedEvents:
         assert {i for _, i in brief(events)} == {"0", "new-1"}
 
     def test_reasoning_span_may_share_its_id_and_reopen(self) -> None:
-        start, end = agui.ReasoningStartEvent(message_id="0"), agui.ReasoningEndEvent(
-            message_id="0"
+        start, end = (
+            agui.ReasoningStartEvent(message_id="0"),
+            agui.ReasoningEndEvent(message_id="0"),
         )
         thought = agui.ReasoningMessageContentEvent(message_id="0", delta="x")
         assert {i for _, i in brief(run(start, thought, end, start))} == {"0"}
@@ -446,6 +447,24 @@ class TestToolCalls:
         ]
         assert events[-1]["messageId"] == "new-2"
 
+    def test_snapshot_of_this_runs_own_messages_stops_nothing(self) -> None:
+        function = agui.FunctionCall(name="tool", arguments="")
+        snapshot = agui.MessagesSnapshotEvent(
+            messages=[
+                agui.AssistantMessage(id="p", tool_calls=[agui.ToolCall(id="c", function=function)])
+            ]
+        )
+        chunk = agui.TextMessageChunkEvent(message_id="m", delta="x", subagent_run_id="s")
+        events = run(subagent(), chunk, call_start(parent_message_id="p"), snapshot, call_args())
+        assert types(events)[3:] == [
+            "TOOL_CALL_START",
+            "TEXT_MESSAGE_END",
+            "MESSAGES_SNAPSHOT",
+            "TOOL_CALL_ARGS",
+            "TOOL_CALL_END",
+            "SUBAGENT_FINISHED",
+        ]
+
 
 class TestAttribution:
     def test_activities_keep_their_id_unless_it_is_a_messages(self) -> None:
@@ -453,6 +472,39 @@ class TestAttribution:
         delta = agui.ActivityDeltaEvent(message_id="m", activity_type="t", patch=[])
         assert {i for _, i in brief(run(snapshot, delta, known_messages=["m"]))} == {"m"}
         assert {i for _, i in brief(run(text("m"), snapshot, delta)[3:])} <= {"new-1", "m"}
+
+    def test_activities_of_one_id_keep_their_owner_until_one_replaces_them(self) -> None:
+        def snapshot(**rest: Any) -> agui.ActivitySnapshotEvent:
+            return agui.ActivitySnapshotEvent(
+                message_id="a", activity_type="t", content={}, subagent_run_id="s", **rest
+            )
+
+        delta = agui.ActivityDeltaEvent(
+            message_id="a", activity_type="t", patch=[], subagent_run_id="s"
+        )
+        mine = agui.ActivitySnapshotEvent(message_id="a", activity_type="t", content={})
+        run(subagent(), mine, snapshot(), delta)
+        live = lifecycle()
+        feed(live, subagent(), mine, snapshot(replace=False))
+        with pytest.raises(ProtocolViolation):
+            live.feed(delta)
+
+    def test_steps_are_scoped_to_their_owner(self) -> None:
+        step = {"step_name": "x"}
+        theirs = {**step, "subagent_run_id": "s"}
+        events = run(
+            subagent(),
+            agui.StepStartedEvent(**step),
+            agui.StepStartedEvent(**theirs),
+            agui.StepFinishedEvent(**step),
+            agui.StepStartedEvent(**step),
+            agui.StepFinishedEvent(**theirs),
+        )
+        assert [e.get("subagentRunId") for e in events if e["type"] == "STEP_FINISHED"] == [
+            None,
+            "s",
+            None,
+        ]
 
     def test_encrypted_values_follow_their_message_and_call(self) -> None:
         def value(subtype: Any, entity: str, **rest: Any) -> agui.ReasoningEncryptedValueEvent:
@@ -683,9 +735,7 @@ ITEMS = st.one_of(
         content=st.just({}),
         replace=st.none() | st.booleans(),
     ),
-    owned(
-        agui.ActivityDeltaEvent, message_id=IDS, activity_type=st.just("t"), patch=st.just([])
-    ),
+    owned(agui.ActivityDeltaEvent, message_id=IDS, activity_type=st.just("t"), patch=st.just([])),
     owned(
         agui.ReasoningEncryptedValueEvent,
         subtype=st.sampled_from(["message", "tool-call"]),

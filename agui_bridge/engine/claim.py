@@ -1,0 +1,133 @@
+"""What a run's claim writes, and what the run begins with."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from agui_bridge.adapters import HandoffResults, Run
+from agui_bridge.adapters import Resume as AdapterResume
+from agui_bridge.engine.call import Call
+from agui_bridge.engine.context import Context, settle_dangling
+from agui_bridge.engine.leases import Owner
+from agui_bridge.engine.recovery import EXPIRED_RESULT
+from agui_bridge.engine.settings import Settings
+from agui_bridge.protocol.admission import Resume, Start
+from agui_bridge.protocol.decisions import Decision, decide
+from agui_bridge.protocol.history import History
+from agui_bridge.protocol.records import Interrupt, Loaded, RunLease
+from agui_bridge.protocol.transitions import Change, claim_resume, claim_start
+from agui_bridge.stores.base import Committed
+
+__all__ = ["Claim"]
+
+_DANGLING_RESULT = "This tool call was not executed."
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim that is about to be committed.
+
+    Attributes:
+        call: the input.
+        context: what it brings to the thread.
+        change: what the claim writes.
+        history: the conversation that the run begins with.
+        interrupts: what the run carries out, by id; empty for a fresh run.
+        decisions: what was decided on them, by interrupt id.
+        repaired: whether calls that nobody had answered were answered: the client's view of
+            the conversation is then behind.
+    """
+
+    call: Call
+    context: Context
+    change: Change
+    history: History
+    interrupts: Mapping[str, Interrupt]
+    decisions: Mapping[str, Decision]
+    repaired: bool
+
+    @classmethod
+    def of(
+        cls,
+        call: Call,
+        context: Context,
+        decision: Start | Resume,
+        settings: Settings,
+        mint: Callable[[], str],
+    ) -> Claim:
+        """Work out the claim of an admitted input."""
+        loaded = context.loaded
+        history = context.open_history(rewind=isinstance(decision, Start))
+        repaired = False
+        if isinstance(decision, Start):
+            # Answered before the model sees the conversation: a dangling call breaks it.
+            reason = EXPIRED_RESULT if decision.closes_expired else _DANGLING_RESULT
+            pending = loaded.record.pending_calls if loaded.record is not None else ()
+            repaired = bool(settle_dangling(history, pending=pending, reason=reason, mint=mint))
+        if call.parsed.has_state:
+            history.apply({"type": "STATE_SNAPSHOT", "snapshot": call.parsed.input.state})
+        lease = RunLease(call.run_id, mint(), 0.0, call.principal.actor)
+        change = _change(call, context, decision, lease, history)
+        asks = {ask.id: ask for ask in change.interrupts} if isinstance(decision, Resume) else {}
+        expired = decision.expired if isinstance(decision, Resume) else frozenset()
+        return cls(
+            call=call,
+            context=context,
+            change=replace(change, lease_seconds=settings.lease_seconds),
+            history=history,
+            interrupts=asks,
+            decisions={
+                ask.id: decide(ask, ask.answer, expired=ask.id in expired)
+                for ask in asks.values()
+                if ask.answer is not None
+            },
+            repaired=repaired,
+        )
+
+    def run_of(self, committed: Committed, owner: Owner) -> Run:
+        """The run as the adapter sees it, once the claim is committed."""
+        record = committed.record
+        run = Run(
+            agent=self.call.agent.name,
+            thread_id=self.call.key.thread,
+            run_id=self.call.run_id,
+            input=self.call.parsed.input,
+            principal=self.call.principal,
+            state=record.state,
+            closed=record.closed,
+            raw_messages=self.context.for_agent(self.history, self.call.agent.settings.history),
+            raw_new_messages=self.context.client.added,
+            check_lease=owner.check,
+            mint=owner.mint,
+        )
+        if self.interrupts and record.batch is not None:
+            answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
+            run.resume = AdapterResume(record.batch.continuation, answers, run.new_messages)
+        elif record.handoff is not None and self.context.results:
+            run.handoff = HandoffResults(record.handoff, self.context.results)
+        return run
+
+
+def _change(
+    call: Call,
+    context: Context,
+    decision: Start | Resume,
+    lease: RunLease,
+    history: History,
+) -> Change:
+    loaded: Loaded = context.loaded
+    messages, state = history.take_dirty(), history.take_state()
+    if isinstance(decision, Resume):
+        return claim_resume(loaded, decision, lease, messages=messages, state=state)
+    return claim_start(
+        loaded,
+        call.key,
+        lease,
+        fresh_version=secrets.randbits(52),
+        closes_expired=decision.closes_expired,
+        messages=messages,
+        superseded=context.client.superseded,
+        state=state,
+    )

@@ -1,0 +1,1 @@
+"""The migrations of the SQL stores (Alembic); `sql_schema` runs them."""

@@ -1,0 +1,104 @@
+"""From a store's address to a database that is ready for use."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from sqlalchemy import Connection, make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError, SQLAlchemyError
+
+from agui_bridge.errors import ConfigurationError, SchemaMismatch
+from agui_bridge.stores.sql_database import Database, raise_plainly
+from agui_bridge.stores.sql_schema import check_revision, upgrade
+from agui_bridge.stores.sql_sqlite import BUSY_SECONDS, SqliteDatabase, sqlite_engine
+
+__all__ = ["open_database"]
+
+RETRY_PAUSE = 0.02
+FORMS = "`sqlite:///relative.db` or `sqlite:////absolute/path.db`"
+
+
+async def open_database(
+    url: str, *, clock: Callable[[], float] | None = None, migrate: bool = True
+) -> Database:
+    """Open the database of an address, its schema up to date (see `SqlStore.open`)."""
+    path = _path_of(url)
+    await asyncio.to_thread(_prepare, path, url, migrate)
+    return SqliteDatabase(path, clock or time.time)
+
+
+def _path_of(url: str) -> str:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise ConfigurationError(f"{url!r} is no store's address: write {FORMS}") from None
+    if parsed.drivername != "sqlite":
+        raise ConfigurationError(f"{parsed.drivername!r} is no SQL store: write {FORMS}")
+    if parsed.host or parsed.query:
+        raise ConfigurationError(f"{url!r} has parts that SQLite does not take: write {FORMS}")
+    if parsed.database in (None, "", ":memory:"):
+        raise ConfigurationError(
+            f"{url!r} would be lost with its connection: use the store `memory:`, or {FORMS}"
+        )
+    return parsed.database
+
+
+def _prepare(path: str, url: str, migrate: bool) -> None:
+    """Check or migrate a file, and set what is kept in the file itself."""
+    if not Path(path).absolute().parent.is_dir():
+        raise ConfigurationError(f"{url!r}: the directory does not exist, create it first")
+    if not migrate and not Path(path).exists():
+        # To connect would create it.
+        raise SchemaMismatch(
+            f"there is no database at {url!r}: run `agui-bridge migrate --store {url}`"
+        )
+    try:
+        with sqlite_engine(path).connect() as connection:
+            outdated = check_revision(connection, url=url, migrate=migrate)
+            connection.rollback()
+            _use_wal(connection, url)
+            if outdated:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                # Another process may have been first.
+                if check_revision(connection, url=url, migrate=migrate):
+                    upgrade(connection)
+                connection.commit()
+    except OperationalError as error:
+        raise_plainly(error)
+    except DatabaseError as error:
+        _refuse(url, error)
+    except SQLAlchemyError as error:
+        raise_plainly(error)
+
+
+def _use_wal(connection: Connection, url: str) -> None:
+    """Switch the file to a write-ahead log, which lets readers and a writer work at once."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            mode = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar_one()
+            break
+        except OperationalError:
+            # SQLite does not wait by itself when another process switches at this moment.
+            connection.rollback()
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(RETRY_PAUSE)
+    connection.rollback()
+    if mode != "wal":
+        raise ConfigurationError(
+            f"{url!r}: the file system does not support SQLite's write-ahead log; "
+            "put the database on a local disk"
+        )
+
+
+def _refuse(url: str, error: DatabaseError) -> NoReturn:
+    if "not a database" in str(error.orig):
+        raise ConfigurationError(
+            f"{url!r} is a file, but no SQLite database: move it away or name another file"
+        ) from error.orig
+    raise_plainly(error)

@@ -1,0 +1,126 @@
+"""Records as rows of the SQL stores, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.records import (
+    Interrupt,
+    Receipt,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
+from agui_bridge.stores import codec
+from agui_bridge.stores.rules import Head
+
+__all__ = [
+    "interrupt_row",
+    "key_row",
+    "message_row",
+    "read_head",
+    "read_message",
+    "read_thread",
+    "receipt_row",
+    "stop_row",
+    "thread_row",
+]
+
+Row = Sequence[Any]
+Values = dict[str, Any]
+
+
+def key_row(key: ThreadKey) -> Values:
+    """The columns of a key."""
+    return {"scope": key.scope, "agent": key.agent, "thread": key.thread}
+
+
+def thread_row(record: ThreadRecord) -> Values:
+    """What a commit writes of a thread: all but its key and its stop request."""
+    head = Head.of(record)
+    return {
+        "version": record.version,
+        "status": record.status.value,
+        "batch": record.batch.id if record.batch else None,
+        "lease": head.lease,
+        "lease_ends_at": head.lease_ends_at,
+        "write_id": record.write_id,
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+        "data": codec.encode_thread(record),
+    }
+
+
+def stop_row(stop: StopRequest) -> Values:
+    """The columns of a stop request."""
+    return {
+        "stop_token": stop.token,
+        "stop_force": stop.force,
+        "stop_until": stop.until,
+        "stop_actor": stop.actor,
+    }
+
+
+def interrupt_row(key: Values, ask: Interrupt, now: float) -> Values:
+    """A row of an interrupt; `now` counts only when it is new."""
+    return {
+        **key,
+        "id": ask.id,
+        "batch": ask.batch,
+        "position": ask.position,
+        "status": ask.status.value,
+        "expires_at": ask.expires_at,
+        "raised_at": now,
+        "data": codec.encode_interrupt(ask),
+    }
+
+
+def receipt_row(key: Values, receipt: Receipt) -> Values:
+    """A row of a receipt."""
+    return {**key, "batch": receipt.batch, "data": codec.encode_receipt(receipt)}
+
+
+def message_row(key: Values, message: StoredMessage) -> Values:
+    """A row of a message, in context."""
+    return {
+        **key,
+        "id": message.id,
+        "position": message.position,
+        "superseded": False,
+        "data": codec.encode(message.message),
+    }
+
+
+def read_head(row: Row) -> Head:
+    """The head of a thread, from the columns of `Statements.head`."""
+    version, write_id, created_at, lease, lease_ends_at, *stop = row
+    return Head(version, write_id, created_at, lease, lease_ends_at, _read_stop(stop))
+
+
+def read_thread(row: Row) -> ThreadRecord:
+    """A record, from the columns of `sql_statements.RECORD`."""
+    scope, agent, thread, data, status, version, write_id, created_at, updated_at, *stop = row
+    return replace(
+        codec.decode_thread(data, ThreadKey(scope, agent, thread)),
+        status=ThreadStatus(status),
+        version=version,
+        stop=_read_stop(stop),
+        write_id=write_id,
+        created_at=created_at,
+        updated_at=updated_at,
+    )
+
+
+def read_message(row: Row) -> StoredMessage:
+    """A message, from its id, position and data."""
+    id, position, data = row
+    return StoredMessage(id, position, codec.decode(data))
+
+
+def _read_stop(row: Row) -> StopRequest | None:
+    token, force, until, actor = row
+    return None if token is None else StopRequest(token, force, until, actor)

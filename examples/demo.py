@@ -1,0 +1,132 @@
+"""The demo: agents that need no model and no key, on an embedded store.
+
+    make demo          (or: python -m examples.demo)
+
+It serves on 127.0.0.1:8787 and prints what to try.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Literal
+
+import uvicorn
+from pydantic import BaseModel
+
+from agui_bridge import Bridge, FunctionRun
+
+bridge = Bridge("sqlite:///demo.db", cors_origin_regex=r"https?://(localhost|127\.0\.0\.1)(:\d+)?")
+
+ROWS = {"users": 1234, "sessions": 98765}
+
+
+class DeleteRows(BaseModel):
+    """Parameters of delete_rows."""
+
+    table: str
+    limit: int
+
+
+class Report(BaseModel):
+    """What the report form asks for."""
+
+    quarter: Literal["Q1", "Q2", "Q3", "Q4"]
+    year: int
+
+
+async def delete_rows(table: str, limit: int) -> str:
+    """Pretend to delete rows."""
+    await asyncio.sleep(0.5)
+    return f"{min(limit, ROWS.get(table, 0))} rows of {table} deleted"
+
+
+async def send_email(to: str) -> str:
+    """Pretend to send an email."""
+    await asyncio.sleep(0.3)
+    return f"sent to {to}"
+
+
+@bridge.agent("ops")
+async def ops(run: FunctionRun) -> AsyncIterator[str]:
+    """Deletes rows, after somebody has approved it (the limit can be edited)."""
+    yield "Counting the rows of users. "
+    count = await run.step("count", lambda: ROWS["users"])
+    yield f"There are {count}."
+    approval = await run.approve(
+        "delete_rows",
+        {"table": "users", "limit": count},
+        message=f"Delete {count} rows of users?",
+        parameters=DeleteRows,
+    )
+    if approval.approved:
+        yield f"Done: {await run.tool(approval, delete_rows)}."
+    else:
+        yield f"Nothing was deleted{f' ({approval.reason})' if approval.reason else ''}."
+
+
+@bridge.agent("report")
+async def report(run: FunctionRun) -> AsyncIterator[str]:
+    """Asks for a quarter with a form."""
+    form = await run.ask("Which quarter shall the report cover?", schema=Report)
+    if form is None:
+        yield "No report then."
+    else:
+        yield f"The report for {form.quarter} {form.year} is on its way."
+
+
+@bridge.agent("mailer")
+async def mailer(run: FunctionRun) -> AsyncIterator[str]:
+    """Sends two emails, each approved by itself, both asked at once."""
+
+    async def send(to: str) -> str:
+        approval = await run.approve("send_email", {"to": to}, message=f"Write to {to}?", key=to)
+        return await run.tool(approval, send_email) if approval.approved else f"not sent to {to}"
+
+    outcomes = await asyncio.gather(*(send(to) for to in ("ann@example.com", "bob@example.com")))
+    yield f"{outcomes[0]}; {outcomes[1]}."
+
+
+GUIDE = r"""
+agui-bridge demo on {url}   (Ctrl-C ends it; threads are kept in demo.db)
+
+1. Start a run. It ends with an interrupt: nothing is deleted yet.
+
+curl -sN {url}/agents/ops -H 'Content-Type: application/json' -d '{{
+  "threadId": "demo", "runId": "run-1", "protocolVersion": "1.0",
+  "messages": [{{"id": "m1", "role": "user", "content": "Clean up the users"}}]}}'
+
+2. See what waits for you, and keep the interrupt's id.
+
+curl -s '{url}/interrupts?status=open'; echo
+ID=$(curl -s {url}/agents/ops/threads/demo |
+  python3 -c 'import json, sys; print(json.load(sys.stdin)["interrupts"][0]["id"])')
+
+3. Approve it, with a smaller limit. Send it twice if you like: it runs once.
+
+curl -sN {url}/agents/ops -H 'Content-Type: application/json' -d '{{
+  "threadId": "demo", "runId": "run-2", "protocolVersion": "1.0", "messages": [],
+  "resume": [{{"interruptId": "'$ID'", "status": "resolved", "payload":
+    {{"approved": true, "editedArgs": {{"table": "users", "limit": 10}}}}}}]}}'
+
+4. Read who asked and answered what, and when; then forget the thread.
+
+curl -s {url}/agents/ops/threads/demo/interrupts; echo
+curl -s -X DELETE {url}/agents/ops/threads/demo
+
+Other agents to try: report (a form), mailer (two approvals at once).
+"""
+
+
+def main() -> None:
+    """Serve the demo until interrupted."""
+    parser = argparse.ArgumentParser(description="The agui-bridge demo.")
+    parser.add_argument("--port", type=int, default=8787)
+    port = parser.parse_args().port
+    print(GUIDE.format(url=f"http://127.0.0.1:{port}"), flush=True)
+    uvicorn.run(bridge.app(), host="127.0.0.1", port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()
