@@ -49,15 +49,22 @@ class Quarter(BaseModel):
     year: int
 
 
-def make_bridge(store: str, effects: Path, expires_in: float | None = None) -> Bridge:
+def make_bridge(
+    store: str,
+    effects: Path,
+    expires_in: float | None = None,
+    lease_seconds: float = 30.0,
+) -> Bridge:
     """The bridge with its one agent.
 
     Args:
         store: store URL.
         effects: file to which every execution of the tool appends a line.
         expires_in: seconds until an interrupt expires; None is never.
+        lease_seconds: a run whose process is silent this long counts as lost.
     """
-    bridge = Bridge(store, settings=Settings(expires_in=expires_in), cors_origin_regex=LOOPBACK)
+    settings = Settings(expires_in=expires_in, lease_seconds=lease_seconds)
+    bridge = Bridge(store, settings=settings, cors_origin_regex=LOOPBACK)
 
     async def send_email(to: str, body: str) -> str:
         await asyncio.sleep(TOOL_SECONDS)
@@ -121,8 +128,9 @@ def main() -> None:
     parser.add_argument("--effects", type=Path, required=True, help="file of executions")
     parser.add_argument("--store", required=True, help="store URL, such as sqlite:///target.db")
     parser.add_argument("--expires-in", type=float, help="seconds until an interrupt expires")
+    parser.add_argument("--lease", type=float, default=30.0, help="seconds of a run's lease")
     options = parser.parse_args()
-    bridge = make_bridge(options.store, options.effects, options.expires_in)
+    bridge = make_bridge(options.store, options.effects, options.expires_in, options.lease)
     uvicorn.run(bridge.app(), host="127.0.0.1", port=options.port, log_level="warning")
 
 

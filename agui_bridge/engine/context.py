@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from pydantic import BaseModel
 
 from agui_bridge.engine.call import Call
 from agui_bridge.protocol.client_messages import (
@@ -34,7 +37,7 @@ class Context:
 
     loaded: Loaded
     client: ClientMessages
-    incoming: tuple[Mapping[str, Json], ...]
+    incoming: tuple[dict[str, Json], ...]
 
     @classmethod
     def of(cls, loaded: Loaded, call: Call) -> Context:
@@ -44,13 +47,17 @@ class Context:
         client's last message includes the very call that it is about.
         """
         record = loaded.record
+        incoming = tuple(
+            _known_members(raw, message)
+            for raw, message in zip(call.parsed.messages, call.parsed.input.messages, strict=True)
+        )
         client = merge_client_messages(
             loaded.messages,
-            [dict(message) for message in call.parsed.messages],
+            incoming,
             pending_calls=record.pending_calls if record is not None else (),
             allow_rewind=loaded.status is ThreadStatus.IDLE and not call.parsed.entries,
         )
-        return cls(loaded, client, call.parsed.messages)
+        return cls(loaded, client, incoming)
 
     @property
     def has_new_message(self) -> bool:
@@ -82,10 +89,27 @@ class Context:
         return list(
             merge_for_client_history(
                 self.loaded.messages,
-                [dict(message) for message in self.incoming],
+                self.incoming,
                 pending_calls=record.pending_calls if record is not None else (),
             )
         )
+
+
+def _known_members(raw: Mapping[str, Json], message: BaseModel) -> dict[str, Json]:
+    """A client's message with the members that its role has, in their wire names, none null.
+
+    What else it carries is not checked, and would be believed once stored: a user message
+    with `toolCalls`, for one. Most messages are clean, and are not dumped again.
+    """
+    if raw.keys() <= _wire_names(type(message)) and None not in raw.values():
+        return dict(raw)
+    unknown = set(message.model_extra or ())
+    return message.model_dump(mode="json", by_alias=True, exclude=unknown)
+
+
+@cache
+def _wire_names(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
 def settle_dangling(

@@ -69,6 +69,7 @@ _UNANSWERED: Mapping[type, str] = {
     Stopped: "The run was stopped; this tool call was not executed.",
     Failed: "The run failed; whether this tool call was executed is unknown.",
 }
+_STOPPED_AMID = "The run was stopped; whether this tool call was executed is unknown."
 
 
 async def close_run(run: Execution, ending: Ending) -> Ending:
@@ -160,6 +161,8 @@ async def _show_calls(run: Execution, interrupts: Sequence[Interrupt]) -> None:
 
 async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
     """End with success, cancelled or an error."""
+    # An agent that ended before it said anything has the answers all the same.
+    await run.deliver()
     lifecycle = run.lifecycle
     truncated: list[StoredMessage] = []
     if isinstance(ending, Stopped):
@@ -177,11 +180,7 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
             call.id for call in lifecycle.unanswered if call.id in declared or call.name in frontend
         )
     pending = _still_pending(run, fresh)
-    dangling = repair(
-        run.history.messages, pending=pending, reason=_UNANSWERED[type(ending)], mint=run.mint
-    )
-    for event in dangling:
-        run.history.apply(event)
+    dangling = _answer_dangling(run, ending, pending)
     code = ending.code if isinstance(ending, Failed) else None
     handoff = clean(run.handoff.continuation) if run.handoff is not None else None
     await _commit_end(
@@ -199,6 +198,24 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
     else:
         outcome = {**SUCCESS, "pendingToolCallIds": list(fresh)} if fresh else SUCCESS
         run.stream.finish(outcome, result=clean(run.run.result), usage=_usage(run))
+
+
+def _answer_dangling(
+    run: Execution, ending: Finished | Stopped | Failed, pending: Sequence[str]
+) -> list[WireEvent]:
+    """Answer the calls that nothing answered; an approved one may have run when it stopped."""
+    reason = _UNANSWERED[type(ending)]
+    reasons = [(reason, pending)]
+    if isinstance(ending, Stopped) and (approved := set(run.approved_calls)):
+        others = [call["id"] for m in run.history.messages for call in m.get("toolCalls") or ()]
+        reasons.insert(0, (_STOPPED_AMID, [call for call in others if call not in approved]))
+    events: list[WireEvent] = []
+    for reason, excepted in reasons:
+        answers = repair(run.history.messages, pending=excepted, reason=reason, mint=run.mint)
+        for event in answers:
+            run.history.apply(event)
+        events += answers
+    return events
 
 
 _OUTCOME: Mapping[type, Any] = {Finished: "finished", Stopped: "stopped", Failed: "failed"}

@@ -96,6 +96,7 @@ class Execution:
         self._snapshot_first = claim.repaired or self.resumed
         self._told_state = self._snapshot_first
         self._delivered = False
+        self._abandoned = False
         self._gated = {
             ask.tool_call.id: ask.id for ask in self.claimed.values() if ask.tool_call is not None
         }
@@ -110,6 +111,15 @@ class Execution:
             self._stop_timeout = timeout
         self.run.stop.request(force=force)
         self._signal.set()
+
+    @property
+    def approved_calls(self) -> tuple[str, ...]:
+        """Ids of the calls that were approved and have no result yet."""
+        return tuple(
+            call_id
+            for call_id, interrupt_id in self._gated.items()
+            if isinstance(self.decisions[interrupt_id], Approve)
+        )
 
     @property
     def resumed(self) -> bool:
@@ -140,8 +150,11 @@ class Execution:
         pipe = self.stream.pipe
         try:
             async for item in items:
+                if self._abandoned:
+                    # It was cancelled and goes on all the same: nobody listens any more.
+                    return
                 if not self._delivered:
-                    await self._deliver()
+                    await self.deliver()
                 if self.run.stop.requested and not self._admissible(item):
                     return
                 if isinstance(item, Pause):
@@ -156,8 +169,7 @@ class Execution:
                     await pipe.drained()
         finally:
             await _aclose(items)
-        if not self._delivered:
-            await self._deliver()
+        await self.deliver()
 
     def _admissible(self, item: RunItem) -> bool:
         """Whether something may still come after a stop: anything but new work."""
@@ -166,8 +178,10 @@ class Execution:
         kind = getattr(item, "type", None)
         return kind is not None and kind.value not in ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
-    async def _deliver(self) -> None:
-        """The framework has the answers now: say which calls will not run."""
+    async def deliver(self) -> None:
+        """The framework has the answers now: say, once, which calls will not run."""
+        if self._delivered:
+            return
         self._delivered = True
         for interrupt_id, decision in self.decisions.items():
             call = self.claimed[interrupt_id].tool_call
@@ -224,11 +238,12 @@ class Execution:
             self.claimed.update({row.id: row for row in change.interrupts})
             return change
 
-        try:
-            await self.owner.commit(build)
-        except StoreUnavailable:
+        def undo() -> None:
             self.history.put_back(messages)
-            raise
+            self.history.apply({"type": "STATE_SNAPSHOT", "snapshot": self.history.state})
+            self.claimed.update({row.id: row for row in settled})
+
+        await self.owner.commit(build, undo)
 
     # --- beside it ---
 
@@ -261,6 +276,10 @@ class Execution:
     async def _await_client(self) -> None:
         await self.stream.pipe.gone.wait()
         self._signal.set()
+        await self.run.stop.wait()
+        # So that the next input, which may be here already, waits for the end.
+        with contextlib.suppress(StoreUnavailable):
+            await self.owner.announce_stop(self._stop_timeout)
 
     # --- how it ends ---
 
@@ -299,14 +318,11 @@ class Execution:
         """A client that went away may mean stop, but never between approval and result."""
         if self.call.on_disconnect != "stop" or not self.stream.pipe.detached:
             return
-        waiting = any(
-            isinstance(self.decisions[interrupt_id], Approve)
-            for interrupt_id in self._gated.values()
-        )
-        if not waiting and not self.run.stop.requested:
+        if not self.approved_calls and not self.run.stop.requested:
             self.run.stop.request()
 
     async def _cancel(self, pump: asyncio.Task[None]) -> None:
+        self._abandoned = True
         pump.cancel()
         done, _ = await asyncio.wait({pump}, timeout=self._settings.cancel_grace)
         if not done:
@@ -320,9 +336,9 @@ class Execution:
         return self.call.agent.name, self.run.thread_id, self.run.run_id
 
     def _ending(self, pump: asyncio.Task[None]) -> Ending:
-        if not pump.done() or pump.cancelled():
+        if not pump.done() or (pump.cancelled() and self.run.stop.requested):
             return Stopped()
-        error = pump.exception()
+        error = asyncio.CancelledError() if pump.cancelled() else pump.exception()
         if error is None:
             return Stopped() if self.run.stop.requested else Finished()
         if isinstance(error, Fenced) or self.owner.lost.is_set():
@@ -331,14 +347,16 @@ class Execution:
         if isinstance(error, StoreUnavailable):
             logger.error("the store did not answer in time (%s)", where)
             return Lost("STORE_UNAVAILABLE")
+        if self.run.stop.requested:
+            # What breaks while an agent is made to stop does not make the stop a failure.
+            logger.warning("the agent raised an error while it stopped (%s)", where, exc_info=error)
+            return Stopped()
         if isinstance(error, NotDelivered) and not self._delivered and self.resumed:
             return Undelivered(str(error))
         if isinstance(error, AdapterError) and not isinstance(error, AgentMistake):
             logger.warning("%s (%s)", error, where)
             return Failed(error.code, str(error))
         logger.error("the agent raised an error (%s)", where, exc_info=error)
-        if self.run.stop.requested:
-            return Stopped()
         return Failed("AGENT_ERROR")
 
 

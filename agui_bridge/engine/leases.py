@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agui_bridge.engine.clock import Clock, StoreTime
 from agui_bridge.errors import Conflict, Fenced, StoreUnavailable
-from agui_bridge.protocol.records import ThreadKey, ThreadRecord
+from agui_bridge.protocol.records import StopRequest, ThreadKey, ThreadRecord
 from agui_bridge.protocol.transitions import Change
 from agui_bridge.stores.base import Committed, Expected, Store
 
@@ -126,7 +126,24 @@ class Owner:
             self.lost.set()
             raise Fenced("the lease of this run is over; it may do nothing more")
 
-    async def commit(self, build: Callable[[ThreadRecord, float], Change]) -> None:
+    async def announce_stop(self, timeout: float) -> None:
+        """Note in the store that this run is being stopped, and until when at most.
+
+        Raises:
+            StoreUnavailable: the store did not answer.
+        """
+        run = self.record.run
+        if run is not None:
+            until = self.time.now() + timeout
+            await self._store.request_stop(
+                self.key, StopRequest(self.token, False, until, run.actor)
+            )
+
+    async def commit(
+        self,
+        build: Callable[[ThreadRecord, float], Change],
+        undo: Callable[[], None] = lambda: None,
+    ) -> None:
         """Write as the owner; every write renews the lease.
 
         The write is carried through even when the caller is cancelled meanwhile.
@@ -134,16 +151,20 @@ class Owner:
         Args:
             build: makes the change from the owner's record and the store's time; it is called
                 once it is this write's turn.
+            undo: called when the store did not answer in time, also when the caller is gone
+                by then: what `build` took is still to be written.
 
         Raises:
             Fenced: the lease is over or another's; nothing was written.
             StoreUnavailable: the store did not answer in time.
         """
-        task = asyncio.ensure_future(self._commit(build))
+        task = asyncio.ensure_future(self._commit(build, undo))
         task.add_done_callback(_retrieve)
         await asyncio.shield(task)
 
-    async def _commit(self, build: Callable[[ThreadRecord, float], Change]) -> None:
+    async def _commit(
+        self, build: Callable[[ThreadRecord, float], Change], undo: Callable[[], None]
+    ) -> None:
         async with self._lock:
             self.check()
             began = self._clock.monotonic()
@@ -170,6 +191,9 @@ class Owner:
                     return
                 self.lost.set()
                 raise Fenced("the lease of this run is over; somebody else owns it") from error
+            except StoreUnavailable:
+                undo()
+                raise
             self.record = committed.record
             self.time.seen(committed.now)
             # The store counted the lease from some moment after this one.

@@ -89,7 +89,7 @@ async def stop_thread(
                 if record.run.ends_at <= loaded.now:
                     await recover_thread(store, key, loaded, mint)
                     return _failure(loaded, "The run was lost before it could be stopped.")
-                until = loaded.now if force else loaded.now + timeout
+                until = loaded.now + (_FORCE_GRACE if force else timeout)
                 stop = StopRequest(record.run.token, force, until, actor)
                 return await _stop_run(store, clock, running.get(key), key, stop, timeout)
         except Conflict:

@@ -243,12 +243,7 @@ class History:
             entry.change(toolCalls=[*(entry.message.get("toolCalls") or ()), call])
             self._calls[call_id] = entry
         else:
-            entry.change_call(
-                call_id,
-                lambda call: _merged(
-                    {**call, "function": {**call["function"], "name": name}}, event
-                ),
-            )
+            entry.change_call(call_id, lambda call: _merged(_renamed(call, name), event))
         entry.open.add(call_id)
 
     def _carrier(self, event: WireEvent) -> _Entry:
@@ -306,13 +301,13 @@ class History:
         if entry is None:
             entry = self._append(message)
         elif replace:
-            kept = _some(entry.message, "metadata") if _is_activity(entry) else {}
+            kept = _some(entry.message, "metadata") if entry.message["role"] == "activity" else {}
             entry.message, entry.dirty = message | kept, True
         entry.merge_metadata(event.get("metadata"))
 
     def _patch_activity(self, event: WireEvent) -> None:
         entry = self._entries.get(event["messageId"])
-        if entry is not None and _is_activity(entry):
+        if entry is not None and entry.message["role"] == "activity":
             content = apply_patch(entry.message.get("content") or {}, event["patch"])
             entry.merge_metadata(event.get("metadata"))
             entry.change(content=content, activityType=event["activityType"])
@@ -368,12 +363,12 @@ def _authoritative_types(snapshot: WireEvent) -> Sequence[str] | EllipsisType | 
     return types if types is None or types is ... or well_formed else []
 
 
-def _is_activity(entry: _Entry) -> bool:
-    return bool(entry.message["role"] == "activity")
-
-
 def _some(source: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: source[key] for key in keys if key in source}
+
+
+def _renamed(call: dict[str, Any], name: str) -> dict[str, Any]:
+    return {**call, "function": {**call["function"], "name": name}}
 
 
 def _merged(call: dict[str, Any], event: WireEvent) -> dict[str, Any]:

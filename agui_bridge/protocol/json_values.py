@@ -11,13 +11,14 @@ import math
 import re
 from collections import deque
 from collections.abc import Mapping, Set
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 __all__ = [
     "MAX_DEPTH",
+    "NUL",
     "WireEvent",
     "canonical",
     "clean",
@@ -29,11 +30,11 @@ __all__ = [
 WireEvent: TypeAlias = dict[str, Any]
 """One AG-UI event as it travels: camelCase keys, JSON values, no key without a value."""
 
-MAX_DEPTH = 100
+MAX_DEPTH: Final = 100
 """How deep a value may nest; a scalar has depth 0, ``[]`` depth 1."""
 
-NUL = "\x00"
-REPLACEMENT = "\ufffd"
+NUL: Final = "\x00"
+REPLACEMENT: Final = "\ufffd"
 
 _FORBIDDEN_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 _JSON_SCALARS = frozenset({bool, int, type(None)})

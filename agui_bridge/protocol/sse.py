@@ -9,31 +9,37 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from json.encoder import encode_basestring
 from types import MappingProxyType
 from typing import Final
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from agui_bridge.protocol.json_values import WireEvent, clean
+from agui_bridge.protocol.json_values import NUL, WireEvent, clean
 
 __all__ = ["KEEP_ALIVE", "Decoder", "Frame", "FrameTooLarge", "encode"]
 
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 """A comment: it keeps proxies from closing an idle stream, and no client sees it."""
 
-# The deltas are nearly all of a stream. A template around the C string encoder of the
-# standard library is an order of magnitude faster than any generic encoder.
-_DELTAS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+# The deltas are nearly all of a stream, most of them a few characters long. A string around
+# the C string encoder of the standard library beats every other encoder for those.
+_DELTA_KEYS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        kind: (key, f'data: {{"type":"{kind}","{key}":%s,"delta":%s}}\n\n')
-        for kind, key in (
-            ("TEXT_MESSAGE_CONTENT", "messageId"),
-            ("TOOL_CALL_ARGS", "toolCallId"),
-            ("REASONING_MESSAGE_CONTENT", "messageId"),
-        )
+        "TEXT_MESSAGE_CONTENT": "messageId",
+        "TOOL_CALL_ARGS": "toolCallId",
+        "REASONING_MESSAGE_CONTENT": "messageId",
     }
 )
+_SHORT: Final = 200
+
+
+@lru_cache(maxsize=1024)
+def _delta_prefix(kind: str, entity: str) -> str:
+    if NUL in entity:
+        raise ValueError("a NUL character is to be replaced")
+    return f'data: {{"type":"{kind}","{_DELTA_KEYS[kind]}":{encode_basestring(entity)},"delta":'
 
 
 def encode(event: WireEvent) -> bytes:
@@ -48,15 +54,17 @@ def encode(event: WireEvent) -> bytes:
     Returns:
         ``data: {json}`` and an empty line, UTF-8.
     """
-    if len(event) == 3 and (template := _DELTAS.get(event["type"])) is not None:
+    kind = event["type"]
+    if len(event) == 3 and kind in _DELTA_KEYS:
         try:
-            entity, delta = event[template[0]], event["delta"]
-            if "\x00" not in delta and "\x00" not in entity:
-                return (
-                    template[1] % (encode_basestring(entity), encode_basestring(delta))
-                ).encode()
-        except (KeyError, TypeError, UnicodeEncodeError):
-            pass  # other keys or types than the plain ones, or a lone surrogate
+            delta = event["delta"]
+            if NUL not in delta:
+                prefix = _delta_prefix(kind, event[_DELTA_KEYS[kind]])
+                if len(delta) > _SHORT:
+                    return b"%b%b}\n\n" % (prefix.encode(), to_json(delta))
+                return f"{prefix}{encode_basestring(delta)}}}\n\n".encode()
+        except (KeyError, TypeError, ValueError):
+            pass  # other keys or types than the plain ones, a lone surrogate, or a NUL
     return b"data: %b\n\n" % _to_json(event)
 
 

@@ -6,7 +6,7 @@ Each method is one transaction, written as a plain function over a connection.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -28,18 +28,19 @@ from agui_bridge.protocol.records import (
 from agui_bridge.stores import codec, rules
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
 from agui_bridge.stores.sql_database import Database
+from agui_bridge.stores.sql_open import open_database
 from agui_bridge.stores.sql_rows import (
     interrupt_row,
     key_row,
     message_row,
     read_head,
     read_message,
+    read_stop,
     read_thread,
     receipt_row,
     stop_row,
     thread_row,
 )
-from agui_bridge.stores.sql_open import open_database
 from agui_bridge.stores.sql_statements import Statements, key_parameters
 from agui_bridge.stores.watching import Wakeups
 
@@ -143,6 +144,20 @@ class SqlStore:
             return await self._database.write(body)
         finally:
             self._wakeups.notify(key)
+
+    async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
+        """The stop requests for runs with these lease tokens (see `Store.stops`)."""
+        if not tokens:
+            return []
+
+        def body(connection: Connection) -> list[StopRequest]:
+            return [
+                read_stop(row)
+                for some in _portions(tokens)
+                for row in connection.execute(self._statements.stops, {"tokens": some})
+            ]
+
+        return await self._database.read(body)
 
     async def list_threads(
         self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
@@ -264,7 +279,7 @@ class SqlStore:
 
         return await self._database.read(body)
 
-    def watch(self, key: ThreadKey) -> AsyncIterator[None]:
+    def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed (see `Store.watch`).
 
         Only a hint: changes made through this object wake at once, those of other processes

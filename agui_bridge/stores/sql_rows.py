@@ -24,6 +24,7 @@ __all__ = [
     "message_row",
     "read_head",
     "read_message",
+    "read_stop",
     "read_thread",
     "receipt_row",
     "stop_row",
@@ -98,7 +99,7 @@ def message_row(key: Values, message: StoredMessage) -> Values:
 def read_head(row: Row) -> Head:
     """The head of a thread, from the columns of `Statements.head`."""
     version, write_id, created_at, lease, lease_ends_at, *stop = row
-    return Head(version, write_id, created_at, lease, lease_ends_at, _read_stop(stop))
+    return Head(version, write_id, created_at, lease, lease_ends_at, _stop_if_any(stop))
 
 
 def read_thread(row: Row) -> ThreadRecord:
@@ -108,7 +109,7 @@ def read_thread(row: Row) -> ThreadRecord:
         codec.decode_thread(data, ThreadKey(scope, agent, thread)),
         status=ThreadStatus(status),
         version=version,
-        stop=_read_stop(stop),
+        stop=_stop_if_any(stop),
         write_id=write_id,
         created_at=created_at,
         updated_at=updated_at,
@@ -121,6 +122,11 @@ def read_message(row: Row) -> StoredMessage:
     return StoredMessage(id, position, codec.decode(data))
 
 
-def _read_stop(row: Row) -> StopRequest | None:
+def read_stop(row: Row) -> StopRequest:
+    """A stop request, from the columns `sql_tables.STOP`."""
     token, force, until, actor = row
-    return None if token is None else StopRequest(token, force, until, actor)
+    return StopRequest(token, force, until, actor)
+
+
+def _stop_if_any(row: Row) -> StopRequest | None:
+    return None if row[0] is None else read_stop(row)

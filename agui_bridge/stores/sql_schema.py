@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-from sqlalchemy import Connection, column, inspect, select, table
+from sqlalchemy import ColumnClause, Connection, column, inspect, select, table
 
 from agui_bridge.errors import SchemaMismatch
 
@@ -70,6 +70,6 @@ def upgrade(connection: Connection) -> None:
 def _revision(connection: Connection) -> str | None:
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    number = column("version_num")
+    number: ColumnClause[str] = column("version_num")
     revision: str | None = connection.scalar(select(number).select_from(table(VERSION_TABLE)))
     return revision

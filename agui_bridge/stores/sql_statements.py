@@ -27,11 +27,10 @@ from sqlalchemy import (
 
 from agui_bridge.protocol.records import InterruptStatus, ThreadKey, ThreadStatus
 from agui_bridge.stores.rules import WAITING
-from agui_bridge.stores.sql_tables import KEY, interrupts, messages, receipts, threads
+from agui_bridge.stores.sql_tables import KEY, STOP, interrupts, messages, receipts, threads
 
 __all__ = ["Statements", "key_of", "key_parameters"]
 
-STOP = ("stop_token", "stop_force", "stop_until", "stop_actor")
 RECORD = (
     *(threads.c[name] for name in (*KEY, "data", "status", "version", "write_id")),
     *(threads.c[name] for name in ("created_at", "updated_at", *STOP)),
@@ -70,6 +69,9 @@ class Statements:
         self.mark = select(
             *(threads.c[name] for name in ("version", "stop_token", "stop_force", "stop_until"))
         ).where(key_of(threads))
+        self.stops = select(*(threads.c[name] for name in STOP)).where(
+            threads.c.stop_token.in_(bindparam("tokens", expanding=True))
+        )
         self.insert_thread = insert(threads)
         self.update_thread = update(threads).where(key_of(threads))
         self.delete_thread = delete(threads).where(key_of(threads))

@@ -18,10 +18,13 @@ from sqlalchemy import (
     Text,
 )
 
-__all__ = ["KEY", "interrupts", "messages", "metadata", "receipts", "threads"]
+__all__ = ["KEY", "STOP", "interrupts", "messages", "metadata", "receipts", "threads"]
 
 KEY = ("scope", "agent", "thread")
 """The columns of a `ThreadKey`; every table's primary key begins with them."""
+
+STOP = ("stop_token", "stop_force", "stop_until", "stop_actor")
+"""The columns of a `StopRequest`."""
 
 metadata = MetaData()
 
@@ -56,12 +59,9 @@ threads = Table(
 )
 Index("agui_threads_by_touch", threads.c.scope, threads.c.agent, threads.c.updated_at)
 Index("agui_threads_by_age", threads.c.updated_at)
-Index(
-    "agui_threads_by_lease",
-    threads.c.lease_ends_at,
-    sqlite_where=threads.c.lease_ends_at.is_not(None),
-    postgresql_where=threads.c.lease_ends_at.is_not(None),
-)
+for _name, _column in (("lease", threads.c.lease_ends_at), ("stop", threads.c.stop_token)):
+    _present = _column.is_not(None)
+    Index(f"agui_threads_by_{_name}", _column, sqlite_where=_present, postgresql_where=_present)
 
 messages = Table(
     "agui_messages",

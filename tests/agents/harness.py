@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ag_ui.core import RunAgentInput
+from ag_ui.core import BaseEvent, RunAgentInput, StateDeltaEvent
 
 from agui_bridge.adapters import Ask, Handoff, HandoffResults, Pause, Resume, Run, RunItem
 from agui_bridge.agents.function import FunctionAdapter
@@ -63,6 +63,7 @@ class Outcome:
 def show(item: RunItem) -> Any:
     if isinstance(item, str):
         return item
+    assert isinstance(item, BaseEvent)
     wire = json.loads(item.model_dump_json(by_alias=True, exclude_none=True))
     kind = wire.pop("type")
     wire.pop("messageId", None)
@@ -73,7 +74,7 @@ async def collect(adapter: FunctionAdapter, run: Run) -> Outcome:
     items: list[RunItem] = []
     async with asyncio.timeout(20):
         async for item in adapter.run(run):
-            items.append(item)  # noqa: PERF401: a failing run keeps what it emitted
+            items.append(item)  # noqa: PERF401
     final = items.pop() if items and isinstance(items[-1], Pause | Handoff) else None
     assert final is None or isinstance(final, Pause | Handoff)
     assert not any(isinstance(item, Pause | Handoff) for item in items)
@@ -98,8 +99,8 @@ class Thread:
         run = make_run(self.mint, **values)
         self.last = await collect(FunctionAdapter(self.make()), run)
         for item in self.last.items:
-            if getattr(item, "type", None) == "STATE_DELTA":
-                wire = json.loads(item.model_dump_json(by_alias=True))  # type: ignore[union-attr]
+            if isinstance(item, StateDeltaEvent):
+                wire = json.loads(item.model_dump_json(by_alias=True))
                 self.state = apply_patch(self.state, wire["delta"])
         return self.last
 

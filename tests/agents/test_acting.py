@@ -73,7 +73,7 @@ async def test_an_error_of_the_author_s_code_comes_out_unchanged_after_what_was_
     seen = []
     with pytest.raises(ValueError) as raised:
         async for item in FunctionAdapter(agent).run((await Thread(lambda: quiet).go()).run):
-            seen.append(item)  # noqa: PERF401: the loop raises
+            seen.append(item)  # noqa: PERF401
     assert (raised.value, seen, thread.last) == (error, ["before"], None)
 
 

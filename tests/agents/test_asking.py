@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError, field_validator
 
 from agui_bridge.agents.answers import Approval
 from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decline
+from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
 from agui_bridge.protocol.schemas import UnsafeSchema
 from tests.agents.harness import Thread, no, yes
 
@@ -155,7 +155,8 @@ async def test_an_approval_in_a_loop_of_five_asks_five_times_and_acts_on_each_an
     thread = Thread(lambda: agent)
     rounds.append((await thread.go()).text)
     for n in range(5):
-        rounds.append((await thread.answer(yes if n % 2 else no)).text)
+        outcome = await thread.answer(yes if n % 2 else no)
+        rounds.append(outcome.text)
     assert done == [1, 3]
     assert "".join(rounds) == "[0False][1True][2False][3True][4False]"
 
@@ -181,7 +182,7 @@ async def test_three_parallel_approvals_are_one_batch_with_three_fates(style: st
 
     thread = Thread(lambda: agent)
     assert (await thread.go()).asked == ["delete"] * 3
-    decisions = [Approve({"table": "a"}), Decline("no"), Cancel("expired")]
+    decisions: list[Decision] = [Approve({"table": "a"}), Decline("no"), Cancel("expired")]
     assert (await thread.answer(decisions)).text == "a:done b:no c:expired"
     assert done == ["a"]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.agents.state import MAX_OPERATIONS, difference, merge
+from agui_bridge.agents.state_changes import MAX_OPERATIONS, difference, merge
 from agui_bridge.protocol.json_patch import apply_patch
 from tests.agents.harness import Thread, yes
 

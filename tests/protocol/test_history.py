@@ -1,72 +1,26 @@
-"""Messages and state folded from events, as the official client 1.0.0 holds them."""
+"""Messages folded from events, as the official client 1.0.0 holds them, and their storing."""
 
 import copy
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_bridge.protocol.history import STRIDE, History, StoredMessage
-from agui_bridge.protocol.json_patch import PatchError
-
-Wire = dict[str, Any]
-
-
-def stored(*messages: Wire) -> list[StoredMessage]:
-    return [StoredMessage(m["id"], n * STRIDE, m) for n, m in enumerate(messages, 1)]
-
-
-def fold(*events: Wire, messages: tuple[Wire, ...] = (), state: Any = None) -> History:
-    history = History(stored(*messages), state)
-    for event in events:
-        history.apply(event)
-    return history
-
-
-def text_start(message_id: str = "m", **rest: Any) -> Wire:
-    return {"type": "TEXT_MESSAGE_START", "messageId": message_id, **rest}
-
-
-def text(delta: str, message_id: str = "m", **rest: Any) -> Wire:
-    return {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": delta, **rest}
-
-
-def text_end(message_id: str = "m", **rest: Any) -> Wire:
-    return {"type": "TEXT_MESSAGE_END", "messageId": message_id, **rest}
-
-
-def call_start(call_id: str = "c", parent: str | None = None, **rest: Any) -> Wire:
-    start = {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": "tool", **rest}
-    return start if parent is None else {**start, "parentMessageId": parent}
-
-
-def call_args(delta: str, call_id: str = "c", **rest: Any) -> Wire:
-    return {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": delta, **rest}
-
-
-def call_end(call_id: str = "c", **rest: Any) -> Wire:
-    return {"type": "TOOL_CALL_END", "toolCallId": call_id, **rest}
-
-
-def result(call_id: str, message_id: str, **rest: Any) -> Wire:
-    return {
-        "type": "TOOL_CALL_RESULT",
-        "messageId": message_id,
-        "toolCallId": call_id,
-        "content": "ok",
-        "role": "tool",
-        **rest,
-    }
-
-
-def call(call_id: str = "c", arguments: str = "", **rest: Any) -> Wire:
-    function = {"name": "tool", "arguments": arguments}
-    return {"id": call_id, "type": "function", "function": function, **rest}
-
-
-USER = {"id": "u", "role": "user", "content": "hi"}
-CALLER = {"id": "a", "role": "assistant", "toolCalls": [call("c", "{}"), call("d", "{}")]}
+from tests.support.folds import (
+    CALLER,
+    USER,
+    Wire,
+    call,
+    call_args,
+    call_end,
+    call_start,
+    fold,
+    result,
+    text,
+    text_end,
+    text_start,
+)
 
 
 class TestText:
@@ -220,138 +174,6 @@ class TestToolCalls:
         assert caller["toolCalls"][0] == call("c", "{}", encryptedValue="v")
         assert user == {**USER, "encryptedValue": "v"}
         assert untouched == activity
-
-
-def activity(content: Wire, **rest: Any) -> Wire:
-    return {
-        "type": "ACTIVITY_SNAPSHOT",
-        "messageId": "x",
-        "activityType": "plan",
-        "content": content,
-        **rest,
-    }
-
-
-class TestActivities:
-    PATCH: Wire = {  # noqa: RUF012
-        "type": "ACTIVITY_DELTA",
-        "messageId": "x",
-        "activityType": "plan2",
-        "patch": [{"op": "add", "path": "/b", "value": 2}],
-        "metadata": {"m": 1},
-    }
-
-    def test_snapshots_replace_and_deltas_patch(self) -> None:
-        history = fold(
-            activity({"old": 1}, subagentRunId="s", metadata={"k": 1}),
-            activity({"a": 1}),
-            activity({"ignored": 1}, replace=False, metadata={"l": 1}),
-            self.PATCH,
-        )
-        assert history.messages == [
-            {
-                "id": "x",
-                "role": "activity",
-                "activityType": "plan2",
-                "content": {"a": 1, "b": 2},
-                "metadata": {"k": 1, "l": 1, "m": 1},
-            }
-        ]
-
-    def test_snapshot_takes_the_place_of_another_message_unless_told_not_to(self) -> None:
-        message = {**USER, "id": "x", "metadata": {"gone": 1}}
-        replaced = fold(activity({}), messages=(message,)).messages
-        assert replaced == [{"id": "x", "role": "activity", "activityType": "plan", "content": {}}]
-        assert fold(activity({}, replace=False), messages=(message,)).messages == [message]
-
-    def test_delta_of_no_activity_is_passed_over(self) -> None:
-        assert fold(self.PATCH, messages=({**USER, "id": "x"},)).messages[0]["content"] == "hi"
-        assert fold(self.PATCH).messages == []
-
-    def test_delta_that_does_not_fit_changes_nothing(self) -> None:
-        history = fold(activity({"a": 1}))
-        before = history.messages
-        bad = {**self.PATCH, "patch": [{"op": "remove", "path": "/no"}]}
-        with pytest.raises(PatchError):
-            history.apply(bad)
-        assert history.messages == before
-
-
-class TestState:
-    def test_snapshot_and_deltas(self) -> None:
-        history = fold({"type": "CUSTOM", "name": "a.b", "value": 1}, state={"a": 1})
-        assert (history.state, history.state_dirty) == ({"a": 1}, False)
-        delta = {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/b", "value": 2}]}
-        history.apply(delta)
-        assert (history.state, history.state_dirty) == ({"a": 1, "b": 2}, True)
-        assert history.take_state() == {"a": 1, "b": 2}
-        assert not history.state_dirty
-        history.apply({"type": "STATE_SNAPSHOT", "snapshot": [1]})
-        assert (history.state, history.state_dirty) == ([1], True)
-        assert fold(delta).state == {"b": 2}
-
-    def test_delta_that_does_not_fit_changes_nothing(self) -> None:
-        history = fold(state={"a": 1})
-        with pytest.raises(PatchError):
-            history.apply({"type": "STATE_DELTA", "delta": [{"op": "remove", "path": "/b"}]})
-        assert (history.state, history.state_dirty) == ({"a": 1}, False)
-
-
-class TestSnapshots:
-    REASONING: Wire = {"id": "r", "role": "reasoning", "content": "hm"}  # noqa: RUF012
-    PLAN: Wire = {"id": "p", "role": "activity", "activityType": "plan", "content": {}}  # noqa: RUF012
-
-    def snapshot(self, *messages: Wire, **rest: Any) -> Wire:
-        return {"type": "MESSAGES_SNAPSHOT", "messages": list(messages), **rest}
-
-    def test_reconciles_by_id(self) -> None:
-        new = {"id": "n", "role": "assistant", "content": "new"}
-        changed = {**USER, "content": "changed"}
-        history = fold(self.snapshot(new, changed), messages=(CALLER, USER))
-        assert history.messages == [changed, new]
-        assert [m.id for m in history.take_dirty()] == ["u", "n"]
-        assert history.take_dropped() == ["a"]
-        assert history.take_dropped() == []
-
-    def test_what_is_the_same_is_not_dirty(self) -> None:
-        history = fold(self.snapshot(USER, CALLER), messages=(CALLER, USER))
-        assert history.take_dirty() == []
-        history.apply(result("c", "t"))
-        assert [m["id"] for m in history.messages] == ["a", "t", "u"]
-
-    def test_dropped_and_added_again_is_not_dropped(self) -> None:
-        history = fold(self.snapshot(), self.snapshot(USER), messages=(USER,))
-        assert history.take_dropped() == []
-
-    @pytest.mark.parametrize(
-        ("incoming", "metadata", "kept"),
-        [
-            ([USER], None, ["r", "p", "u"]),
-            ([{**REASONING, "id": "r2"}], None, ["p", "r2"]),
-            ([{**PLAN, "id": "p2"}], None, ["r", "p2"]),
-            ([], {"authoritativeActivityTypes": None}, ["r"]),
-            ([], {"authoritativeActivityTypes": ["plan"]}, ["r"]),
-            ([{**PLAN, "id": "p2"}], {"authoritativeActivityTypes": ["x"]}, ["r", "p", "p2"]),
-            ([], {"authoritativeActivityTypes": "plan"}, ["r", "p"]),
-            ([{**PLAN, "id": "p2"}], {}, ["r", "p2"]),
-            ([{**PLAN, "id": "p2"}], "odd", ["r", "p", "p2"]),
-        ],
-    )
-    def test_reasoning_and_activities_stay_when_nothing_is_said_of_them(
-        self, incoming: list[Wire], metadata: Any, kept: list[str]
-    ) -> None:
-        rest = {} if metadata is None else {"metadata": {"@ag-ui/client": metadata}}
-        messages = (self.REASONING, self.PLAN, USER)
-        history = fold(self.snapshot(*incoming, **rest), messages=messages)
-        assert [m["id"] for m in history.messages] == kept
-
-    def test_streaming_goes_on_in_what_a_snapshot_has_replaced(self) -> None:
-        message = {"id": "m", "role": "assistant", "content": "snap"}
-        history = fold(text_start(), text("lost"), self.snapshot(message), text("!"))
-        assert history.messages == [{**message, "content": "snap!"}]
-        assert history.take_dirty() == []
-        history.apply(text_end())
-        assert [m.id for m in history.take_dirty()] == ["m"]
 
 
 class TestStoring:

@@ -108,7 +108,7 @@ def test_what_does_not_fit_raises_and_changes_nothing(document: Any, operation: 
     before = copy.deepcopy(document)
     # The first operation fits: it does not count either.
     first = {"op": "test", "path": "", "value": copy.deepcopy(document)}
-    with pytest.raises(PatchError, match="^operation 1: "):
+    with pytest.raises(PatchError, match=r"^operation 1: "):
         apply_patch(document, [first, operation])
     assert document == before
 

@@ -32,14 +32,15 @@ def upgrade() -> None:
     )
     op.create_index("agui_threads_by_touch", "agui_threads", ["scope", "agent", "updated_at"])
     op.create_index("agui_threads_by_age", "agui_threads", ["updated_at"])
-    running = sa.text("lease_ends_at IS NOT NULL")
-    op.create_index(
-        "agui_threads_by_lease",
-        "agui_threads",
-        ["lease_ends_at"],
-        sqlite_where=running,
-        postgresql_where=running,
-    )
+    for name, column in (("lease", "lease_ends_at"), ("stop", "stop_token")):
+        present = sa.text(f"{column} IS NOT NULL")
+        op.create_index(
+            f"agui_threads_by_{name}",
+            "agui_threads",
+            [column],
+            sqlite_where=present,
+            postgresql_where=present,
+        )
 
     op.create_table(
         "agui_messages",

@@ -1,0 +1,191 @@
+"""Several server processes on one SQLite file: whatever happens, a tool runs once at most."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.support.target import Answered, Target, approve
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+RACES = 200
+LEASE = 2.0
+
+
+@pytest.fixture
+def targets(tmp_path: Path) -> Iterator[Callable[..., Target]]:
+    """Starts targets that share the folder's store and effects file."""
+    started: list[Target] = []
+
+    def start(lease: float = 30.0) -> Target:
+        started.append(Target(tmp_path, lease=lease))
+        return started[-1]
+
+    yield start
+    for target in started:
+        target.close()
+
+
+def test_identical_resumes_at_once_on_two_processes_execute_once_in_200_of_200(
+    targets: Callable[..., Target],
+) -> None:
+    first, second = targets(), targets()
+
+    def race(number: int) -> tuple[Answered, Answered]:
+        thread = f"race-{number}"
+        (interrupt,) = first.send(thread, f"send {thread}").interrupts
+        gate = threading.Barrier(2)
+        answers: dict[int, Answered] = {}
+
+        def resume(index: int, target: Target) -> None:
+            gate.wait()
+            answers[index] = target.send(thread, resume=[approve(interrupt)])
+
+        other = threading.Thread(target=resume, args=(1, second))
+        other.start()
+        resume(0, first)
+        other.join()
+        return answers[0], answers[1]
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(race, range(RACES)))
+
+    executed = [effect["to"] for effect in first.effects]
+    assert sorted(executed) == sorted(f"race-{n}-0@example.com" for n in range(RACES))
+    assert all(a.outcome == b.outcome == "success" for a, b in outcomes)
+    assert all(a.code is None and b.code is None for a, b in outcomes)
+
+
+def test_different_answers_at_once_on_two_processes_give_one_of_them(
+    targets: Callable[..., Target],
+) -> None:
+    first, second = targets(), targets()
+
+    def race(number: int) -> list[str | None]:
+        thread = f"differ-{number}"
+        (interrupt,) = first.send(thread, f"send {thread}").interrupts
+        with ThreadPoolExecutor(2) as pool:
+            yes = pool.submit(first.send, thread, None, [approve(interrupt)])
+            no = pool.submit(second.send, thread, None, [approve(interrupt, approved=False)])
+            return [yes.result().code, no.result().code]
+
+    for number in range(20):
+        codes = race(number)
+        assert sorted(code or "" for code in codes) == ["", "INTERRUPT_ALREADY_ANSWERED"]
+        sent = [e for e in first.effects if e["to"] == f"differ-{number}-0@example.com"]
+        assert len(sent) == (1 if codes[0] is None else 0)
+
+
+def test_a_process_killed_in_the_tool_gives_run_indeterminate_and_never_a_second_execution(
+    targets: Callable[..., Target],
+) -> None:
+    first, second = targets(LEASE), targets(LEASE)
+    (interrupt,) = first.send("crash", "crash bob").interrupts
+    resume = [approve(interrupt)]
+
+    assert first.send("crash", resume=resume).broken
+    first.wait_for_death()
+    again = second.send("crash", resume=resume)
+
+    assert again.code == "RUN_INDETERMINATE"
+    assert len(second.effects) == 1
+    assert [row["status"] for row in second.audit("crash")] == ["indeterminate"]
+    assert second.send("crash", resume=resume).code == "RUN_INDETERMINATE"
+    assert second.send("crash", "hello").outcome == "success"
+    assert len(second.effects) == 1
+    dangling = second.thread("crash")["messages"]
+    assert "unknown" in next(m["content"] for m in dangling if m["role"] == "tool")
+
+
+def test_an_interrupt_survives_the_restart_of_the_server(targets: Callable[..., Target]) -> None:
+    before = targets()
+    (interrupt,) = before.send("restart", "send bob").interrupts
+    before.kill()
+
+    after = targets()
+    shown = after.thread("restart")
+    answer = after.send("restart", resume=[approve(interrupt)])
+
+    assert [ask["id"] for ask in shown["interrupts"]] == [interrupt["id"]]
+    assert answer.outcome == "success"
+    assert len(after.effects) == 1
+
+
+def test_a_frozen_process_that_comes_back_after_its_lease_writes_and_executes_nothing(
+    targets: Callable[..., Target],
+) -> None:
+    frozen, other = targets(LEASE), targets(LEASE)
+    (interrupt,) = frozen.send("frozen", "both bob").interrupts[:1]
+    asks = frozen.thread("frozen")["interrupts"]
+    resume = [approve(ask) for ask in asks]
+
+    with ThreadPoolExecutor(1) as pool:
+        stream = pool.submit(frozen.send, "frozen", None, resume)
+        wait_until(lambda: other.thread("frozen")["status"] == "running")
+        frozen.freeze()
+        executed = len(other.effects)
+        time.sleep(LEASE)
+        late = other.send("frozen", resume=resume)
+        stored = other.thread("frozen")
+        frozen.thaw()
+        back = stream.result(30)
+
+    assert late.code == "RUN_INDETERMINATE"
+    assert back.code == "RUN_INDETERMINATE" or back.broken
+    # Nothing that had not begun when it was frozen has run since.
+    assert executed == 0
+    assert len(other.effects) <= 2
+    assert len({effect["to"] for effect in other.effects}) == len(other.effects)
+    assert other.thread("frozen")["messages"] == stored["messages"]
+    assert interrupt["id"] in {row["id"] for row in other.audit("frozen")}
+
+
+def test_a_run_that_is_killed_mid_text_leaves_the_thread_usable_with_what_was_said(
+    targets: Callable[..., Target],
+) -> None:
+    first, second = targets(LEASE), targets(LEASE)
+    first.send("text", "hello")
+
+    with ThreadPoolExecutor(1) as pool:
+        stream = pool.submit(first.send, "text", "slow 200")
+        wait_until(lambda: second.thread("text")["status"] == "running")
+        first.kill()
+        assert stream.result(20).broken
+
+    assert second.send("text", "are you there?").code == "RUN_IN_PROGRESS"
+    time.sleep(LEASE)
+    assert second.send("text", "and now?").outcome == "success"
+    said = [m["content"] for m in second.thread("text")["messages"] if m["role"] == "user"]
+    assert said == ["hello", "slow 200", "and now?"]
+
+
+def test_a_stop_reaches_the_process_that_runs_the_thread(targets: Callable[..., Target]) -> None:
+    runner, other = targets(), targets()
+
+    with ThreadPoolExecutor(1) as pool:
+        stream = pool.submit(runner.send, "stop", "slow 400")
+        wait_until(lambda: other.thread("stop").get("status") == "running")
+        time.sleep(0.3)
+        result = other.client.post("/agents/target/threads/stop/stop").json()
+        told = stream.result(20)
+
+    assert result["status"] == "success"
+    assert result["partialResponse"].startswith("0 1 2 ")
+    assert told.outcome == "cancelled"
+    text = next(m for m in other.thread("stop")["messages"] if m["role"] == "assistant")
+    assert text["metadata"] == {"agui_bridge": {"truncated": True}}
+    assert other.send("stop", "go on").outcome == "success"
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until something holds, for 10 seconds at most."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to that in time"
+        time.sleep(0.02)

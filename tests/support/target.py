@@ -1,0 +1,191 @@
+"""The approval target as a real process, and a client that talks to it over a real socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+__all__ = ["Answered", "Target", "approve"]
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A whole stream: its events in order, and whether it broke off before a terminal event."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    broken: bool = False
+
+    @property
+    def code(self) -> str | None:
+        """The code of its RUN_ERROR, if any."""
+        return next((e["code"] for e in self.events if e["type"] == "RUN_ERROR"), None)
+
+    @property
+    def interrupts(self) -> list[dict[str, Any]]:
+        """The interrupts that it ends with."""
+        for event in self.events:
+            if event["type"] == "RUN_FINISHED" and event["outcome"]["type"] == "interrupt":
+                return list(event["outcome"]["interrupts"])
+        return []
+
+    @property
+    def outcome(self) -> str | None:
+        """The type of its outcome."""
+        found = (e["outcome"]["type"] for e in self.events if e["type"] == "RUN_FINISHED")
+        return next(found, None)
+
+
+def approve(interrupt: dict[str, Any], **payload: Any) -> dict[str, Any]:
+    """A resume entry that approves (or what the payload says)."""
+    return {
+        "interruptId": interrupt["id"],
+        "status": "resolved",
+        "payload": {"approved": True, **payload},
+    }
+
+
+class Target:
+    """One process of `examples.approval_target`.
+
+    Args:
+        folder: where its effects file and log lie.
+        store: store URL; by default a SQLite file in the folder.
+        lease: seconds of a run's lease.
+        expires_in: seconds until an interrupt expires.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        store: str | None = None,
+        lease: float = 30.0,
+        expires_in: float | None = None,
+    ) -> None:
+        self.effects_file = folder / "effects.jsonl"
+        self.port = _free_port()
+        command = [sys.executable, "-m", "examples.approval_target", "--port", str(self.port)]
+        command += ["--effects", str(self.effects_file), "--lease", str(lease)]
+        command += ["--store", store or f"sqlite:///{folder / 'target.db'}"]
+        if expires_in is not None:
+            command += ["--expires-in", str(expires_in)]
+        self._log = (folder / f"target-{self.port}.log").open("wb")
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdout=self._log, stderr=subprocess.STDOUT
+        )
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60)
+        self._await_health()
+
+    @property
+    def effects(self) -> list[dict[str, Any]]:
+        """Every execution of the tool, by whichever process."""
+        if not self.effects_file.exists():
+            return []
+        return [json.loads(line) for line in self.effects_file.read_text().splitlines()]
+
+    def send(
+        self,
+        thread: str,
+        text: str | None = None,
+        resume: Sequence[dict[str, Any]] | None = None,
+    ) -> Answered:
+        """Run the agent and give the whole stream, as far as it came."""
+        body: dict[str, Any] = {
+            "threadId": thread,
+            "runId": str(uuid.uuid4()),
+            "protocolVersion": "1.0",
+            "messages": [],
+        }
+        if text is not None:
+            body["messages"] = [{"id": str(uuid.uuid4()), "role": "user", "content": text}]
+        if resume is not None:
+            body["resume"] = list(resume)
+        events: list[dict[str, Any]] = []
+        try:
+            with self.client.stream("POST", "/agents/target", json=body) as response:
+                assert response.status_code == 200, response.read()
+                events.extend(
+                    json.loads(line.removeprefix("data: "))
+                    for line in response.iter_lines()
+                    if line.startswith("data: ")
+                )
+        except httpx.TransportError:
+            return Answered(events, broken=True)
+        return Answered(events)
+
+    def thread(self, thread: str) -> dict[str, Any]:
+        """The thread as GET gives it."""
+        found: dict[str, Any] = self.client.get(f"/agents/target/threads/{thread}").json()
+        return found
+
+    def audit(self, thread: str) -> list[dict[str, Any]]:
+        """The thread's interrupts with their history."""
+        answer = self.client.get(f"/agents/target/threads/{thread}/interrupts").json()
+        return list(answer["interrupts"])
+
+    def kill(self) -> None:
+        """End the process with SIGKILL."""
+        self._process.kill()
+        self._process.wait(10)
+
+    def freeze(self) -> None:
+        """Stop the process where it is (SIGSTOP)."""
+        os.kill(self._process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let a frozen process go on (SIGCONT)."""
+        os.kill(self._process.pid, signal.SIGCONT)
+
+    def wait_for_death(self) -> None:
+        """Wait until the process has killed itself."""
+        self._process.wait(20)
+
+    def close(self) -> None:
+        """End the process, however it is."""
+        self.client.close()
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(10)
+        self._log.close()
+
+    def __enter__(self) -> Target:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _await_health(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                log = Path(self._log.name).read_text(errors="replace")
+                raise AssertionError(f"the target ended at once:\n{log}")
+            try:
+                if self.client.get("/readyz").status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        self.close()
+        raise AssertionError("the target does not answer")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
