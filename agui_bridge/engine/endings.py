@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ag_ui.core import ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
 
 from agui_bridge.engine.questions import raise_interrupts
-from agui_bridge.errors import BridgeError, Fenced, StoreUnavailable
+from agui_bridge.errors import AdapterError, Fenced, StoreUnavailable
 from agui_bridge.protocol.client_messages import repair
 from agui_bridge.protocol.history import StoredMessage
 from agui_bridge.protocol.json_values import WireEvent, clean
@@ -23,6 +23,7 @@ from agui_bridge.protocol.run_events import CANCELLED, SUCCESS, interrupt_outcom
 from agui_bridge.protocol.transitions import Change, RunEnd, end_run, reopen
 
 if TYPE_CHECKING:
+    from agui_bridge.adapters import Pause
     from agui_bridge.engine.execution import Execution
 
 __all__ = ["Ending", "Failed", "Finished", "Lost", "Stopped", "Undelivered", "close_run"]
@@ -79,14 +80,16 @@ async def close_run(run: Execution, ending: Ending) -> Ending:
         How it ended in truth: storing it may have failed.
     """
     try:
-        if isinstance(ending, Lost):
-            _tell_lost(run, ending)
-        elif isinstance(ending, Undelivered):
-            await _reopen(run, ending)
-        elif isinstance(ending, Finished) and run.pause is not None:
-            ending = await _interrupt(run)
-        else:
-            await _end(run, ending)
+        try:
+            ending = await _close(run, ending)
+        except (Fenced, StoreUnavailable):
+            raise
+        except Exception as error:
+            # What an adapter hands over last may be anything; the thread must not stay running.
+            code = error.code if isinstance(error, AdapterError) else "AGENT_ERROR"
+            logger.exception("the end of run %s is refused", run.run.run_id)
+            run.pause, run.handoff, run.run.usage = None, None, []
+            ending = await _close(run, Failed(code))
     except Fenced:
         ending = Lost()
         _tell_lost(run, ending)
@@ -100,44 +103,45 @@ async def close_run(run: Execution, ending: Ending) -> Ending:
     return ending
 
 
-async def _interrupt(run: Execution) -> Ending:
+async def _close(run: Execution, ending: Ending) -> Ending:
+    if isinstance(ending, Lost):
+        _tell_lost(run, ending)
+    elif isinstance(ending, Undelivered):
+        await _reopen(run, ending)
+    elif isinstance(ending, Finished) and run.pause is not None:
+        await _interrupt(run, run.pause)
+    else:
+        await _end(run, ending)
+    return ending
+
+
+async def _interrupt(run: Execution, pause: Pause) -> None:
     """End with an interrupt: the questions are stored before the client sees them."""
-    pause = run.pause
-    assert pause is not None
-    batch = Batch(run.mint(), clean(pause.continuation))
-    try:
-        interrupts = raise_interrupts(
-            pause.asks,
-            batch.id,
-            capabilities=run.call.agent.adapter.capabilities,
-            settings=run.call.agent.settings,
-            now=run.owner.time.now(),
-            mint=run.mint,
-        )
-        await _show_calls(run, interrupts)
-        asking: dict[str, list[str]] = {}
-        for interrupt in interrupts:
-            if interrupt.subagent_run_id is not None:
-                asking.setdefault(interrupt.subagent_run_id, []).append(interrupt.id)
-        closing = run.lifecycle.suspend(asking)
-    except (Fenced, StoreUnavailable):
-        raise
-    except BridgeError as error:
-        logger.error("the pause of run %s is refused: %s", run.run.run_id, error)
-        failed = Failed(getattr(error, "code", "AGENT_ERROR"))
-        await _end(run, failed)
-        return failed
-    await _emit_all(run, closing)
+    interrupts = raise_interrupts(
+        pause.asks,
+        batch := run.mint(),
+        capabilities=run.call.agent.adapter.capabilities,
+        settings=run.call.agent.settings,
+        now=run.owner.time.now(),
+        mint=run.mint,
+    )
+    usage = _usage(run)
+    await _show_calls(run, interrupts)
+    asking: dict[str, list[str]] = {}
+    for interrupt in interrupts:
+        if interrupt.subagent_run_id is not None:
+            asking.setdefault(interrupt.subagent_run_id, []).append(interrupt.id)
+    await _emit_all(run, run.lifecycle.suspend(asking))
     end = RunEnd(
         "finished",
-        batch=batch,
+        batch=Batch(batch, clean(pause.continuation)),
         interrupts=interrupts,
         pending_calls=_still_pending(run, pause.frontend_calls),
+        handoff=_handoff(run),
     )
     await _commit_end(run, end)
     run.stream.snapshots(run.history.state, run.history.messages)
-    run.stream.finish(interrupt_outcome(interrupts), result=run.run.result, usage=_usage(run))
-    return Finished()
+    run.stream.finish(interrupt_outcome(interrupts), result=clean(run.run.result), usage=usage)
 
 
 async def _show_calls(run: Execution, interrupts: Sequence[Interrupt]) -> None:
@@ -163,6 +167,7 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
     """End with success, cancelled or an error."""
     # An agent that ended before it said anything has the answers all the same.
     await run.deliver()
+    usage = _usage(run)
     lifecycle = run.lifecycle
     truncated: list[StoredMessage] = []
     if isinstance(ending, Stopped):
@@ -182,22 +187,21 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
     pending = _still_pending(run, fresh)
     dangling = _answer_dangling(run, ending, pending)
     code = ending.code if isinstance(ending, Failed) else None
-    handoff = clean(run.handoff.continuation) if run.handoff is not None else None
-    await _commit_end(
-        run,
-        RunEnd(_OUTCOME[type(ending)], code=code, pending_calls=pending, handoff=handoff),
+    end = RunEnd(
+        _OUTCOME[type(ending)], code=code, pending_calls=pending, handoff=_handoff(run)
     )
+    await _commit_end(run, end)
     for event in dangling:
         run.stream.send(event)
     if run.resumed:
         run.stream.snapshots(run.history.state, run.history.messages)
     if isinstance(ending, Failed):
-        run.stream.fail(ending.code, ending.message, usage=_usage(run))
+        run.stream.fail(ending.code, ending.message, usage=usage)
     elif isinstance(ending, Stopped):
-        run.stream.finish(CANCELLED, usage=_usage(run))
+        run.stream.finish(CANCELLED, usage=usage)
     else:
         outcome = {**SUCCESS, "pendingToolCallIds": list(fresh)} if fresh else SUCCESS
-        run.stream.finish(outcome, result=clean(run.run.result), usage=_usage(run))
+        run.stream.finish(outcome, result=clean(run.run.result), usage=usage)
 
 
 def _answer_dangling(
@@ -276,6 +280,14 @@ def _still_pending(run: Execution, fresh: Sequence[str]) -> tuple[str, ...]:
     answered = {m["toolCallId"] for m in run.history.messages if m["role"] == "tool"}
     earlier = [call for call in run.owner.record.pending_calls if call not in answered]
     return (*earlier, *(call for call in fresh if call not in earlier))
+
+
+def _handoff(run: Execution) -> Json:
+    """What the adapter needs with the application's results: this run's, or a waiting one's."""
+    if run.handoff is not None:
+        return clean(run.handoff.continuation)
+    record = run.owner.record
+    return record.handoff if run.run.handoff is None and _still_pending(run, ()) else None
 
 
 def _partial_text(messages: Sequence[StoredMessage]) -> str | None:

@@ -76,6 +76,11 @@ async def sweep(store: Store, mint: Callable[[], str]) -> int:
             closed += await _sweep_one(store, due, mint)
         except Conflict:
             continue
+        except StoreUnavailable:
+            raise
+        except Exception:
+            # One thread that can't be read must not keep the others from being closed.
+            logger.exception("the sweeper failed (agent %s)", due.key.agent)
     return closed
 
 

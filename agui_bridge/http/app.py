@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from agui_bridge.adapters import Adapter
@@ -21,7 +23,7 @@ from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stopping import StopResult
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.http.routes import build_routes
-from agui_bridge.http.service import Authenticate
+from agui_bridge.http.service import Authenticate, error_response
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.records import Json, Principal, ThreadKey
@@ -141,11 +143,16 @@ class Bridge:
 
     async def aclose(self) -> None:
         """Let running runs finish or stop them, flush, and close adapters and the store."""
-        engine, self._engine = self._engine, None
-        if engine is not None:
+        engine = self._engine
+        if engine is None or engine.closing:
+            return
+        try:
+            # Until it is closed it stays the engine: a request that comes now is refused.
             await engine.aclose()
             for agent in self.agents.values():
                 await agent.adapter.aclose()
+        finally:
+            self._engine = None
             await engine.store.aclose()
 
     @contextlib.asynccontextmanager
@@ -170,7 +177,12 @@ class Bridge:
                     allow_headers=["*"],
                 )
             )
-        return Starlette(routes=self.routes(), lifespan=self.lifespan, middleware=middleware)
+        return Starlette(
+            routes=self.routes(),
+            lifespan=self.lifespan,
+            middleware=middleware,
+            exception_handlers={404: _no_such_path},
+        )
 
     def routes(self) -> list[BaseRoute]:
         """The bridge's routes, to add to an app of your own."""
@@ -221,7 +233,14 @@ class Bridge:
 
         Returns:
             The run's last event: RUN_FINISHED, or RUN_ERROR when it failed or was refused.
+
+        Raises:
+            Refused: no interrupt is named, or a payload is no JSON (INVALID_INPUT); there is no
+                such agent (AGENT_NOT_FOUND).
+            StoreUnavailable: the store did not answer.
         """
+        if not answers and not cancel:
+            raise Refused("INVALID_INPUT", "answers: name at least one interrupt, or cancel one.")
         entries = [
             {"interruptId": i, "status": "resolved", "payload": payload}
             for i, payload in answers.items()
@@ -239,8 +258,11 @@ class Bridge:
         engine = await self.open()
         call = Call(self._agent(agent), principal or Principal(), parsed, on_disconnect="continue")
         pipe, stream = engine.submit(call)
-        while await pipe.read():
-            pass
+        try:
+            while await pipe.read():
+                pass
+        finally:
+            pipe.detach()
         assert stream.terminal is not None, "every stream ends with a terminal event"
         return stream.terminal
 
@@ -273,3 +295,8 @@ class Bridge:
         if name not in self.agents:
             raise Refused("AGENT_NOT_FOUND", f"There is no agent {name!r}.")
         return self.agents[name]
+
+
+def _no_such_path(request: Request, _: Exception) -> Response:
+    path = request.url.path[:100]
+    return error_response(Refused("NOT_FOUND", f"There is no path {path!r} here."))

@@ -30,6 +30,8 @@ __all__ = [
 
 APPROVE, DECLINE, EDIT = "approve", "decline", "edit"
 
+_EDITED_ARGS = "#/properties/editedArgs"
+
 CONFIRM_SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "required": ["confirm"],
@@ -98,15 +100,26 @@ def approval_schema(parameters: Mapping[str, Json] | None, *, editable: bool) ->
         "properties": properties,
     }
     if editable:
-        edited = dict(parameters) if parameters is not None else {"type": "object"}
-        # Pointers such as "#/$defs/X" start at the root of the whole schema.
-        for shared in ("$defs", "definitions"):
-            if shared in edited:
-                schema[shared] = edited.pop(shared)
-        edited.pop("$schema", None)
+        edited = _moved(dict(parameters) if parameters is not None else {}, _EDITED_ARGS)
+        # Of the tool's own document nothing is left but its draft, which rules the whole.
+        edited.pop("$id", None)
+        if (draft := edited.pop("$schema", None)) is not None:
+            schema["$schema"] = draft
         edited.setdefault("type", "object")
         properties["editedArgs"] = edited
     return schema
+
+
+def _moved(node: Json, to: str) -> Json:
+    """Let the pointers of a schema lead to the same places once it stands at `to`."""
+    if isinstance(node, Mapping):
+        return {
+            name: to + value[1:]
+            if name == "$ref" and isinstance(value, str) and value.startswith("#")
+            else _moved(value, to)
+            for name, value in node.items()
+        }
+    return [_moved(item, to) for item in node] if isinstance(node, list | tuple) else node
 
 
 def find_fault(interrupt: Interrupt, payload: Json) -> str | None:

@@ -240,7 +240,7 @@ class History:
             entry = self._carrier(event)
             call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
             call |= _some(event, "metadata")
-            entry.change(toolCalls=[*(entry.message.get("toolCalls") or ()), call])
+            entry.change(toolCalls=[*(entry.settle().get("toolCalls") or ()), call])
             self._calls[call_id] = entry
         else:
             entry.change_call(call_id, lambda call: _merged(_renamed(call, name), event))
@@ -302,7 +302,8 @@ class History:
             entry = self._append(message)
         elif replace:
             kept = _some(entry.message, "metadata") if entry.message["role"] == "activity" else {}
-            entry.message, entry.dirty = message | kept, True
+            self._calls = {key: held for key, held in self._calls.items() if held is not entry}
+            entry = self._put(_Entry(entry.position, message | kept))
         entry.merge_metadata(event.get("metadata"))
 
     def _patch_activity(self, event: WireEvent) -> None:

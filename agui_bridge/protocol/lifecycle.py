@@ -48,6 +48,7 @@ class Lifecycle:
         known_calls: Collection[str] = (),
         settled_calls: Collection[str] = (),
         known_messages: Collection[str] = (),
+        known_activities: Collection[str] = (),
     ) -> None:
         """Begin a run.
 
@@ -58,9 +59,12 @@ class Lifecycle:
             settled_calls: Those of them that have a result; a second one is dropped.
             known_messages: The ids of the messages in the thread's history. An event that
                 would write into one of them gets a new id.
+            known_activities: Those of them that are activities, which a run may update.
         """
         self._state = RunState({*known_calls, *settled_calls}, set(settled_calls))
-        self._effects = Effects(self._state, MessageIds(mint, known_messages), mint)
+        self._effects = Effects(
+            self._state, MessageIds(mint, known_messages, known_activities), mint
+        )
         self._speaking: str | None = None
 
     def feed(self, item: BaseEvent | str) -> list[WireEvent]:

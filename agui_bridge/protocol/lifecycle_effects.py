@@ -232,18 +232,31 @@ class Effects:
         out.append(wire)
 
     def _learn(self, messages: Sequence[dict[str, Any]], out: list[WireEvent]) -> None:
-        """Take a snapshot's messages as history, and end what chunks were streamed into."""
+        """Take a snapshot's messages as history, ending what it makes another's first."""
         state = self._state
         for owner in list(state.lanes):
             self.leave_lane(owner, out)
         state.turns.clear()
         for message in messages:
-            self._ids.know(message["id"])
-            if message["role"] == "tool":
+            message_id, role = message["id"], message["role"]
+            owner = message.get("subagentRunId")
+            for kind, streams in state.streams.items():
+                for named, stream in list(streams.items()):
+                    same = stream.owner == owner and (kind == "span" or stream.role == role)
+                    if stream.wire_id == message_id and not same:
+                        out.append(end_event(kind, message_id, streams.pop(named).owner))
+            for named in state.activities:
+                if self._ids.find(named, ("activity",)) == message_id:
+                    state.activities[named] = owner
+            self._ids.know(message_id, role, owner)
+            if role == "tool":
                 state.settled.add(message["toolCallId"])
-            for call in message.get("toolCalls", ()):
-                if call["id"] not in state.calls:
-                    state.known_calls.add(call["id"])
+            for carried in message.get("toolCalls", ()):
+                call = state.calls.get(carried["id"])
+                if call is None:
+                    state.known_calls.add(carried["id"])
+                elif call.open and call.owner != owner:
+                    self._end_call(call, None, out)
 
 
 def _says_nothing(wire: WireEvent) -> bool:

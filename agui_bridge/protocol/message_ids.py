@@ -14,15 +14,22 @@ __all__ = ["MessageIds"]
 class MessageIds:
     """The registry of one run's message ids."""
 
-    def __init__(self, mint: Callable[[], str], known: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        mint: Callable[[], str],
+        known: Collection[str] = (),
+        activities: Collection[str] = (),
+    ) -> None:
         """Start a registry.
 
         Args:
             mint: Returns a new, unique id at each call.
             known: The ids of the messages in the thread's history.
+            activities: Those of them that are activities, which may be updated.
         """
         self._mint = mint
         self._known = set(known)
+        self._activities = set(activities)
         self._owners: dict[str, tuple[str, str | None]] = {}
         self._travels_as: dict[tuple[str, str], str] = {}
         self._unspoken: set[str] = set()
@@ -37,8 +44,7 @@ class MessageIds:
             self._unspoken.discard(named)
             return named
         clashes = kind == "reasoning" and self._spans.get(named, owner) != owner
-        # An activity of an earlier run may be updated; any other message there is final.
-        known = named in self._known and kind != "activity"
+        known = named in self._known and not (kind == "activity" and named in self._activities)
         taken = known or named in self._owners or clashes
         wire_id = self._mint() if taken or not named else named
         self._owners[wire_id] = (kind, owner)
@@ -85,7 +91,11 @@ class MessageIds:
                 return wire_id
         return named
 
-    def know(self, message_id: str) -> None:
-        """Add a message that a snapshot has brought into the history."""
-        if message_id not in self._owners:
+    def know(self, message_id: str, role: str, owner: str | None) -> None:
+        """Take in a message that a snapshot has brought, or replaced."""
+        if message_id in self._owners:
+            self._owners[message_id] = ("text" if role == "assistant" else role, owner)
+        else:
             self._known.add(message_id)
+            if role == "activity":
+                self._activities.add(message_id)

@@ -197,7 +197,7 @@ def _compile(text: str) -> Validator:
             raise UnsafeSchema(f"The response schema is invalid: {message}") from None
     for pattern in _patterns(schema):
         _regex(pattern)
-    linear = extend(cls, _LINEAR)
+    linear: Any = extend(cls, _LINEAR)  # type: ignore[no-untyped-call]  # its stubs lack types
     validator: Validator = linear(schema, registry=Registry())
     return validator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.protocol.records import ThreadKey
@@ -37,7 +37,7 @@ class Wakeups:
         for event in self._waiting.get(key, ()):
             event.set()
 
-    async def watch(self, key: ThreadKey, look: Look | None = None) -> AsyncIterator[None]:
+    async def watch(self, key: ThreadKey, look: Look | None = None) -> AsyncGenerator[None, None]:
         """Yield at once, on every `notify`, when `look` differs, and once a second.
 
         Args:

@@ -13,8 +13,7 @@ from pydantic import BaseModel
 from agui_bridge.agents.answers import StepFailed
 from agui_bridge.agents.function import FunctionAdapter
 from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.errors import AgentMistake, ApprovalSpent, ConfigurationError
-from agui_bridge.protocol.decisions import Approve, Cancel, Decline
+from agui_bridge.errors import AgentMistake, ConfigurationError
 from tests.agents.harness import Thread, yes
 
 pytestmark = pytest.mark.anyio
@@ -257,92 +256,6 @@ async def test_a_failed_call_says_so_without_internals() -> None:
     ]
 
 
-async def test_an_approved_tool_runs_once_with_the_approved_arguments() -> None:
-    done: list[Any] = []
-
-    def delete(table: str, db: str) -> str:
-        done.append((table, db))
-        return "deleted"
-
-    async def agent(run: FunctionRun) -> AsyncIterator[str]:
-        approval = await run.approve("delete", {"table": "users"}, message="Delete?")
-        yield str(approval.edited)
-        yield await run.tool(approval, delete, db="main")
-        await run.confirm("more?")
-        yield "end"
-
-    thread = Thread(lambda: agent)
-    first = await thread.go()
-    assert first.items == []
-    (ask,) = first.pause.asks
-    assert ask.tool_call is not None
-    assert (ask.reason, ask.message, ask.tool_call.name) == ("tool_call", "Delete?", "delete")
-    assert (ask.tool_call.args, ask.allowed) == ({"table": "users"}, ("approve", "decline", "edit"))
-    second = await thread.answer([Approve({"table": "logs"}, {"approved": True}, edited=True)])
-    assert second.wire == ["True", ("TOOL_CALL_RESULT", ask.tool_call.id, "deleted"), "deleted"]
-    assert (await thread.answer(yes)).items == ["end"]
-    assert done == [("logs", "main")]
-
-
-async def test_an_approval_is_spent_once_and_only_when_approved() -> None:
-    async def twice(run: FunctionRun) -> None:
-        approval = await run.approve("t", {})
-        await run.tool(approval, lambda: 1)
-        await run.tool(approval, lambda: 1)
-
-    async def anyway(run: FunctionRun) -> None:
-        approval = await run.approve("t", {})
-        assert not approval
-        await run.tool(approval, lambda: 1)
-
-    thread = Thread(lambda: twice)
-    await thread.go()
-    with pytest.raises(ApprovalSpent, match="used already"):
-        await thread.answer(yes)
-    for decision, why in ((Decline("no"), "declined"), (Cancel("expired"), "expired")):
-        thread = Thread(lambda: anyway)
-        await thread.go()
-        with pytest.raises(ApprovalSpent, match=rf"not approved \({why}\)"):
-            await thread.answer([decision])
-
-
-async def test_extra_arguments_never_replace_what_was_approved() -> None:
-    async def agent(run: FunctionRun) -> None:
-        approval = await run.approve("t", {"table": "a"})
-        await run.tool(approval, lambda table: 1, table="b")
-
-    thread = Thread(lambda: agent)
-    await thread.go()
-    with pytest.raises(AgentMistake, match="table"):
-        await thread.answer(yes)
-
-
-async def test_a_failed_tool_is_spent_and_fails_alike_on_replay() -> None:
-    done: list[int] = []
-
-    def fail() -> None:
-        done.append(1)
-        raise OSError("/secret")
-
-    async def agent(run: FunctionRun) -> AsyncIterator[str]:
-        approval = await run.approve("t", {})
-        try:
-            await run.tool(approval, fail)
-        except StepFailed as failure:
-            yield failure.error
-        await run.confirm("ok?")
-        with pytest.raises(ApprovalSpent):
-            await run.tool(approval, fail)
-        yield "end"
-
-    thread = Thread(lambda: agent)
-    await thread.go()
-    second = await thread.answer(yes)
-    assert second.wire == [("TOOL_CALL_RESULT", "id0", "The tool failed: OSError"), "OSError"]
-    assert (await thread.answer(yes)).items == ["end"]
-    assert done == [1]
-
-
 async def test_a_call_inside_a_step_is_an_error_that_names_both() -> None:
     async def agent(run: FunctionRun) -> None:
         async def inner() -> None:
@@ -374,3 +287,44 @@ async def test_a_step_that_the_author_times_out_is_not_repeated_and_times_out_ag
     await thread.go()
     assert (await thread.answer(yes)).text == "done"
     assert begun == [1]
+
+
+async def test_a_call_that_the_author_times_out_still_has_a_result_on_the_wire() -> None:
+    async def agent(run: FunctionRun) -> AsyncIterator[str]:
+        try:
+            async with asyncio.timeout(0.01):
+                await run.call("slow", {}, lambda: asyncio.sleep(60))
+        except TimeoutError:
+            yield "timed out"
+
+    *_, result, text = (await once(agent)).wire
+    assert result[0] == "TOOL_CALL_RESULT" and "cancelled" in result[-1]
+    assert text == "timed out"
+
+
+async def test_long_arguments_are_told_apart_by_their_digest() -> None:
+    done: list[str] = []
+
+    async def agent(run: FunctionRun) -> None:
+        for end in "ab":
+            await run.step("x", done.append, "x" * 10_000 + end)
+        await run.confirm("ok?")
+
+    thread = Thread(lambda: agent)
+    pause = (await thread.go()).pause
+    assert len(str(pause.continuation)) < 3000
+    await thread.answer(yes)
+    assert len(done) == 2
+
+
+async def test_an_agent_may_run_another_one_within_its_own_step() -> None:
+    async def inner(run: FunctionRun) -> str:
+        return str(await run.step("x", lambda: 1))
+
+    async def agent(run: FunctionRun) -> str:
+        async def call() -> str:
+            return (await Thread(lambda: inner).go()).text
+
+        return f"{await run.step('inner', call)}{await run.step('x', lambda: 2)}"
+
+    assert (await once(agent)).text == "12"

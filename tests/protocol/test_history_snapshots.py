@@ -50,6 +50,12 @@ class TestActivities:
         assert replaced == [{"id": "x", "role": "activity", "activityType": "plan", "content": {}}]
         assert fold(activity({}, replace=False), messages=(message,)).messages == [message]
 
+    def test_replaced_message_takes_its_calls_along(self) -> None:
+        carrier = {**CALLER, "id": "x"}
+        history = fold(activity({}), call_args("!"), call_end(), messages=(carrier,))
+        assert history.messages[0]["role"] == "activity"
+        assert "toolCalls" not in history.messages[0]
+
     def test_delta_of_no_activity_is_passed_over(self) -> None:
         assert fold(self.PATCH, messages=({**USER, "id": "x"},)).messages[0]["content"] == "hi"
         assert fold(self.PATCH).messages == []

@@ -257,13 +257,49 @@ class TestToolCalls:
             "SUBAGENT_FINISHED",
         ]
 
+    def test_snapshot_that_makes_something_anothers_ends_it_first(self) -> None:
+        function = agui.FunctionCall(name="tool", arguments="")
+        carrier = agui.AssistantMessage(
+            id="p", tool_calls=[agui.ToolCall(id="c", function=function)]
+        )
+        activity = agui.ActivityMessage(id="a", activity_type="t", content={})
+        user = agui.UserMessage(id="m", content="x")
+        own = {"subagent_run_id": "s"}
+        events = run(
+            subagent(),
+            agui.ActivitySnapshotEvent(message_id="a", activity_type="t", content={}, **own),
+            text_start("m"),
+            call_start(parent_message_id="p", **own),
+            agui.MessagesSnapshotEvent(messages=[carrier, user, activity]),
+            agui.ActivitySnapshotEvent(message_id="x", activity_type="t", content={}),
+            text("m"),
+            call_start("d", parent_message_id="m"),
+        )
+        assert brief(events)[4:9] == [
+            ("TOOL_CALL_END", "c"),
+            ("TEXT_MESSAGE_END", "m"),
+            ("MESSAGES_SNAPSHOT", ""),
+            ("ACTIVITY_SNAPSHOT", "x"),
+            ("TEXT_MESSAGE_START", "new-1"),
+        ]
+        assert [e["parentMessageId"] for e in events if "parentMessageId" in e] == ["p", "new-1"]
+
+    def test_activity_that_a_snapshot_brings_may_be_updated(self) -> None:
+        brought = agui.ActivityMessage(id="a", activity_type="t", content={})
+        update = agui.ActivitySnapshotEvent(message_id="a", activity_type="t", content={})
+        events = run(agui.MessagesSnapshotEvent(messages=[brought]), update)
+        assert events[-1]["messageId"] == "a"
+
 
 class TestAttribution:
     def test_activities_keep_their_id_unless_it_is_a_messages(self) -> None:
         snapshot = agui.ActivitySnapshotEvent(message_id="m", activity_type="t", content={})
         delta = agui.ActivityDeltaEvent(message_id="m", activity_type="t", patch=[])
-        assert {i for _, i in brief(run(snapshot, delta, known_messages=["m"]))} == {"m"}
-        assert {i for _, i in brief(run(text("m"), snapshot, delta)[3:])} <= {"new-1", "m"}
+        known = {"known_messages": ["m"], "known_activities": ["m"]}
+        assert {i for _, i in brief(run(snapshot, delta, **known))} == {"m"}
+        assert {i for _, i in brief(run(snapshot, delta, known_messages=["m"]))} == {"new-1"}
+        events = run(text("m"), snapshot, delta)
+        assert [i for t, i in brief(events) if "ACTIVITY" in t] == ["new-1", "new-1"]
 
     def test_activities_of_one_id_keep_their_owner_until_one_replaces_them(self) -> None:
         def snapshot(**rest: Any) -> agui.ActivitySnapshotEvent:

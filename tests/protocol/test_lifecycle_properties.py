@@ -27,15 +27,21 @@ DELTAS = st.sampled_from(["", "x", "\x00", "é"])
 ARGS = st.sampled_from(["", '{"a', "é", '"'])
 
 
-def made(event: Callable[..., Any], **fields: Any) -> st.SearchStrategy[Any]:
-    return st.builds(event, **fields)
+def made(event: Callable[..., Any], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    # Not st.builds: it would fill the aliases that the models have beside these names.
+    return st.fixed_dictionaries(fields).map(lambda values: event(**values))
 
 
-def owned(event: Callable[..., Any], **fields: Any) -> st.SearchStrategy[Any]:
-    return st.builds(event, subagent_run_id=OWNERS, **fields)
+def owned(event: Callable[..., Any], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return made(event, subagent_run_id=OWNERS, **fields)
 
 
 MAYBE = st.none() | IDS
+MESSAGES = st.one_of(
+    made(agui.UserMessage, id=IDS, content=st.just("hi")),
+    made(agui.AssistantMessage, id=IDS, content=st.just("ok")),
+    made(agui.ToolMessage, id=IDS, tool_call_id=IDS, content=st.just("ok")),
+)
 ITEMS = st.one_of(
     DELTAS,
     owned(agui.TextMessageStartEvent, message_id=IDS, role=st.sampled_from([None, "user"])),
@@ -80,7 +86,10 @@ ITEMS = st.one_of(
         entity_id=IDS,
         encrypted_value=st.just("v"),
     ),
-    made(agui.MessagesSnapshotEvent, messages=st.just([])),
+    made(
+        agui.MessagesSnapshotEvent,
+        messages=st.lists(MESSAGES, max_size=3, unique_by=lambda message: message.id),
+    ),
 )
 
 HISTORY: list[Wire] = [
