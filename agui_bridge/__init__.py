@@ -16,6 +16,7 @@ from agui_bridge.adapters import (
     Run,
     RunItem,
 )
+from agui_bridge.agents.answers import Approval, StepFailed
 from agui_bridge.agents.function import FunctionAdapter
 from agui_bridge.agents.function_run import FunctionRun
 from agui_bridge.engine.settings import Settings
@@ -29,6 +30,7 @@ __all__ = [
     "Adapter",
     "AdapterCapabilities",
     "Answer",
+    "Approval",
     "Approve",
     "Ask",
     "Bridge",
@@ -48,6 +50,7 @@ __all__ = [
     "Run",
     "RunItem",
     "Settings",
+    "StepFailed",
     "StopResult",
     "ToolCall",
     "UpstreamError",

@@ -34,7 +34,7 @@ class FunctionAdapter:
     """
 
     capabilities = AdapterCapabilities(
-        approve=True, decline=True, edit=True, answer=True, cancel=True, stop=True, policy=True
+        approve=True, decline=True, edit=True, answer=True, cancel=True, stop=True
     )
 
     def __init__(self, function: AgentFunction) -> None:

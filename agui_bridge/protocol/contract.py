@@ -116,7 +116,9 @@ def _failed_before(loaded: Loaded, request: Request) -> Decision | None:
     receipt = _identical_receipt(loaded, request.entries)
     if receipt is None or receipt.outcome not in ("failed", "lost"):
         return None
-    code = receipt.code or "RUN_INDETERMINATE"
+    code = receipt.code or ("AGENT_ERROR" if receipt.outcome == "failed" else "RUN_INDETERMINATE")
+    if code not in CODES:  # of another version of the bridge
+        code = "AGENT_ERROR"
     return _reject(code, f"This answer was carried out before. {CODES[code].cause}", _ids(request))
 
 

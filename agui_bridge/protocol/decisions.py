@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agui_bridge.protocol.records import Interrupt, Json, RecordedAnswer
-from agui_bridge.protocol.schemas import find_schema_fault
+from agui_bridge.protocol.schemas import find_schema_fault, is_known_draft
 
 __all__ = [
     "APPROVE",
@@ -101,9 +101,10 @@ def approval_schema(parameters: Mapping[str, Json] | None, *, editable: bool) ->
     }
     if editable:
         edited = _moved(dict(parameters) if parameters is not None else {}, _EDITED_ARGS)
-        # Of the tool's own document nothing is left but its draft, which rules the whole.
+        # Of the tool's own document nothing is left but its draft, which then rules the whole.
         edited.pop("$id", None)
-        if (draft := edited.pop("$schema", None)) is not None:
+        draft = edited.pop("$schema", None)
+        if is_known_draft(draft):
             schema["$schema"] = draft
         edited.setdefault("type", "object")
         properties["editedArgs"] = edited

@@ -117,9 +117,10 @@ class Effects:
         if named in streams:
             return
         owner = wire.get("subagentRunId")
-        wire_id = self._ids.take(kind, named, owner)
-        streams[named] = Stream(wire_id, owner, wire.get("role", KINDS[kind].role))
-        if kind == "text" and streams[named].role == "assistant":
+        role = wire.get("role", KINDS[kind].role)
+        wire_id = self._ids.take(kind, named, owner, role=role)
+        streams[named] = Stream(wire_id, owner, role)
+        if role == "assistant":
             self._state.turns[owner] = wire_id
         elif kind != "span":
             self._state.turns.pop(owner, None)

@@ -35,11 +35,15 @@ class MessageIds:
         self._unspoken: set[str] = set()
         self._spans: dict[str, str | None] = {}
 
-    def take(self, kind: str, named: str, owner: str | None) -> str:
-        """Take an id for a new message, or span, and return the id it travels under."""
+    def take(self, kind: str, named: str, owner: str | None, *, role: str = "") -> str:
+        """Take an id for a new message, or span, and return the id it travels under.
+
+        Text is taken to be the assistant's, who alone can call tools, but for its ``role``.
+        """
         if kind == "span":
             return self._take_span(named, owner)
-        if kind == "text" and named in self._unspoken and self.owner(named) == owner:
+        by_assistant = kind == "text" and role in ("", "assistant")
+        if by_assistant and named in self._unspoken and self.owner(named) == owner:
             # A tool call came first and made the client create this message.
             self._unspoken.discard(named)
             return named
@@ -47,7 +51,7 @@ class MessageIds:
         known = named in self._known and not (kind == "activity" and named in self._activities)
         taken = known or named in self._owners or clashes
         wire_id = self._mint() if taken or not named else named
-        self._owners[wire_id] = (kind, owner)
+        self._owners[wire_id] = ("text" if by_assistant else role or kind, owner)
         self._travels_as[kind, named] = wire_id
         return wire_id
 

@@ -26,6 +26,7 @@ __all__ = [
     "UnsafeSchema",
     "check_schema",
     "find_schema_fault",
+    "is_known_draft",
 ]
 
 MAX_SCHEMA_NODES = 10_000
@@ -96,6 +97,11 @@ def find_schema_fault(schema: Mapping[str, Any], value: Any) -> str | None:
     if len(text) > _MAX_FAULT_LENGTH:
         text = f"{place}: does not satisfy `{error.validator}` of its schema."
     return text
+
+
+def is_known_draft(uri: Any) -> bool:
+    """Tell whether a `$schema` names a draft of JSON Schema that is supported."""
+    return isinstance(uri, str) and uri.rstrip("#") in _DRAFTS
 
 
 # --- bounds ------------------------------------------------------------------------------------
@@ -181,7 +187,7 @@ def _compile(text: str) -> Validator:
 
     schema = json.loads(text)
     draft = schema.pop("$schema", "https://json-schema.org/draft/2020-12/schema")
-    if not isinstance(draft, str) or draft.rstrip("#") not in _DRAFTS:
+    if not is_known_draft(draft):
         raise UnsafeSchema(
             f"The response schema's $schema {draft!r} is not supported: "
             "leave it out, or use draft 6, 7, 2019-09 or 2020-12."

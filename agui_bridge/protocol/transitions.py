@@ -331,8 +331,12 @@ def _moved(ask: Interrupt, status: InterruptStatus, at: float, actor: str) -> In
 
 
 def _settled(ask: Interrupt, at: float, actor: str, *, expired: bool = False) -> Interrupt:
-    """Close a claimed interrupt with the status that its answer means."""
-    if expired:
+    """Close a claimed interrupt with the status that its answer means.
+
+    What had expired when it was claimed is known from the record itself, so that a result that
+    is stored on the way says "expired" as the run's end would.
+    """
+    if expired or (ask.audit and ask.expired(ask.audit[-1].at)):
         status = InterruptStatus.EXPIRED
     elif ask.answer is not None and ask.answer.status == "cancelled":
         status = InterruptStatus.CANCELLED

@@ -33,7 +33,7 @@ def test_it_is_an_adapter_with_every_decision_and_a_stop() -> None:
     assert isinstance(adapter, Adapter)
     has = adapter.capabilities
     assert has.approve and has.decline and has.edit and has.answer and has.cancel
-    assert has.stop and has.policy and not has.own_history
+    assert has.stop and not has.policy and not has.own_history
 
 
 async def test_closing_the_adapter_releases_nothing() -> None:

@@ -5,7 +5,18 @@ from typing import Any
 import pytest
 
 from agui_bridge.protocol.json_patch import PatchError
-from tests.support.folds import CALLER, USER, Wire, fold, result, text, text_end, text_start
+from tests.support.folds import (
+    CALLER,
+    USER,
+    Wire,
+    call_args,
+    call_end,
+    fold,
+    result,
+    text,
+    text_end,
+    text_start,
+)
 
 
 def activity(content: Wire, **rest: Any) -> Wire:

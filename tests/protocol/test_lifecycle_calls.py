@@ -139,6 +139,10 @@ class TestParents:
     def test_parent_that_can_not_carry_the_call_is_replaced(self) -> None:
         thought = agui.ReasoningMessageContentEvent(message_id="r", delta="x")
         assert self.parent(run(thought, call_start(parent_message_id="r"))) == "new-1"
+        users = (text_start("u", role="user"), call_start(parent_message_id="u"))
+        assert self.parent(run(*users)) == "new-1"
+        users = (call_start("c", parent_message_id="u"), text_start("u", role="user"))
+        assert ("TEXT_MESSAGE_START", "new-1") in brief(run(*users))
         old = run(call_start(parent_message_id="old"), known_messages=["old"])
         assert self.parent(old) == "new-1"
         theirs = call_start(parent_message_id="m", subagent_run_id="s")

@@ -1,0 +1,108 @@
+// Drives one version of @ag-ui/client by JSON lines.
+//
+//     node client.mjs PACKAGE
+//
+// Every line on stdin is a command `{id, do, page, …}`; a page is an HttpAgent, as an open tab
+// has one. Lines on stdout: `{id, event}` for each event that reaches the application, and
+// `{id, result}` once the command is carried out. What the client prints is `{printed}`.
+
+import { createInterface } from "node:readline";
+
+const { HttpAgent } = await import(process.argv[2]);
+
+const tell = (line) => process.stdout.write(JSON.stringify(line) + "\n");
+
+for (const level of ["debug", "info", "log", "warn", "error"]) {
+  console[level] = (...words) => tell({ printed: `${level}: ${words.map(String).join(" ")}` });
+}
+
+const pages = new Map();
+
+class Page {
+  constructor({ url, threadId, messages, state, pendingInterrupts }) {
+    this.tap = null;
+    this.agent = new HttpAgent({
+      url,
+      threadId,
+      initialMessages: messages ?? [],
+      initialState: state ?? {},
+      fetch: (address, init) => this.fetch(address, init),
+    });
+    this.agent.pendingInterrupts = pendingInterrupts ?? [];
+  }
+
+  // Passes the body on and keeps a copy; a reader that cancels still cancels the connection.
+  async fetch(address, init) {
+    const tap = this.tap;
+    tap.request = JSON.parse(init.body);
+    const response = await fetch(address, init);
+    const text = new TextDecoder();
+    const copy = new TransformStream({
+      transform(chunk, controller) {
+        tap.wire += text.decode(chunk, { stream: true });
+        controller.enqueue(chunk);
+      },
+    });
+    const { status, headers } = response;
+    return new Response(response.body.pipeThrough(copy), { status, headers });
+  }
+
+  view() {
+    const { messages, state, pendingInterrupts } = this.agent;
+    return { messages, state, pendingInterrupts };
+  }
+
+  async run({ id, runId, message, resume }) {
+    const tap = { request: null, wire: "" };
+    this.tap = tap;
+    if (message) this.agent.addMessage(message);
+    const seen = { refusal: null, ending: null, rejected: null };
+    try {
+      await this.agent.runAgent(
+        { runId, ...(resume && { resume }) },
+        {
+          onEvent: ({ event }) => tell({ id, event }),
+          onRunErrorEvent: ({ event: { code, message } }) => {
+            seen.refusal = { code, message };
+          },
+          onRunFinishedEvent: ({ outcome, result }) => {
+            seen.ending = { outcome, result };
+          },
+        },
+      );
+    } catch (error) {
+      seen.rejected = String(error);
+    }
+    return { ...seen, ...tap, ...this.view() };
+  }
+}
+
+const commands = {
+  open(command) {
+    const page = new Page(command);
+    pages.set(command.page, page);
+    return page.view();
+  },
+  run: (command) => pages.get(command.page).run(command),
+  abort({ page }) {
+    pages.get(page).agent.abortRun();
+    return {};
+  },
+  rewrite({ page, messages }) {
+    pages.get(page).agent.setMessages(messages);
+    return pages.get(page).view();
+  },
+  close({ page }) {
+    pages.delete(page);
+    return {};
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line);
+  // Not awaited: a page may be stopped, and another one may run, while this one runs.
+  (async () => commands[command.do](command))().then(
+    (result) => tell({ id: command.id, result }),
+    (error) => tell({ id: command.id, failed: String(error?.stack ?? error) }),
+  );
+}

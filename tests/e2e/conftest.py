@@ -1,0 +1,67 @@
+"""A real server and real clients of two versions; every stream on the way is judged."""
+
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.clients import PACKAGES, Driver, Page
+from tests.e2e.target import Target, serving
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def drivers() -> Iterator[dict[str, Driver]]:
+    """The Node processes, each started when it is first asked for."""
+    started: dict[str, Driver] = {}
+    yield started
+    for driver in started.values():
+        driver.close()
+
+
+@pytest.fixture(params=list(PACKAGES))
+def driver(request: pytest.FixtureRequest, drivers: dict[str, Driver]) -> Driver:
+    """The client's version that this test is about."""
+    version = request.param
+    if version not in drivers:
+        drivers[version] = Driver(version)
+    return drivers[version]
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    """A server for the tests of one file; each test has threads of its own."""
+    with serving(tmp_path_factory.mktemp("target")) as target:
+        yield target
+
+
+@pytest.fixture
+def open_page(driver: Driver, target: Target) -> Iterator[OpenPage]:
+    """Opens pages on the test's thread, each as a browser does that knows only its id."""
+    thread = f"thread-{secrets.token_hex(6)}"
+    pages: list[Page] = []
+    printed = len(driver.printed)
+
+    def open_page(**view: Any) -> Page:
+        pages.append(Page(driver, target, thread, **view))
+        return pages[-1]
+
+    yield open_page
+    for page in pages:
+        page.close()
+    # A client says there what it had to strip, mend or drop.
+    assert driver.printed[printed:] == []
+
+
+@pytest.fixture
+def page(open_page: OpenPage) -> Page:
+    """A page on a new thread."""
+    return open_page()
+
+
+@pytest.fixture
+def name() -> str:
+    """Somebody whom no other test writes to."""
+    return f"ann{secrets.token_hex(4)}"

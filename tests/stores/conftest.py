@@ -1,0 +1,80 @@
+"""The backends that the shared suite runs on: a new one is a line in BACKENDS."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agui_bridge.stores.base import Store
+from agui_bridge.stores.memory import MemoryStore
+from agui_bridge.stores.sql import SqlStore
+from tests.support.clock import FakeClock
+
+Opener = Callable[[], Awaitable[Store]]
+"""Opens one more store on the data of this test."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A kind of store.
+
+    Attributes:
+        url: address of the test's own data below a directory; None when a store of this kind
+            can't be opened twice.
+    """
+
+    name: str
+    open: Callable[[str, FakeClock], Awaitable[Store]]
+    url: Callable[[Path], str] | None = None
+
+
+async def open_memory(_url: str, clock: FakeClock) -> Store:
+    return MemoryStore(clock.time)
+
+
+async def open_sql(url: str, clock: FakeClock) -> Store:
+    return await SqlStore.open(url, clock=clock.time)
+
+
+BACKENDS = [
+    Backend("memory", open_memory),
+    Backend("sqlite", open_sql, lambda directory: f"sqlite:///{directory / 'store.db'}"),
+]
+SHARED = [backend for backend in BACKENDS if backend.url]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(params=BACKENDS, ids=lambda backend: backend.name)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    chosen: Backend = request.param
+    return chosen
+
+
+@pytest.fixture
+def url(backend: Backend, tmp_path: Path) -> str:
+    return backend.url(tmp_path) if backend.url else ""
+
+
+@pytest.fixture
+async def opener(backend: Backend, url: str, clock: FakeClock) -> AsyncIterator[Opener]:
+    opened: list[Store] = []
+
+    async def open_another() -> Store:
+        if opened and backend.url is None:
+            return opened[0]
+        opened.append(await backend.open(url, clock))
+        return opened[-1]
+
+    yield open_another
+    for store in opened:
+        await store.aclose()
+
+
+@pytest.fixture
+async def store(opener: Opener) -> Store:
+    return await opener()

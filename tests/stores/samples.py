@@ -1,0 +1,151 @@
+"""Threads and their rows for the tests of the stores."""
+
+from itertools import count
+from typing import Any
+
+from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.records import (
+    AuditEntry,
+    Batch,
+    ClosedBatch,
+    Interrupt,
+    InterruptStatus,
+    Receipt,
+    RecordedAnswer,
+    RunEnding,
+    RunLease,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+    ToolCall,
+)
+from agui_bridge.stores.base import ABSENT, Change, Committed, Expected, Store
+
+KEY = ThreadKey("scope", "agent", "thread")
+OTHER = ThreadKey("scope", "agent", "other")
+LEASE_SECONDS = 30.0
+LEASE = Expected(lease="token")
+
+ODD_JSON: dict[str, Any] = {
+    "": "",
+    "z first": 1,
+    "a second": [],
+    "int": 2**63 + 1,
+    "negative": -(2**200),
+    "floats": [0.1, 1e300, 5e-324, -0.0, 1.0, 1e16],
+    "falsy": [None, False, 0, "", {}, []],
+    "nested": {"deep": [[[{"x": [1, [2, {"y": None}]]}]]]},
+    "text": "日本語 🏳️‍🌈 \u2028 \x00 \x7f \ud800 ' \" \\ \r\n\t",
+    "ключ": {"b": 1, "a": 2},
+}
+"""Values that some database or JSON library would change."""
+
+_write_ids = count()
+
+
+def write_id() -> str:
+    """A write id that no other write has."""
+    return f"write-{next(_write_ids)}"
+
+
+def message(id: str, position: int, **fields: Any) -> StoredMessage:
+    """A user message."""
+    return StoredMessage(id, position, {"id": id, "role": "user", "content": "hello", **fields})
+
+
+def ask(id: str, batch: str = "batch", **fields: Any) -> Interrupt:
+    """An open interrupt."""
+    return Interrupt(
+        **{"id": id, "batch": batch, "position": 0, "native_id": f"n-{id}", "reason": "input"}
+        | fields
+    )
+
+
+def receipt(batch: str = "batch", **fields: Any) -> Receipt:
+    """A receipt of a batch that was carried out."""
+    return Receipt(**{"batch": batch, "outcome": "finished", "at": 7.0} | fields)
+
+
+def idle(key: ThreadKey = KEY, **fields: Any) -> ThreadRecord:
+    """A thread that is doing nothing."""
+    return ThreadRecord(**{"key": key, "version": 1000} | fields)
+
+
+def running(key: ThreadKey = KEY, token: str = "token", **fields: Any) -> ThreadRecord:
+    """A thread with a lease; its end comes from the commit's `lease_seconds`."""
+    lease = RunLease("run", token, 0.0, "ann")
+    return idle(key, **{"status": ThreadStatus.RUNNING, "run": lease} | fields)
+
+
+def interrupted(key: ThreadKey = KEY, batch: str = "batch", **fields: Any) -> ThreadRecord:
+    """A thread that waits for the answers to a batch."""
+    return idle(key, **{"status": ThreadStatus.INTERRUPTED, "batch": Batch(batch)} | fields)
+
+
+async def put(
+    store: Store, record: ThreadRecord, expected: Expected = ABSENT, **change: Any
+) -> Committed:
+    """Commit a record; a running one gets a lease of LEASE_SECONDS."""
+    change = {"lease_seconds": LEASE_SECONDS} | change
+    return await store.commit(record.key, Change(record, **change), expected, write_id())
+
+
+def full_record() -> ThreadRecord:
+    """A record in which no field has its default value, but for the store's own."""
+    return ThreadRecord(
+        key=ThreadKey("sсope", "ägent/ü", "线程 🧵'\"\\"),
+        status=ThreadStatus.RUNNING,
+        version=2**62,
+        batch=Batch("b-1", ODD_JSON),
+        run=RunLease("run-1", "token", 123.456, "ann"),
+        state=ODD_JSON,
+        closed=(ClosedBatch(ODD_JSON, "lost"), ClosedBatch(None, "expired")),
+        pending_calls=("call-1", "call-2"),
+        handoff=[ODD_JSON, 0],
+        ended=RunEnding("token-0", "failed"),
+    )
+
+
+def full_interrupt() -> Interrupt:
+    """An interrupt in which no field has its default value."""
+    return Interrupt(
+        id="i-1",
+        batch="b-1",
+        position=3,
+        native_id="native",
+        reason="tool_call",
+        status=InterruptStatus.CLAIMED,
+        message="Löschen?",
+        tool_call=ToolCall("call-1", "delete_rows", ODD_JSON),
+        response_schema=ODD_JSON,
+        allowed=("approve", "edit"),
+        expires_at=1.7e9 + 0.123456,
+        subagent_run_id="sub",
+        metadata=ODD_JSON,
+        answer=RecordedAnswer("resolved", ODD_JSON),
+        audit=(
+            AuditEntry(InterruptStatus.OPEN, 1.5, "bridge"),
+            AuditEntry(InterruptStatus.CLAIMED, 2.5, "ann"),
+        ),
+    )
+
+
+def full_receipt() -> Receipt:
+    """A receipt in which no field has its default value."""
+    return Receipt(
+        batch="b-1",
+        outcome="failed",
+        answers={
+            "i-1": RecordedAnswer("resolved", ODD_JSON),
+            "i-2": RecordedAnswer("cancelled"),
+        },
+        code="AGENT_ERROR",
+        lease="token",
+        at=1234.5678,
+    )
+
+
+def stop(token: str = "token", *, force: bool = False, until: float = 50.0) -> StopRequest:
+    """A stop request."""
+    return StopRequest(token, force, until, "ann")

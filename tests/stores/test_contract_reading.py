@@ -1,0 +1,446 @@
+"""The store contract (stores/base.py), sentence by sentence, on every backend: reading."""
+
+import asyncio
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from agui_bridge.protocol.records import (
+    InterruptStatus,
+    Loaded,
+    ThreadKey,
+    ThreadRecord,
+)
+from agui_bridge.stores.base import ABSENT, Change, Due, Expected, Store
+from tests.stores.conftest import Opener
+from tests.stores.samples import (
+    KEY,
+    LEASE,
+    LEASE_SECONDS,
+    ODD_JSON,
+    OTHER,
+    ask,
+    full_interrupt,
+    full_receipt,
+    full_record,
+    idle,
+    interrupted,
+    message,
+    put,
+    receipt,
+    running,
+    stop,
+    write_id,
+)
+from tests.support.clock import FakeClock
+
+OWNED_BY_STORE = {"stop", "write_id", "created_at", "updated_at"}
+
+
+# --- load ---
+
+
+async def test_a_missing_thread_loads_as_nothing(store: Store, clock: FakeClock) -> None:
+    assert await store.load(KEY, ["a"], messages=True) == Loaded(None, clock.time())
+
+
+async def test_the_same_ids_under_another_key_are_other_rows(store: Store) -> None:
+    others = [replace(KEY, **{part: "x"}) for part in ("scope", "agent", "thread")]
+    for key in (KEY, *others):
+        await put(
+            store,
+            interrupted(key, state=key.scope + key.agent + key.thread),
+            interrupts=(ask("a", message=f"{key}"),),
+            receipts=(receipt(code=f"{key}"),),
+            messages=(message("m", 1, content=f"{key}"),),
+        )
+
+    for key in (KEY, *others):
+        loaded = await store.load(key, ["a"], messages=True)
+        assert loaded.record is not None
+        assert loaded.record.key == key
+        assert loaded.interrupts == {"a": ask("a", message=f"{key}")}
+        assert loaded.receipts == {"batch": receipt(code=f"{key}")}
+        assert loaded.messages == (message("m", 1, content=f"{key}"),)
+
+
+async def test_load_brings_the_own_batch_and_no_other(store: Store) -> None:
+    asks = (ask("a", "one"), ask("b", "two"), ask("c", "two", position=1))
+    await put(store, interrupted(batch="two"), interrupts=asks, receipts=(receipt("one"),))
+
+    loaded = await store.load(KEY)
+    assert set(loaded.interrupts) == {"b", "c"}
+    assert loaded.receipts == {}
+    assert [interrupt.id for interrupt in loaded.batch_interrupts()] == ["b", "c"]
+
+
+async def test_load_brings_whole_batches_of_the_ids_with_their_receipts(store: Store) -> None:
+    asks = (ask("a", "one"), ask("b", "one"), ask("c", "two"), ask("d", "three"))
+    receipts = tuple(receipt(batch) for batch in ("one", "two", "three"))
+    await put(store, idle(), interrupts=asks, receipts=receipts)
+
+    loaded = await store.load(KEY, ["b", "d", "unknown", "b"])
+    assert set(loaded.interrupts) == {"a", "b", "d"}
+    assert loaded.receipts == {"one": receipt("one"), "three": receipt("three")}
+
+
+async def test_load_takes_any_number_of_ids(store: Store) -> None:
+    await put(store, idle(), interrupts=tuple(ask(f"i{n}", f"b{n}") for n in range(1200)))
+
+    ids = [f"i{n}" for n in range(1200)] + [f"unknown{n}" for n in range(40_000)]
+    assert len((await store.load(KEY, ids)).interrupts) == 1200
+
+
+async def test_messages_come_in_order_without_the_superseded_and_only_when_asked(
+    store: Store,
+) -> None:
+    rows = tuple(message(f"m{n}", n) for n in (30, 10, -5, 20))
+    await put(store, idle(), messages=rows, superseded=("m20", "unknown"))
+
+    loaded = await store.load(KEY, messages=True)
+    assert [row.id for row in loaded.messages] == ["m-5", "m10", "m30"]
+    assert (await store.load(KEY)).messages == ()
+    assert [row.id for row in await store.history(KEY)] == ["m-5", "m10", "m20", "m30"]
+
+
+async def test_rows_are_written_by_id_and_what_is_not_named_stays(store: Store) -> None:
+    await put(
+        store,
+        interrupted(),
+        interrupts=(ask("a"), ask("b")),
+        messages=(message("m", 1), message("n", 2)),
+    )
+    await put(
+        store,
+        interrupted(),
+        Expected(version=1000),
+        interrupts=(ask("b", status=InterruptStatus.ANSWERED),),
+        messages=(message("n", 0, content="new"), message("o", 3)),
+    )
+
+    loaded = await store.load(KEY, messages=True)
+    assert loaded.interrupts == {
+        "a": ask("a"),
+        "b": ask("b", status=InterruptStatus.ANSWERED),
+    }
+    assert loaded.messages == (message("n", 0, content="new"), message("m", 1), message("o", 3))
+
+
+async def test_a_superseded_message_that_is_written_again_is_back_in_context(
+    store: Store,
+) -> None:
+    await put(store, idle(), messages=(message("m", 1),))
+    await put(store, idle(), Expected(version=1000), superseded=("m",))
+    assert (await store.load(KEY, messages=True)).messages == ()
+    await put(store, idle(), Expected(version=1001), messages=(message("m", 1),))
+
+    assert (await store.load(KEY, messages=True)).messages == (message("m", 1),)
+
+
+# --- values ---
+
+
+def with_defaults(value: Any) -> set[str]:
+    """The fields of a record that have their default value, or one that means nothing."""
+    return {field.name for field in fields(value) if getattr(value, field.name) in (None, (), "")}
+
+
+async def test_every_field_comes_back_exactly(store: Store) -> None:
+    record, interrupt, closed = full_record(), full_interrupt(), full_receipt()
+    assert with_defaults(record) <= OWNED_BY_STORE, "full_record() must fill in new fields"
+    assert with_defaults(interrupt) == with_defaults(closed) == set()
+
+    done = await put(
+        store,
+        record,
+        interrupts=(interrupt,),
+        receipts=(closed,),
+        messages=(message("m", 1, **ODD_JSON),),
+    )
+    loaded = await store.load(record.key, messages=True)
+
+    assert_same(loaded.record, done.record)
+    assert_same(loaded.record, replace(record, **own_fields(loaded.record)))
+    assert_same(loaded.interrupts, {"i-1": interrupt})
+    assert_same(loaded.receipts, {"b-1": closed})
+    assert_same(loaded.messages, (message("m", 1, **ODD_JSON),))
+    (row,) = await store.list_threads(record.key.scope, record.key.agent)
+    assert_same(row.record, done.record)
+    (listed,) = await store.list_interrupts(record.key.scope)
+    assert_same(listed.interrupt, interrupt)
+
+
+def own_fields(record: ThreadRecord | None) -> dict[str, Any]:
+    assert record is not None
+    return {name: getattr(record, name) for name in (*OWNED_BY_STORE, "run")}
+
+
+def assert_same(found: object, wanted: object) -> None:
+    """Equal, also in types (1 or 1.0), signs of zero and the order of keys."""
+    assert repr(found) == repr(wanted)
+
+
+@pytest.mark.parametrize("value", [None, False, 0, "", [], {}, "x" * 1_000_000])
+async def test_falsy_and_long_values_come_back(store: Store, value: Any) -> None:
+    await put(store, idle(state=value, handoff=value), messages=(message("m", 1, content=value),))
+
+    loaded = await store.load(KEY, messages=True)
+    assert loaded.record is not None
+    assert_same([loaded.record.state, loaded.record.handoff], [value, value])
+    assert_same(loaded.messages[0].message["content"], value)
+
+
+@pytest.mark.parametrize("text", ["", " ", "线程", "🧵", "a'b\"c\\", "%_*", "x" * 5000, "A", "a"])
+async def test_any_text_is_an_id(store: Store, text: str) -> None:
+    key = ThreadKey(text, text, text)
+    await put(
+        store,
+        running(key, text or "token"),
+        interrupts=(ask(text, text),),
+        messages=(message(text, 1),),
+    )
+
+    loaded = await store.load(key, [text], messages=True)
+    assert loaded.record is not None
+    assert set(loaded.interrupts) == {text}
+    assert [row.id for row in loaded.messages] == [text]
+    assert (await store.load(replace(key, thread=text.swapcase() + "x"))).record is None
+
+
+async def test_nothing_that_a_caller_holds_changes_the_store(store: Store) -> None:
+    def content() -> dict[str, Any]:
+        return {"list": [1]}
+
+    given = content()
+    done = await put(
+        store,
+        idle(state=given, handoff=given),
+        interrupts=(ask("a", metadata=given),),
+        messages=(replace(message("m", 1), message=given),),
+    )
+    looks = [await store.load(KEY, ["a"], messages=True) for _ in range(2)]
+    given["list"].append(2)
+    for record in (done.record, looks[0].record):
+        assert record is not None
+        record.state["more"] = 1
+        record.handoff["list"].append(3)
+    looks[0].messages[0].message["list"].append(4)
+    (await store.history(KEY))[0].message["list"].append(5)
+    (await store.list_threads("scope", "agent"))[0].record.state["list"].append(6)
+
+    for loaded in (looks[1], await store.load(KEY, ["a"], messages=True)):
+        assert loaded.record is not None
+        assert loaded.record.state == loaded.record.handoff == content()
+        assert loaded.interrupts["a"].metadata == content()
+        assert loaded.messages[0].message == content()
+
+
+# --- lists ---
+
+
+async def test_threads_are_listed_last_touched_first(store: Store, clock: FakeClock) -> None:
+    for name in ("a", "b", "c"):
+        await put(store, idle(replace(KEY, thread=name)))
+        clock.advance(1)
+    touched = await put(store, idle(replace(KEY, thread="a")), Expected(version=1000))
+    await put(store, idle(replace(KEY, agent="other")))
+    await put(store, idle(replace(KEY, scope="other")))
+
+    async def names(**options: Any) -> list[str]:
+        rows = await store.list_threads("scope", "agent", **options)
+        return [row.record.key.thread for row in rows]
+
+    assert await names() == ["a", "c", "b"]
+    assert await names(limit=2) == ["a", "c"]
+    assert await names(before=touched.now) == ["c", "b"]
+    assert await names(before=touched.now - 1, limit=1) == ["b"]
+    assert await store.list_threads("nobody", "agent") == []
+
+
+async def test_a_listed_thread_counts_its_messages_and_open_interrupts(
+    store: Store, clock: FakeClock
+) -> None:
+    asks = (
+        ask("a"),
+        ask("b", expires_at=clock.time() + 10),
+        ask("c", status=InterruptStatus.ANSWERED),
+        ask("d", "earlier", status=InterruptStatus.RESOLVED),
+    )
+    rows = (message("m", 1), message("n", 2), message("o", 3))
+    done = await put(store, interrupted(), interrupts=asks, messages=rows, superseded=("o",))
+
+    (row,) = await store.list_threads("scope", "agent")
+    assert (row.record, row.messages, row.open_interrupts) == (done.record, 2, 2)
+    clock.advance(10)
+    (row,) = await store.list_threads("scope", "agent")
+    assert row.open_interrupts == 1
+
+
+async def test_interrupts_are_listed_oldest_first_with_filters(
+    store: Store, clock: FakeClock
+) -> None:
+    elsewhere = replace(KEY, agent="other")
+    await put(store, interrupted(OTHER), interrupts=(ask("b"), ask("a", position=1)))
+    clock.advance(1)
+    await put(store, interrupted(), interrupts=(ask("a"),))
+    clock.advance(1)
+    await put(store, interrupted(elsewhere), interrupts=(ask("z"),))
+    await put(store, interrupted(replace(KEY, scope="other")), interrupts=(ask("hidden"),))
+    # Answering makes an interrupt no younger.
+    answered = ask("b", status=InterruptStatus.ANSWERED)
+    await put(store, interrupted(OTHER), Expected(version=1000), interrupts=(answered,))
+
+    async def ids(**options: Any) -> list[tuple[ThreadKey, str]]:
+        rows = await store.list_interrupts("scope", **options)
+        return [(row.key, row.interrupt.id) for row in rows]
+
+    everything = [(OTHER, "b"), (OTHER, "a"), (KEY, "a"), (elsewhere, "z")]
+    assert await ids() == everything
+    assert await ids(limit=3) == everything[:3]
+    assert await ids(agent="agent") == everything[:3]
+    assert await ids(thread="other") == everything[:2]
+    assert await ids(agent="other", thread="thread") == everything[3:]
+    assert await ids(status=InterruptStatus.OPEN) == everything[1:]
+    assert await ids(status=InterruptStatus.ANSWERED, agent="agent") == everything[:1]
+    assert await ids(status=InterruptStatus.CLAIMED) == []
+    assert await store.list_interrupts("nobody") == []
+
+
+async def test_the_list_of_open_interrupts_leaves_expired_ones_out(
+    store: Store, clock: FakeClock
+) -> None:
+    asks = (ask("a"), ask("b", expires_at=clock.time() + 10))
+    await put(store, interrupted(), interrupts=asks)
+
+    async def ids(status: InterruptStatus | None) -> list[str]:
+        rows = await store.list_interrupts("scope", status=status)
+        return [row.interrupt.id for row in rows]
+
+    assert await ids(InterruptStatus.OPEN) == ["a", "b"]
+    clock.advance(10)
+    assert await ids(InterruptStatus.OPEN) == ["a"]
+    assert await ids(None) == ["a", "b"]
+
+
+async def test_the_history_of_a_missing_thread_is_empty(store: Store) -> None:
+    assert await store.history(KEY) == []
+
+
+# --- due ---
+
+
+async def test_a_thread_is_due_once_its_lease_is_over(store: Store, clock: FakeClock) -> None:
+    await put(store, running())
+    clock.advance(LEASE_SECONDS - 0.5)
+    assert await store.due() == []
+    clock.advance(0.5)
+    assert await store.due() == [Due(KEY, "lease")]
+
+    await put(store, idle(), Expected(version=1000))
+    assert await store.due() == []
+
+
+async def test_a_renewed_lease_is_not_due(store: Store, clock: FakeClock) -> None:
+    await put(store, running())
+    clock.advance(20)
+    await put(store, running(), LEASE)
+    clock.advance(20)
+
+    assert await store.due() == []
+
+
+async def test_a_thread_is_due_once_every_ask_has_expired(store: Store, clock: FakeClock) -> None:
+    soon, later = clock.time() + 5, clock.time() + 10
+    both = (
+        ask("a", expires_at=soon),
+        ask("b", expires_at=later, status=InterruptStatus.ANSWERED),
+    )
+    await put(store, interrupted(), interrupts=both)
+    await put(store, interrupted(OTHER), interrupts=(*both, ask("c")))
+    clock.advance(9)
+    assert await store.due() == []
+    clock.advance(1)
+    assert await store.due() == [Due(KEY, "expiry")]
+
+
+@pytest.mark.parametrize("record", [idle(), running(), interrupted(batch="another")])
+async def test_expired_asks_of_no_open_batch_are_not_due(
+    store: Store, clock: FakeClock, record: ThreadRecord
+) -> None:
+    expired = ask("a", expires_at=clock.time() - 1)
+    await put(store, record, interrupts=(expired, ask("b", "another")))
+
+    assert await store.due() == []
+
+
+async def test_due_covers_all_scopes_and_names_none_twice(store: Store, clock: FakeClock) -> None:
+    keys = [ThreadKey(f"scope{n}", "agent", "thread") for n in range(6)]
+    for n, key in enumerate(keys):
+        if n % 2:
+            await put(store, running(key))
+        else:
+            asks = tuple(ask(id, expires_at=clock.time() + 1) for id in ("a", "b", "c"))
+            await put(store, interrupted(key), interrupts=asks)
+    clock.advance(LEASE_SECONDS)
+
+    due = await store.due()
+    assert sorted(item.key.scope for item in due) == [key.scope for key in keys]
+    assert len(await store.due(limit=2)) == 2
+    assert len(await store.due(limit=4)) == 4
+
+
+# --- ping and watch ---
+
+
+async def test_ping_gives_the_stores_time(store: Store, clock: FakeClock) -> None:
+    assert await store.ping() == clock.time()
+
+
+async def test_watch_yields_at_once_and_on_every_change(store: Store) -> None:
+    async with asyncio.timeout(5):
+        changes = store.watch(KEY)
+        await anext(changes)
+        done = await put(store, running())
+        await anext(changes)
+        await store.request_stop(KEY, stop())
+        await anext(changes)
+        await store.delete(KEY, Expected(version=done.record.version))
+        await anext(changes)
+        await changes.aclose()
+
+
+async def test_watch_wakes_at_once_within_the_process(store: Store) -> None:
+    loop = asyncio.get_running_loop()
+    changes = store.watch(KEY)
+    await anext(changes)
+    waiting = asyncio.ensure_future(anext(changes))
+    # Well into the pauses between two looks, which only a wake-up cuts short.
+    await asyncio.sleep(0.2)
+    await store.commit(KEY, Change(idle()), ABSENT, write_id())
+    began = loop.time()
+    await waiting
+
+    assert loop.time() - began < 0.1
+    await changes.aclose()
+
+
+async def test_watch_sees_the_changes_of_other_stores(opener: Opener) -> None:
+    one, other = await opener(), await opener()
+    changes = one.watch(KEY)
+    await anext(changes)
+    waiting = asyncio.ensure_future(anext(changes))
+    await put(other, idle())
+
+    await asyncio.wait_for(waiting, 0.9)
+    await changes.aclose()
+
+
+async def test_watch_is_never_silent_for_long(store: Store) -> None:
+    changes = store.watch(KEY)
+    await anext(changes)
+
+    await asyncio.wait_for(anext(changes), 1.5)
+    await changes.aclose()
+
+

@@ -1,0 +1,141 @@
+"""A real uvicorn around an ASGI app, and a client that keeps what it was sent, byte by byte."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import httpx
+import uvicorn
+from starlette.types import ASGIApp
+
+from agui_bridge.protocol.sse import Decoder
+
+__all__ = ["PATIENCE", "Streamed", "client", "open_stream", "post", "run_input", "serve"]
+
+PATIENCE = 20.0
+"""Seconds that a test waits for anything before it fails."""
+
+Event = dict[str, Any]
+
+
+@contextlib.asynccontextmanager
+async def serve(app: ASGIApp, *, lifespan: Literal["on", "off"] = "on") -> AsyncIterator[str]:
+    """Serve an app on a free port of 127.0.0.1; gives the base URL."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        app,
+        lifespan=lifespan,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=5,
+    )
+    server = uvicorn.Server(config)
+    # `serve` would take the process's signals, which are pytest's.
+    task = asyncio.create_task(server._serve([listener]))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not server.started:
+                assert not task.done(), "the server did not start"
+                await asyncio.sleep(0.005)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        async with asyncio.timeout(PATIENCE):
+            await task
+        listener.close()
+
+
+def client(base: str) -> httpx.AsyncClient:
+    """A client that keeps no connection longer than the test."""
+    return httpx.AsyncClient(base_url=base, timeout=PATIENCE)
+
+
+def run_input(
+    text: str | None = "hello",
+    *,
+    thread: str = "t",
+    run: str = "r",
+    version: str | None = "1.0",
+    **members: Any,
+) -> dict[str, Any]:
+    """A RunAgentInput with one user message (or none)."""
+    messages = [] if text is None else [{"id": f"u-{text}", "role": "user", "content": text}]
+    body = {"threadId": thread, "runId": run, "messages": messages, "tools": [], "context": []}
+    if version is not None:
+        body["protocolVersion"] = version
+    return {**body, "forwardedProps": {}, **members}
+
+
+@dataclass
+class Streamed:
+    """A stream while it is read, or what was read of it.
+
+    Attributes:
+        raw: every byte of the body so far.
+        events: the events in it.
+    """
+
+    response: httpx.Response
+    raw: bytearray = field(default_factory=bytearray)
+    events: list[Event] = field(default_factory=list)
+    _decoder: Decoder = field(default_factory=Decoder)
+    _chunks: AsyncIterator[bytes] | None = None
+
+    async def step(self) -> bool:
+        """Read what comes next; False at the end of the body."""
+        if self._chunks is None:
+            self._chunks = self.response.aiter_raw()
+        async with asyncio.timeout(PATIENCE):
+            chunk = await anext(self._chunks, None)
+        if chunk is None:
+            return False
+        self.raw += chunk
+        self.events += [json.loads(frame.data) for frame in self._decoder.feed(chunk)]
+        return True
+
+    async def until(self, kind: str, count: int = 1) -> Event:
+        """Read until there are `count` events of a type; gives the last of them."""
+        while len(found := [e for e in self.events if e["type"] == kind]) < count:
+            assert await self.step(), f"the stream ended without {kind}: {self.kinds}"
+        return found[count - 1]
+
+    async def rest(self) -> list[Event]:
+        """Read to the end; gives all events."""
+        while await self.step():
+            pass
+        assert not self._decoder.close(), "the stream broke off within a frame"
+        return self.events
+
+    @property
+    def kinds(self) -> list[str]:
+        """The types of the events."""
+        return [event["type"] for event in self.events]
+
+
+@contextlib.asynccontextmanager
+async def open_stream(
+    base: str, agent: str = "agent", *, prefix: str = "", **body: Any
+) -> AsyncIterator[Streamed]:
+    """Begin a run; leaving the block closes the connection, whatever is still to come."""
+    async with (
+        client(base) as session,
+        session.stream("POST", f"{prefix}/agents/{agent}", json=body) as response,
+    ):
+        assert response.status_code == 200, (await response.aread()).decode()
+        yield Streamed(response)
+
+
+async def post(
+    base: str, agent: str = "agent", *, prefix: str = "", **body: Any
+) -> Streamed:
+    """Carry out a run and read its stream to the end."""
+    async with open_stream(base, agent, prefix=prefix, **body) as stream:
+        await stream.rest()
+    return stream

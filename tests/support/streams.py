@@ -1,0 +1,72 @@
+"""Whether an event stream is one that every AG-UI consumer accepts.
+
+Two judges that are not ours: the official Python types and ag-ui-validate's order rules. What
+they leave open and the bridge promises on top is checked here.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from ag_ui.core import Event
+from ag_ui_validate.pytest_plugin import validate_agui
+from pydantic import TypeAdapter
+
+__all__ = ["check_stream"]
+
+_EVENT: Final[TypeAdapter[Any]] = TypeAdapter(Event)
+
+_AFTER_THE_END: Final = frozenset({"AGUI004", "AGUI005"})
+"""A RUN_ERROR after RUN_FINISHED, which AG-UI 1.0 allows and the validator does not know."""
+
+_NEVER_CLOSED: Final = frozenset({"AGUI003", "AGUI007", "AGUI103", "AGUI203", "AGUI204", "AGUI604"})
+"""What a stream that its client cut off may lack."""
+
+
+def check_stream(
+    events: Sequence[dict[str, Any]], refused: bool = False, *, cut_off: bool = False
+) -> None:
+    """Assert that events are a complete and valid stream of one run.
+
+    Args:
+        events: The events as they were on the wire, in order.
+        refused: Whether this is the restated shape of a refusal: RUN_FINISHED with the outcome
+            that the thread has now, then RUN_ERROR.
+        cut_off: Whether the client closed the connection before the end.
+    """
+    kinds = [event.get("type") for event in events]
+    for number, event in enumerate(events):
+        _check_shape(event, f"event {number} of {kinds}")
+    allowed: Collection[str] = ()
+    if refused:
+        assert kinds[-2:] == ["RUN_FINISHED", "RUN_ERROR"], f"not a restated refusal: {kinds}"
+        allowed = _AFTER_THE_END
+    elif cut_off:
+        allowed = _NEVER_CLOSED
+    else:
+        assert kinds[-1:] in (["RUN_FINISHED"], ["RUN_ERROR"]), f"no terminal event: {kinds}"
+    report = validate_agui(list(events))
+    found = [
+        f"{finding.rule} at event {finding.event_index}: {finding.message}"
+        for finding in report.diagnostics
+        if finding.severity == "error" and finding.rule not in allowed
+    ]
+    assert not found, "\n".join([*found, f"in {kinds}"])
+    for number, event in enumerate(events):
+        if event["type"] == "RUN_FINISHED" and _outcome(event) == "interrupt":
+            before = kinds[max(0, number - 2) : number]
+            assert before == ["STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"], (
+                f"an interrupt outcome needs both snapshots right before it: {kinds}"
+            )
+
+
+def _check_shape(event: dict[str, Any], where: str) -> None:
+    parsed = _EVENT.validate_python(event)
+    # The types let unknown members pass, and so misspelt ones.
+    assert not parsed.model_extra, f"unknown members {sorted(parsed.model_extra)} in {where}"
+    nulls = [name for name, value in event.items() if value is None]
+    assert not nulls, f"null instead of absent: {nulls} in {where}"
+
+
+def _outcome(event: dict[str, Any]) -> str | None:
+    outcome = event.get("outcome")
+    return outcome["type"] if outcome is not None else None
