@@ -90,6 +90,7 @@ class Execution:
             known_calls=calls,
             settled_calls=settled,
             known_messages=[m["id"] for m in history.messages],
+            known_activities=[m["id"] for m in history.messages if m["role"] == "activity"],
         )
         self._settings = call.agent.settings
         self._clock = clock

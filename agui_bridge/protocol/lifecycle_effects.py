@@ -151,8 +151,10 @@ class Effects:
             call.repeated = not call.open
             return
         named, owner = wire.get("parentMessageId"), wire.get("subagentRunId")
-        if owner is None and named and state.is_active(above := self._ids.owner(named)):
-            owner = above  # a tool call belongs to the message that carries it
+        if owner is None and named:
+            # A tool call belongs to the message that carries it.
+            carrier = self._ids.owner(self._ids.find(named, ("text",)))
+            owner = carrier if state.is_active(carrier) else None
         parent = self._ids.parent(named, owner) or state.turns.get(owner)
         if parent is None:
             parent = self._ids.create_parent(self._mint(), owner)
@@ -224,12 +226,10 @@ class Effects:
             case "ACTIVITY_DELTA":
                 wire["messageId"] = self._ids.find(wire["messageId"], ("activity",))
             case "REASONING_ENCRYPTED_VALUE":
-                call = self._state.calls.get(wire["entityId"])
                 if wire["subtype"] == "message":
                     wire["entityId"] = self._ids.find(wire["entityId"])
-                holder = call.owner if call else self._ids.owner(wire["entityId"])
-                if holder != owner:
-                    wire.pop("subagentRunId", None)
+                # It belongs to whom its entity does; a tag can only contradict that.
+                wire.pop("subagentRunId", None)
         out.append(wire)
 
     def _learn(self, messages: Sequence[dict[str, Any]], out: list[WireEvent]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from sqlalchemy import Connection, make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError, SQLAlchemyError
+from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch
 from agui_bridge.stores.sql_database import Database, raise_plainly
@@ -32,24 +32,20 @@ async def open_database(
 
 
 def _path_of(url: str) -> str:
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise ConfigurationError(f"{url!r} is no store's address: write {FORMS}") from None
-    if parsed.drivername != "sqlite":
-        raise ConfigurationError(f"{parsed.drivername!r} is no SQL store: write {FORMS}")
-    if parsed.host or parsed.query:
-        raise ConfigurationError(f"{url!r} has parts that SQLite does not take: write {FORMS}")
-    if parsed.database in (None, "", ":memory:"):
+    kind, _, path = url.partition("://")
+    if kind != "sqlite" or (path and not path.startswith("/")) or "?" in path:
+        raise ConfigurationError(f"{url!r} is not the address of a SQL store: write {FORMS}")
+    if path in ("", "/", "/:memory:"):
         raise ConfigurationError(
             f"{url!r} would be lost with its connection: use the store `memory:`, or {FORMS}"
         )
-    return parsed.database
+    # Connections are made later too, when the working directory may be another.
+    return str(Path(path.removeprefix("/")).absolute())
 
 
 def _prepare(path: str, url: str, migrate: bool) -> None:
     """Check or migrate a file, and set what is kept in the file itself."""
-    if not Path(path).absolute().parent.is_dir():
+    if not Path(path).parent.is_dir():
         raise ConfigurationError(f"{url!r}: the directory does not exist, create it first")
     if not migrate and not Path(path).exists():
         # To connect would create it.

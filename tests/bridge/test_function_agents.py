@@ -11,6 +11,7 @@ from typing import Any
 from agui_bridge import Bridge, FunctionRun, Principal
 from agui_bridge.engine.call import Call
 from agui_bridge.protocol.dialects import parse_input
+from tests.support.streams import check_stream
 
 Register = Callable[[Bridge], None]
 
@@ -46,7 +47,10 @@ class Restarted:
             while chunk := await pipe.read():
                 stream += chunk
         frames = stream.decode().split("\n\n")
-        return [json.loads(frame.removeprefix("data: ")) for frame in frames if frame]
+        events = [json.loads(frame.removeprefix("data: ")) for frame in frames if frame]
+        kinds = {event["type"] for event in events}
+        check_stream(events, refused={"RUN_FINISHED", "RUN_ERROR"} <= kinds)
+        return events
 
 
 def state_of(events: list[dict[str, Any]]) -> Any:

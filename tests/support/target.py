@@ -17,6 +17,8 @@ from typing import Any
 
 import httpx
 
+from tests.support.streams import check_stream
+
 __all__ = ["Answered", "Target", "approve"]
 
 ROOT = Path(__file__).parents[2]
@@ -125,8 +127,12 @@ class Target:
                     if line.startswith("data: ")
                 )
         except httpx.TransportError:
+            check_stream(events, cut_off=True)
             return Answered(events, broken=True)
-        return Answered(events)
+        answered = Answered(events)
+        refused = answered.code is not None and answered.outcome is not None
+        check_stream(events, refused=refused)
+        return answered
 
     def thread(self, thread: str) -> dict[str, Any]:
         """The thread as GET gives it."""
