@@ -187,9 +187,7 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
     pending = _still_pending(run, fresh)
     dangling = _answer_dangling(run, ending, pending)
     code = ending.code if isinstance(ending, Failed) else None
-    end = RunEnd(
-        _OUTCOME[type(ending)], code=code, pending_calls=pending, handoff=_handoff(run)
-    )
+    end = RunEnd(_OUTCOME[type(ending)], code=code, pending_calls=pending, handoff=_handoff(run))
     await _commit_end(run, end)
     for event in dangling:
         run.stream.send(event)

@@ -44,6 +44,8 @@ __all__ = ["Execution"]
 
 logger = logging.getLogger("agui_bridge")
 
+_BURST = 64
+
 
 class Execution:
     """Carries out one run.
@@ -168,6 +170,9 @@ class Execution:
                     await self.emit(event)
                 if pipe.full:
                     await pipe.drained()
+                elif pipe.waiting >= _BURST:
+                    # An agent that never suspends must not keep the loop, nor its own reader.
+                    await asyncio.sleep(0)
         finally:
             await _aclose(items)
         await self.deliver()

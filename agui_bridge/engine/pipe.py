@@ -54,6 +54,11 @@ class Pipe:
         return self._size >= self._max_bytes or len(self._chunks) >= self._max_chunks
 
     @property
+    def waiting(self) -> int:
+        """Chunks that wait to be read."""
+        return len(self._chunks)
+
+    @property
     def detached(self) -> bool:
         """Whether nobody reads any more."""
         return self.gone.is_set()
@@ -100,9 +105,8 @@ class Pipe:
                 raise self._failure
             if self._closed:
                 return b""
-            if self._readable is None:
-                self._readable = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._readable)
+            self._readable = asyncio.get_running_loop().create_future()
+            await self._readable
         ready = b"".join(self._chunks) if len(self._chunks) > 1 else self._chunks[0]
         self._chunks.clear()
         self._size = 0

@@ -90,6 +90,11 @@ class Engine:
             else:
                 code = error.code if isinstance(error, Refused) else "STORE_UNAVAILABLE"
                 stream.fail(code)
+        except asyncio.CancelledError:
+            # The server shuts down, and this one would have waited longer than it may.
+            if stream.begun and stream.terminal is None:
+                stream.fail("SHUTTING_DOWN")
+            raise
         except Exception as error:
             logger.exception("the bridge itself failed (thread %s)", call.key.thread)
             if not stream.begun:

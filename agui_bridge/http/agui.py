@@ -47,6 +47,8 @@ async def run_agent(
 class EventStreamResponse:
     """Sends what a pipe gives, until its end or the client's.
 
+    Time is watched by one timer for the whole stream, not by a timeout for every event.
+
     Args:
         pipe: where the run writes.
         first: what was read from it already.
@@ -57,35 +59,48 @@ class EventStreamResponse:
         self._pipe = pipe
         self._first = first
         self._settings = settings
+        self._sending = False
+        self._since = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream; a client that goes away, or takes nothing for too long, detaches the pipe."""
-        watcher = asyncio.ensure_future(self._watch(receive))
-        writer = asyncio.ensure_future(self._write(send))
+        loop = asyncio.get_running_loop()
+        watcher = loop.create_task(self._watch(receive))
+        writer = loop.create_task(self._write(send, loop.time))
+        timer = loop.create_task(self._time(loop.time))
         try:
-            await asyncio.wait({watcher, writer}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({watcher, writer, timer}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._pipe.detach()
-            watcher.cancel()
-            writer.cancel()
-            await asyncio.gather(watcher, writer, return_exceptions=True)
+            for task in (watcher, writer, timer):
+                task.cancel()
+            await asyncio.gather(watcher, writer, timer, return_exceptions=True)
 
     async def _watch(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
 
-    async def _write(self, send: Send) -> None:
+    async def _write(self, send: Send, now: Callable[[], float]) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         chunk = self._first
         while chunk:
-            async with asyncio.timeout(self._settings.stall_timeout):
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            chunk = await self._next()
+            self._sending, self._since = True, now()
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            self._sending, self._since = False, now()
+            chunk = await self._pipe.read()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _next(self) -> bytes:
-        try:
-            async with asyncio.timeout(self._settings.keep_alive):
-                return await self._pipe.read()
-        except TimeoutError:
-            return KEEP_ALIVE
+    async def _time(self, now: Callable[[], float]) -> None:
+        """Keep a silent stream alive; return once the client has taken nothing for too long."""
+        self._since = now()
+        while True:
+            stall = self._settings.stall_timeout
+            left = self._since + (stall if self._sending else self._settings.keep_alive) - now()
+            if left > 0:
+                # No longer than a send that begins meanwhile may take.
+                await asyncio.sleep(min(left, stall))
+            elif self._sending:
+                return
+            else:
+                self._pipe.write(KEEP_ALIVE)
+                self._since = now()

@@ -315,11 +315,13 @@ class SqlStore:
             parameters["k_ids"] = some
             batches.update(connection.scalars(self._statements.batches, parameters))
         asks: list[Interrupt] = []
-        receipts: list[Receipt] = []
         for some in _portions(batches):
             parameters["k_batches"] = some
             rows = connection.scalars(self._statements.interrupts, parameters)
             asks += map(codec.decode_interrupt, rows)
+        receipts: list[Receipt] = []
+        for some in _portions({ask.batch for ask in asks}):
+            parameters["k_batches"] = some
             rows = connection.scalars(self._statements.receipts, parameters)
             receipts += map(codec.decode_receipt, rows)
         return {ask.id: ask for ask in asks}, {receipt.batch: receipt for receipt in receipts}

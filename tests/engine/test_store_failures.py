@@ -1,0 +1,279 @@
+"""A store that does not answer, or whose acknowledgements get lost."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from agui_bridge.adapters import Pause, Run, RunItem
+from agui_bridge.errors import StoreUnavailable
+from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
+from tests.engine.hooked import HookedStore, claims, ends, settles
+from tests.support.agents import (
+    Answering,
+    Bench,
+    Scripted,
+    approval,
+    outcome,
+    pass_time,
+    result,
+    settle,
+    text_events,
+)
+from tests.support.clock import FakeClock
+
+KINDS = {"claim": claims, "gated result": settles, "final": ends}
+
+
+class Timed:
+    """A bench on a clock that a task moves on, so that retries and leases take no time."""
+
+    def __init__(self, adapter: Scripted, **settings: Any) -> None:
+        self.clock = FakeClock()
+        self.store = HookedStore(self.clock.time)
+        self.adapter = adapter
+        self.bench = Bench(adapter, store=self.store, clock=self.clock, **settings)
+        self.ticking: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Timed":
+        self.ticking = asyncio.create_task(pass_time(self.clock, 1e9, 0.1))
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        assert self.ticking is not None
+        self.ticking.cancel()
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["lost request", "lost acknowledgement"])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_commit_that_fails_twice_is_tried_again_under_the_same_id_and_all_goes_well(
+    kind: str, written: bool
+) -> None:
+    agent = Answering()
+    async with Timed(agent) as timed:
+        asked = await timed.bench.ask()
+        timed.store.tries.clear()
+        timed.store.fail(KINDS[kind], times=2, written=written)
+        events = await timed.bench.say(resume=timed.bench.entries(asked))
+        assert outcome(events) == "success"
+        assert len(agent.executed) == 1
+        most = max(timed.store.tries.count(w) for w in timed.store.tries)
+        assert most == 3
+        loaded = await timed.bench.load(asked[0]["id"])
+        assert loaded.interrupts[asked[0]["id"]].status is InterruptStatus.RESOLVED
+        assert [r.outcome for r in loaded.receipts.values()] == ["finished"]
+        again = await timed.bench.say(resume=timed.bench.entries(asked))
+        assert outcome(again) == "success"
+        assert len(agent.executed) == 1
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["lost request", "lost acknowledgement"])
+async def test_a_claim_that_stays_unanswered_is_a_503_and_runs_nothing(written: bool) -> None:
+    agent = Answering()
+    async with Timed(agent, store_retry=2.0, lease_seconds=6.0) as timed:
+        asked = await timed.bench.ask()
+        timed.store.fail(claims, times=1000, written=written)
+        with pytest.raises(StoreUnavailable):
+            await timed.bench.say(resume=timed.bench.entries(asked))
+        assert agent.executed == []
+        timed.store.fail(claims, times=0, written=written)
+        timed.clock.advance(10)
+        again = await timed.bench.say(resume=timed.bench.entries(asked))
+        # A claim that did arrive counts as lost: whether it acted can't be known from outside.
+        assert outcome(again) == ("RUN_INDETERMINATE" if written else "success")
+        assert len(agent.executed) == (0 if written else 1)
+        assert outcome(await timed.bench.say("more")) == "interrupt"
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["lost request", "lost acknowledgement"])
+async def test_a_gated_result_that_cannot_be_stored_is_not_sent_and_never_executed_again(
+    written: bool,
+) -> None:
+    agent = Answering()
+    async with Timed(agent, store_retry=2.0, lease_seconds=6.0) as timed:
+        asked = await timed.bench.ask()
+        timed.store.fail(settles, times=1000, written=written)
+        events = await timed.bench.say(resume=timed.bench.entries(asked))
+        assert outcome(events) == "STORE_UNAVAILABLE"
+        assert "TOOL_CALL_RESULT" not in [e["type"] for e in events]
+        timed.clock.advance(10)
+        again = await timed.bench.say(resume=timed.bench.entries(asked))
+        assert outcome(again) == "RUN_INDETERMINATE"
+        assert len(agent.executed) == 1
+        ask = (await timed.bench.load(asked[0]["id"])).interrupts[asked[0]["id"]]
+        wanted = InterruptStatus.RESOLVED if written else InterruptStatus.INDETERMINATE
+        assert ask.status is wanted
+        last = (await timed.bench.load()).messages[-1].message
+        assert last["role"] != "tool" or written or "unknown" in last["content"]
+        timed.store.fail(settles, times=0, written=written)
+        assert outcome(await timed.bench.say("more")) == "interrupt"
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["lost request", "lost acknowledgement"])
+async def test_an_end_that_cannot_be_stored_is_told_as_such(written: bool) -> None:
+    agent = Answering()
+    async with Timed(agent, store_retry=2.0, lease_seconds=6.0) as timed:
+        asked = await timed.bench.ask()
+        timed.store.fail(ends, times=1000, written=written)
+        events = await timed.bench.say(resume=timed.bench.entries(asked))
+        assert outcome(events) == "STORE_UNAVAILABLE"
+        assert "RUN_FINISHED" not in [e["type"] for e in events]
+        timed.store.fail(ends, times=0, written=written)
+        timed.clock.advance(10)
+        again = await timed.bench.say(resume=timed.bench.entries(asked))
+        assert outcome(again) == ("success" if written else "RUN_INDETERMINATE")
+        assert len(agent.executed) == 1
+        results = [m.message for m in (await timed.bench.load()).messages]
+        assert [m["content"] for m in results if m["role"] == "tool"] == ["done"]
+
+
+async def test_an_interrupt_that_cannot_be_stored_is_never_shown() -> None:
+    async with Timed(Answering(), store_retry=2.0, lease_seconds=6.0) as timed:
+        timed.store.fail(ends, times=1000, written=False)
+        events = await timed.bench.say("go")
+        assert outcome(events) == "STORE_UNAVAILABLE"
+        assert "RUN_FINISHED" not in [e["type"] for e in events]
+
+
+async def test_a_flush_that_fails_is_made_up_for() -> None:
+    finish = asyncio.Event()
+
+    async def script(run: Run) -> AsyncIterator[RunItem]:
+        for item in text_events("m1", "first"):
+            yield item
+        await finish.wait()
+
+    async with Timed(Scripted(script), store_retry=1.0) as timed:
+        reader = timed.bench.begin("go")
+        await reader.until("TEXT_MESSAGE_END")
+        timed.store.fail(lambda change: bool(change.messages), times=6, written=False)
+        await settle(2000)
+        assert [c for _, c in await timed.bench.texts()] == ["go", "first"]
+        finish.set()
+        assert outcome(await reader.rest()) == "success"
+
+
+async def test_a_flush_that_fails_while_the_run_ends_loses_no_message() -> None:
+    finish, failed = asyncio.Event(), asyncio.Event()
+
+    async def script(run: Run) -> AsyncIterator[RunItem]:
+        for item in text_events("m1", "first"):
+            yield item
+        await finish.wait()
+        yield "last"
+
+    clock = FakeClock()
+    store = HookedStore(clock.time)
+    bench = Bench(Scripted(script), store=store, clock=clock, store_retry=2.0)
+    reader = bench.begin("go")
+    await reader.until("TEXT_MESSAGE_END")
+    store.fail(lambda change: not failed.is_set(), times=1000, written=False)
+    await pass_time(clock, 1.0)  # the flush has begun and is tried again and again
+    finish.set()
+    await settle()
+    await pass_time(clock, 2.0)  # it has given up; the end is tried now
+    failed.set()
+    await pass_time(clock, 3.0)
+    assert outcome(await reader.rest()) == "success"
+    assert [c for _, c in await bench.texts()] == ["go", "first", "last"]
+
+
+async def test_a_gated_result_whose_write_fails_while_the_run_is_stopped_is_kept() -> None:
+    failed = asyncio.Event()
+
+    async def resumed(run: Run) -> AsyncIterator[RunItem]:
+        yield "x"
+        yield result("c1", "sent")
+        await asyncio.Event().wait()
+
+    clock = FakeClock()
+    store = HookedStore(clock.time)
+    adapter = Scripted([Pause([approval()])], resumed)
+    bench = Bench(adapter, store=store, clock=clock, store_retry=2.0)
+    asked = await bench.ask()
+    store.fail(
+        lambda change: not claims(change) and not failed.is_set(), times=1000, written=False
+    )
+    reader = bench.begin(resume=bench.entries(asked))
+    await reader.until("TEXT_MESSAGE_CONTENT")
+    await settle()
+    stopping = asyncio.create_task(bench.engine.stop(bench.KEY, force=True))
+    await settle()
+    await pass_time(clock, 2.5)
+    failed.set()
+    await pass_time(clock, 3.0)
+    assert (await stopping).status == "success"
+    assert outcome(await reader.rest()) == "cancelled"
+    loaded = await bench.load(asked[0]["id"])
+    assert loaded.interrupts[asked[0]["id"]].status is InterruptStatus.RESOLVED
+    assert [m.message["content"] for m in loaded.messages if m.message["role"] == "tool"] == [
+        "sent"
+    ]
+
+
+async def test_a_store_that_is_down_before_the_run_is_no_stream() -> None:
+    store = HookedStore()
+    bench = Bench(Scripted(["x"]), store=store)
+    store.down = True
+    with pytest.raises(StoreUnavailable):
+        await bench.say("go")
+
+
+async def test_a_store_that_goes_down_while_an_input_waits_is_an_error_event() -> None:
+    release = asyncio.Event()
+
+    async def resumed(run: Run) -> AsyncIterator[RunItem]:
+        await release.wait()
+        yield result("c1")
+
+    clock = FakeClock()
+    store = HookedStore(clock.time)
+    bench = Bench(Scripted([Pause([approval()])], resumed), store=store, clock=clock)
+    other = Bench(Scripted(["x"]), store=store, clock=clock)
+    asked = await bench.ask()
+    reader = bench.begin(resume=bench.entries(asked))
+    await reader.until("MESSAGES_SNAPSHOT")
+    joined = other.begin(resume=bench.entries(asked))
+    await joined.until("RUN_STARTED")
+    store.down = True
+    async with asyncio.timeout(5):
+        assert outcome(await joined.rest()) == "STORE_UNAVAILABLE"
+    store.down = False
+    release.set()
+    assert outcome(await reader.rest()) == "success"
+
+
+async def test_a_store_that_is_down_for_a_whole_lease_ends_the_run_before_the_lease_does() -> None:
+    clock = FakeClock()
+    store = HookedStore(clock.time)
+
+    async def forever(run: Run) -> AsyncIterator[RunItem]:
+        yield "x"
+        await asyncio.Event().wait()
+
+    bench = Bench(Scripted(forever, ["next"]), store=store, clock=clock, lease_seconds=30.0)
+    reader = bench.begin("go")
+    await reader.until("TEXT_MESSAGE_CONTENT")
+    store.down = True
+    began = clock.monotonic()
+    rest = asyncio.create_task(reader.rest())
+    for _ in range(120):
+        if rest.done():
+            break
+        await pass_time(clock, 0.25)
+    assert clock.monotonic() - began < 30.0
+    assert outcome(await rest) == "RUN_INDETERMINATE"
+    store.down = False
+    assert outcome(await bench.say("more")) == "RUN_IN_PROGRESS"
+    clock.advance(31)
+    assert outcome(await bench.say("more")) == "success"
+    assert (await bench.load()).status is ThreadStatus.IDLE
+
+
+async def test_a_stop_whose_request_cannot_be_stored_raises() -> None:
+    store = HookedStore()
+    bench = Bench(Scripted(["x"]), store=store)
+    store.down = True
+    with pytest.raises(StoreUnavailable):
+        await bench.engine.stop(bench.KEY)
