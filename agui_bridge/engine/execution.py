@@ -170,6 +170,9 @@ class Execution:
                     await self.emit(event)
                 if pipe.full:
                     await pipe.drained()
+                elif pipe.detached:
+                    # Nothing holds a fast agent back now; others, and a stop, want their turn.
+                    await asyncio.sleep(0)
                 elif pipe.waiting >= _BURST:
                     # An agent that never suspends must not keep the loop, nor its own reader.
                     await asyncio.sleep(0)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -15,7 +15,7 @@ from tests.e2e.target import Target
 from tests.support import unavailable
 from tests.support.streams import check_stream
 
-__all__ = ["PACKAGES", "Driver", "Page", "Run", "cancelled", "resolved"]
+__all__ = ["PACKAGES", "Driver", "OpenPage", "Page", "Run", "cancelled", "resolved"]
 
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = {"1.0.0": "@ag-ui/client", "0.0.59": "ag-ui-client-0"}
@@ -243,8 +243,7 @@ class Page:
         self._driver = driver
         self._name = secrets.token_hex(6)
         self._aborted: set[str] = set()
-        url = f"{target.url}/agents/target"
-        self._view = self._send("open", url=url, threadId=thread, **view).result()
+        self._view = self._send("open", url=target.url, threadId=thread, **view).result()
 
     @property
     def messages(self) -> list[Json]:
@@ -278,8 +277,8 @@ class Page:
         return self._settled(self.begin_answer(*entries))
 
     def rerun(self) -> Run:
-        """Run again on the messages as they are, and wait for the end."""
-        return self._settled(self._begin())
+        """Run on the messages as they are, and wait for the end, as above."""
+        return self._settled(self.begin_again())
 
     # Begun only.
 
@@ -291,6 +290,10 @@ class Page:
     def begin_answer(self, *entries: Json) -> Run:
         """Resume."""
         return self._begin(resume=list(entries))
+
+    def begin_again(self) -> Run:
+        """Run on the messages as they are."""
+        return self._begin()
 
     def abort(self) -> Run:
         """Close the connection of the last run, as a stop button does; wait for its end."""
@@ -313,7 +316,7 @@ class Page:
 
     def agrees(self) -> None:
         """Assert that the client has what the server tells whoever reloads."""
-        thread = self.target.get(self.thread)
+        thread = self.target.thread(self.thread)
         assert self.messages == thread["messages"]
         assert self.state == thread["state"]
 
@@ -336,3 +339,7 @@ class Page:
 
     def _send(self, do: str, **command: Any) -> Reply:
         return self._driver.send(do, page=self._name, **command)
+
+
+OpenPage = Callable[..., Page]
+"""Opens a page on the test's thread; takes messages, state and pendingInterrupts to begin with."""

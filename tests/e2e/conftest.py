@@ -1,15 +1,15 @@
 """A real server and real clients of two versions; every stream on the way is judged."""
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.e2e.clients import PACKAGES, Driver, Page
-from tests.e2e.target import Target, serving
+pytest.register_assert_rewrite("tests.e2e.clients", "tests.e2e.target", "tests.support.streams")
 
-OpenPage = Callable[..., Page]
+from tests.e2e.clients import PACKAGES, Driver, OpenPage, Page
+from tests.e2e.target import Target, serving
 
 
 @pytest.fixture(scope="session")
@@ -44,8 +44,8 @@ def open_page(driver: Driver, target: Target) -> Iterator[OpenPage]:
     pages: list[Page] = []
     printed = len(driver.printed)
 
-    def open_page(**view: Any) -> Page:
-        pages.append(Page(driver, target, thread, **view))
+    def open_page(server: Target = target, **view: Any) -> Page:
+        pages.append(Page(driver, server, thread, **view))
         return pages[-1]
 
     yield open_page

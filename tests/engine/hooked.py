@@ -11,7 +11,7 @@ from agui_bridge.protocol.transitions import Change
 from agui_bridge.stores.base import Committed, Expected
 from agui_bridge.stores.memory import MemoryStore
 
-__all__ = ["HookedStore", "ends", "claims", "settles"]
+__all__ = ["HookedStore", "claims", "ends", "settles"]
 
 Hook = Callable[[Change], Awaitable[None]]
 

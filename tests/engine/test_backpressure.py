@@ -13,6 +13,7 @@ from tests.support.agents import (
     Scripted,
     approval,
     call_events,
+    eventually,
     outcome,
     result,
     settle,
@@ -34,13 +35,13 @@ class Counting(Scripted):
 
 
 async def test_a_reader_that_takes_nothing_holds_the_adapter_back() -> None:
-    agent = Counting(10_000)
+    agent = Counting(2_000)
     bench = Bench(agent, pipe_events=50)
     reader = bench.begin("go")
     await settle(500)
     assert agent.yielded <= 60
     await reader.rest()
-    assert agent.yielded == 10_000
+    assert agent.yielded == 2_000
     assert outcome(reader.events) == "success"
 
 
@@ -76,9 +77,7 @@ async def test_a_reader_that_leaves_stops_the_run_by_policy_and_the_text_is_kept
     reader = bench.begin("go", disconnect="stop")
     await reader.until("TEXT_MESSAGE_CONTENT")
     reader.leave()
-    async with asyncio.timeout(5):
-        while bench.engine.running:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: not bench.engine.running)
     loaded = await bench.load()
     assert loaded.record is not None and loaded.record.ended is not None
     assert loaded.record.ended.outcome == "stopped"
@@ -100,9 +99,7 @@ async def test_a_reader_that_leaves_changes_nothing_by_the_other_policy() -> Non
     await reader.until("TEXT_MESSAGE_CONTENT")
     reader.leave()
     go.set()
-    async with asyncio.timeout(5):
-        while bench.engine.running:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: not bench.engine.running)
     loaded = await bench.load()
     assert loaded.record is not None and loaded.record.ended is not None
     assert loaded.record.ended.outcome == "finished"
@@ -116,9 +113,11 @@ async def test_a_reader_that_leaves_before_the_first_item_stops_the_run() -> Non
 
     bench = Bench(Scripted(script))
     bench.begin("go", disconnect="stop").leave()
-    async with asyncio.timeout(5):
-        while (await bench.load()).record is None or bench.engine.running:
-            await asyncio.sleep(0.01)
+
+    async def over() -> bool:
+        return (await bench.load()).record is not None and not bench.engine.running
+
+    await eventually(over)
     assert (await bench.load()).status is ThreadStatus.IDLE
 
 
@@ -137,9 +136,7 @@ async def test_a_reader_that_leaves_stops_no_resumed_run_before_every_approved_c
     await settle(200)
     assert bench.engine.running and not agent.runs[-1].stop.requested
     release.set()
-    async with asyncio.timeout(5):
-        while bench.engine.running:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: not bench.engine.running)
     assert [call for call, _ in agent.executed] == ["c1", "c2"]
     loaded = await bench.load(asked[0]["id"])
     results = [m.message for m in loaded.messages if m.message["role"] == "tool"]
@@ -157,9 +154,7 @@ async def test_a_reader_that_leaves_a_declined_resume_stops_it() -> None:
     reader = bench.begin(resume=bench.entries(asked, {"approved": False}), disconnect="stop")
     await reader.until("TEXT_MESSAGE_CONTENT")
     reader.leave()
-    async with asyncio.timeout(5):
-        while bench.engine.running:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: not bench.engine.running)
     assert "declined" in (await bench.load()).messages[-2].message["content"]
 
 
@@ -242,3 +237,14 @@ async def test_an_agent_that_never_ends_does_not_brick_the_thread() -> None:
     release.set()
     await settle()
     assert [content for _, content in await bench.texts()] == ["go", "before", "more", "next"]
+
+
+async def test_a_fast_agent_whose_reader_left_lets_others_have_their_turn() -> None:
+    agent = Counting(100_000)
+    bench = Bench(agent, pipe_events=10)
+    reader = bench.begin("go", disconnect="stop")
+    await reader.until("TEXT_MESSAGE_CONTENT")
+    reader.leave()
+    await settle(200)
+    assert not bench.engine.running
+    assert agent.yielded < 1000

@@ -8,8 +8,9 @@ import pytest
 
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
 from agui_bridge.engine.recovery import sweep
-from agui_bridge.errors import Refused
+from agui_bridge.errors import Refused, StoreUnavailable
 from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
+from agui_bridge.stores.base import Due
 from agui_bridge.stores.memory import MemoryStore
 from tests.engine.hooked import HookedStore
 from tests.support.agents import (
@@ -50,7 +51,7 @@ async def test_a_new_message_closes_an_expired_batch_and_the_adapter_is_told_onc
     clock.advance(61)
     events = await bench.say("never mind")
     assert events[2]["type"] == "MESSAGES_SNAPSHOT"
-    assert "time to approve" in str([e["messages"] for e in events if "messages" in e][0])
+    assert "time to approve" in str(next(e["messages"] for e in events if "messages" in e))
     [closed] = agent.runs[-1].closed
     assert (closed.cause, closed.continuation) == ("expired", {"step": 1})
     row = (await bench.load(asked[0]["id"])).interrupts[asked[0]["id"]]
@@ -73,9 +74,7 @@ async def test_cancelling_an_expired_question_is_welcome() -> None:
 
 
 async def test_the_expired_part_of_a_batch_counts_as_cancelled() -> None:
-    bench, agent, clock = expiring(
-        approval("c1", expires_in=10), approval("c2"), expires_in=None
-    )
+    bench, agent, clock = expiring(approval("c1", expires_in=10), approval("c2"), expires_in=None)
     asked = await bench.ask()
     clock.advance(11)
     events = await bench.say(resume=bench.entries(asked[1:]))
@@ -92,7 +91,7 @@ async def test_the_sweeper_closes_expired_batches_once_and_calls_no_adapter() ->
     asked = await bench.ask()
     assert await sweep(bench.store, lambda: "w1") == 0
     clock.advance(61)
-    swept = await asyncio.gather(*(sweep(bench.store, lambda n=n: f"w{n}") for n in range(5)))
+    swept = await asyncio.gather(*(sweep(bench.store, f"w{n}".strip) for n in range(5)))
     assert sum(swept) == 1
     loaded = await bench.load(asked[0]["id"])
     assert loaded.status is ThreadStatus.IDLE
@@ -119,9 +118,7 @@ async def test_the_sweeper_runs_by_itself_and_survives_an_outage() -> None:
         assert (await bench.load()).status is ThreadStatus.IDLE
 
 
-async def _failing_due(limit: int = 100) -> list[object]:
-    from agui_bridge.errors import StoreUnavailable
-
+async def _failing_due(limit: int = 100) -> list[Due]:
     raise StoreUnavailable("down")
 
 
@@ -160,7 +157,7 @@ async def test_the_sweeper_recovers_a_lost_run_once() -> None:
     reader = bench.begin("go")
     await reader.until("TEXT_MESSAGE_CONTENT")
     clock._elapsed += 100
-    swept = await asyncio.gather(*(sweep(store, lambda n=n: f"w{n}") for n in range(5)))
+    swept = await asyncio.gather(*(sweep(store, f"w{n}".strip) for n in range(5)))
     assert sum(swept) == 1
     loaded = await bench.load()
     assert loaded.status is ThreadStatus.IDLE

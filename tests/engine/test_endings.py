@@ -182,7 +182,7 @@ async def test_usage_that_is_none_fails_the_run_and_not_the_thread() -> None:
 
 
 async def test_nothing_delivered_reopens_the_batch_and_it_can_be_answered_again() -> None:
-    resumed = [result("c1", "sent"), "Done."]
+    resumed: list[RunItem] = [result("c1", "sent"), "Done."]
     bench = Bench(Scripted([Pause([approval()], {"k": 1})], [NotDelivered("refused")], resumed))
     asked = await bench.ask()
     events = await bench.say(resume=bench.entries(asked))
@@ -193,7 +193,9 @@ async def test_nothing_delivered_reopens_the_batch_and_it_can_be_answered_again(
     assert loaded.interrupts[asked[0]["id"]].status is InterruptStatus.OPEN
     again = await bench.say(resume=bench.entries(asked))
     assert outcome(again) == "success"
-    statuses = [a.status for a in (await bench.load(asked[0]["id"])).interrupts[asked[0]["id"]].audit]
+    statuses = [
+        a.status for a in (await bench.load(asked[0]["id"])).interrupts[asked[0]["id"]].audit
+    ]
     assert statuses == ["open", "claimed", "open", "claimed", "resolved"]
 
 

@@ -159,7 +159,9 @@ async def test_a_replayed_resume_with_a_new_message_starts_a_run_for_it() -> Non
     assert agent.runs[-1].resume is None and agent.runs[-1].text == "next"
 
 
-async def test_with_the_clients_history_its_list_is_the_context_but_results_are_the_stores() -> None:
+async def test_with_the_clients_history_its_list_is_the_context_but_results_are_the_stores() -> (
+    None
+):
     agent = Scripted([*call_events("c1", "pay", '{"n":1}'), result("c1", "paid 1"), "ok"], ["two"])
     bench = Bench(agent, history="client")
     await bench.say("a")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
 
-from agui_bridge.adapters import Pause, Run, RunItem
+from agui_bridge.adapters import Ask, Pause, Run, RunItem
 from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
 from agui_bridge.protocol.transitions import Change
 from tests.engine.hooked import HookedStore, claims, ends, settles
@@ -265,3 +265,29 @@ async def test_a_pause_of_a_run_that_has_paused_before_keeps_one_call_and_two_au
     asked = events[-1]["outcome"]["interrupts"]
     assert asked[0]["id"] != first[0]["id"]
     assert outcome(await bench.say(resume=bench.entries(asked))) == "success"
+
+
+@pytest.mark.parametrize(
+    "reason, schema",
+    [
+        (
+            "confirmation",
+            {
+                "type": "object",
+                "required": ["confirm"],
+                "properties": {"confirm": {"type": "boolean"}},
+            },
+        ),
+        ("input_required", None),
+        ("acme:vote", None),
+    ],
+)
+async def test_a_question_without_a_schema_has_that_of_its_reason(
+    reason: str, schema: dict[str, Any] | None
+) -> None:
+    bench = Bench(Scripted([Pause([Ask("n", reason)])], ["end"]))
+    [asked] = await bench.ask()
+    assert asked.get("responseSchema") == schema
+    payload = {"confirm": False} if schema else 0
+    assert outcome(await bench.say(resume=bench.entries([asked], payload))) == "success"
+    assert bench.adapter.runs[-1].resume.decisions["n"].payload == payload  # type: ignore[attr-defined]

@@ -1,14 +1,15 @@
 """A store that does not answer, or whose acknowledgements get lost."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
 from agui_bridge.adapters import Pause, Run, RunItem
-from agui_bridge.errors import StoreUnavailable
+from agui_bridge.errors import Fenced, StoreUnavailable
 from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
+from agui_bridge.protocol.transitions import Change
 from tests.engine.hooked import HookedStore, claims, ends, settles
 from tests.support.agents import (
     Answering,
@@ -192,9 +193,7 @@ async def test_a_gated_result_whose_write_fails_while_the_run_is_stopped_is_kept
     adapter = Scripted([Pause([approval()])], resumed)
     bench = Bench(adapter, store=store, clock=clock, store_retry=2.0)
     asked = await bench.ask()
-    store.fail(
-        lambda change: not claims(change) and not failed.is_set(), times=1000, written=False
-    )
+    store.fail(lambda change: not claims(change) and not failed.is_set(), times=1000, written=False)
     reader = bench.begin(resume=bench.entries(asked))
     await reader.until("TEXT_MESSAGE_CONTENT")
     await settle()
@@ -277,3 +276,65 @@ async def test_a_stop_whose_request_cannot_be_stored_raises() -> None:
     store.down = True
     with pytest.raises(StoreUnavailable):
         await bench.engine.stop(bench.KEY)
+
+
+@pytest.mark.parametrize("paused", [False, True], ids=["receipt", "interrupt"])
+async def test_an_end_whose_acknowledgement_is_lost_is_known_again_after_others_went_on(
+    paused: bool,
+) -> None:
+    """The write id is overwritten by then; what the end left behind tells."""
+    agent = Answering()
+    async with Timed(agent) as timed:
+        other = Bench(Scripted(["other"]), store=timed.store, clock=timed.clock)
+        asked = [] if paused else await timed.bench.ask()
+        ended = False
+
+        async def go_on(change: Change) -> None:
+            nonlocal ended
+            if ends(change) and not ended:
+                ended = True
+                if paused:
+                    await other.engine.stop(other.KEY)
+                else:
+                    await other.say("and then?")
+                raise StoreUnavailable("the answer got lost")
+
+        timed.store.after = go_on
+        if paused:
+            assert outcome(await timed.bench.say("go")) == "interrupt"
+        else:
+            events = await timed.bench.say(resume=timed.bench.entries(asked))
+            assert outcome(events) == "success"
+            assert (await timed.bench.texts())[-1] == ("assistant", "other")
+
+
+async def test_what_becomes_of_a_conflicting_end_is_unknown_while_the_store_is_down() -> None:
+    async with Timed(Answering()) as timed:
+
+        async def taken_over(change: Change) -> None:
+            if ends(change):
+                timed.store.down = True
+                raise Fenced("somebody else's")
+
+        timed.store.before = taken_over
+        assert outcome(await timed.bench.say("go")) == "RUN_INDETERMINATE"
+
+
+async def test_a_mistake_of_the_bridge_is_raised_before_the_stream_and_an_event_within_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def broken(change: Change) -> None:
+        if condition(change):
+            raise ZeroDivisionError("hunter2")
+
+    store = HookedStore()
+    store.before = broken
+    bench = Bench(Scripted(["x"]), store=store)
+    condition: Callable[[Change], bool] = claims
+    with pytest.raises(ZeroDivisionError):
+        await bench.say("go")
+    condition = ends
+    events = await bench.say("go")
+    assert outcome(events) == "INTERNAL_ERROR"
+    assert "hunter2" not in str(events)
+    assert "the bridge itself failed" in caplog.text

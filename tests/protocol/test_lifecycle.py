@@ -147,6 +147,20 @@ class TestSuppliedEvents:
     def test_empty_message_id_is_minted(self) -> None:
         assert brief(run(text("")))[0] == ("TEXT_MESSAGE_START", "new-1")
 
+    @pytest.mark.parametrize(
+        ("value", "sent"),
+        [
+            ("\x00", "\ufffd"),
+            ("\udc00", "\ufffd"),
+            ("\\u0000 NaN", "\\u0000 NaN"),
+            ([float("inf"), 1.5], [None, 1.5]),
+            ({1: {"a\x00": (1, 2)}}, {"1": {"a\ufffd": [1, 2]}}),
+        ],
+    )
+    def test_values_that_clients_or_stores_refuse_are_replaced(self, value: Any, sent: Any) -> None:
+        (event,) = run(agui.CustomEvent(name="a.b", value=value))
+        assert event["value"] == sent
+
     def test_metadata_that_json_has_no_word_for_is_converted(self) -> None:
         class Odd:
             def __str__(self) -> str:

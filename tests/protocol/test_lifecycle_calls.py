@@ -141,8 +141,8 @@ class TestParents:
         assert self.parent(run(thought, call_start(parent_message_id="r"))) == "new-1"
         users = (text_start("u", role="user"), call_start(parent_message_id="u"))
         assert self.parent(run(*users)) == "new-1"
-        users = (call_start("c", parent_message_id="u"), text_start("u", role="user"))
-        assert ("TEXT_MESSAGE_START", "new-1") in brief(run(*users))
+        events = run(call_start("c", parent_message_id="u"), text_start("u", role="user"))
+        assert ("TEXT_MESSAGE_START", "new-1") in brief(events)
         old = run(call_start(parent_message_id="old"), known_messages=["old"])
         assert self.parent(old) == "new-1"
         theirs = call_start(parent_message_id="m", subagent_run_id="s")
@@ -160,6 +160,12 @@ class TestParents:
         assert events[-2]["subagentRunId"] == "s"
         call = live.call("c")
         assert call is not None and call.subagent_run_id == "s"
+
+    def test_untagged_call_inherits_from_a_message_that_was_renamed(self) -> None:
+        text_of_s = text("m", subagent_run_id="s")
+        events = run(subagent(), text_of_s, call_start(parent_message_id="m"), known_messages=["m"])
+        (start,) = (e for e in events if e["type"] == "TOOL_CALL_START")
+        assert (start["subagentRunId"], start["parentMessageId"]) == ("s", "new-1")
 
     def test_unknown_fields_stay_behind_the_known_ones(self) -> None:
         (start, *_) = run(call_start(vendor=1))
@@ -353,8 +359,9 @@ class TestAttribution:
             known_messages=["m"],
         )
         first, second = (e for e in events if e["type"] == "REASONING_ENCRYPTED_VALUE")
-        assert (first["entityId"], first.get("subagentRunId")) == ("new-1", None)
-        assert (second["entityId"], second.get("subagentRunId")) == ("c", "s")
+        assert (first["entityId"], second["entityId"]) == ("new-1", "c")
+        # Their entity says whose they are: the official client refuses a tag that differs.
+        assert "subagentRunId" not in first and "subagentRunId" not in second
 
     def test_a_closing_subagent_closes_what_it_owns(self) -> None:
         events = run(

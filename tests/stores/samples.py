@@ -56,20 +56,20 @@ def message(id: str, position: int, **fields: Any) -> StoredMessage:
 
 def ask(id: str, batch: str = "batch", **fields: Any) -> Interrupt:
     """An open interrupt."""
-    return Interrupt(
-        **{"id": id, "batch": batch, "position": 0, "native_id": f"n-{id}", "reason": "input"}
-        | fields
-    )
+    defaults: dict[str, Any] = {"position": 0, "native_id": f"native-{id}", "reason": "input"}
+    return Interrupt(id=id, batch=batch, **defaults | fields)
 
 
 def receipt(batch: str = "batch", **fields: Any) -> Receipt:
     """A receipt of a batch that was carried out."""
-    return Receipt(**{"batch": batch, "outcome": "finished", "at": 7.0} | fields)
+    defaults: dict[str, Any] = {"outcome": "finished", "at": 7.0}
+    return Receipt(batch=batch, **defaults | fields)
 
 
 def idle(key: ThreadKey = KEY, **fields: Any) -> ThreadRecord:
     """A thread that is doing nothing."""
-    return ThreadRecord(**{"key": key, "version": 1000} | fields)
+    defaults: dict[str, Any] = {"version": 1000}
+    return ThreadRecord(key=key, **defaults | fields)
 
 
 def running(key: ThreadKey = KEY, token: str = "token", **fields: Any) -> ThreadRecord:
@@ -94,7 +94,7 @@ async def put(
 def full_record() -> ThreadRecord:
     """A record in which no field has its default value, but for the store's own."""
     return ThreadRecord(
-        key=ThreadKey("sсope", "ägent/ü", "线程 🧵'\"\\"),
+        key=ThreadKey("sco\u0440e", "ägent/ü", "线程 🧵'\"\\"),
         status=ThreadStatus.RUNNING,
         version=2**62,
         batch=Batch("b-1", ODD_JSON),

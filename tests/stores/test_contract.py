@@ -33,7 +33,11 @@ from tests.support.clock import FakeClock
 async def everything(store: Store) -> list[Any]:
     """All that a store tells of KEY, but for the time."""
     loaded = await store.load(KEY, ["a", "b"], messages=True)
-    return [replace(loaded, now=0.0), await store.history(KEY), await store.list_interrupts("scope")]
+    return [
+        replace(loaded, now=0.0),
+        await store.history(KEY),
+        await store.list_interrupts("scope"),
+    ]
 
 
 # --- versions and the store's own fields ---
@@ -157,9 +161,7 @@ async def test_a_version_and_a_lease_must_both_hold(store: Store) -> None:
 
 
 @pytest.mark.parametrize("expected", [ABSENT, Expected(version=1), Expected(lease="other")])
-async def test_a_conflicting_commit_writes_nothing_at_all(
-    store: Store, expected: Expected
-) -> None:
+async def test_a_conflicting_commit_writes_nothing_at_all(store: Store, expected: Expected) -> None:
     await put(store, running(), interrupts=(ask("a"),), messages=(message("m", 1),))
     before = await everything(store)
 
@@ -393,10 +395,7 @@ async def test_of_many_commits_at_once_one_wins(opener: Opener) -> None:
 
     for version in range(1, 11):
         results = await asyncio.gather(
-            *(
-                put(stores[n % 2], idle(state=n), Expected(version=version))
-                for n in range(20)
-            ),
+            *(put(stores[n % 2], idle(state=n), Expected(version=version)) for n in range(20)),
             return_exceptions=True,
         )
         won = [result for result in results if not isinstance(result, Conflict)]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.protocol.records import (
+    Batch,
     InterruptStatus,
     Loaded,
     ThreadKey,
@@ -364,7 +365,12 @@ async def test_a_thread_is_due_once_every_ask_has_expired(store: Store, clock: F
     assert await store.due() == [Due(KEY, "expiry")]
 
 
-@pytest.mark.parametrize("record", [idle(), running(), interrupted(batch="another")])
+RUNNING_BATCH = running(batch=Batch("batch"))
+
+
+@pytest.mark.parametrize(
+    "record", [idle(), running(), RUNNING_BATCH, interrupted(batch="another")]
+)
 async def test_expired_asks_of_no_open_batch_are_not_due(
     store: Store, clock: FakeClock, record: ThreadRecord
 ) -> None:
@@ -442,5 +448,3 @@ async def test_watch_is_never_silent_for_long(store: Store) -> None:
 
     await asyncio.wait_for(anext(changes), 1.5)
     await changes.aclose()
-
-

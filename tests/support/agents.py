@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from ag_ui.core import (
@@ -33,6 +34,8 @@ from agui_bridge.protocol.records import Loaded, Principal, ThreadKey, ToolCall
 from agui_bridge.protocol.sse import Decoder
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
+from tests.support.clock import FakeClock
+from tests.support.streams import check_stream
 
 __all__ = [
     "Answering",
@@ -41,7 +44,9 @@ __all__ = [
     "Scripted",
     "approval",
     "call_events",
+    "eventually",
     "outcome",
+    "pass_time",
     "result",
     "settle",
     "text_events",
@@ -58,6 +63,24 @@ async def settle(passes: int = 60) -> None:
     """Let everything that is ready go on."""
     for _ in range(passes):
         await asyncio.sleep(0)
+
+
+async def eventually(condition: Callable[[], bool | Awaitable[bool]]) -> None:
+    """Return once a condition holds; fail when it does not within PATIENCE seconds."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            holds = condition()
+            if await holds if inspect.isawaitable(holds) else holds:
+                return
+            await asyncio.sleep(0.001)
+
+
+async def pass_time(clock: FakeClock, seconds: float, step: float = 0.25) -> None:
+    """Advance a clock in steps, and let everything that wakes do what it has to."""
+    end = clock.monotonic() + seconds
+    while (left := end - clock.monotonic()) > 1e-9:
+        clock.advance(min(step, left))
+        await settle()
 
 
 class Scripted(Adapter):
@@ -167,10 +190,11 @@ def users(*texts: str) -> list[dict[str, str]]:
     return [{"id": text, "role": "user", "content": text} for text in texts]
 
 
-def outcome(events: list[Event]) -> str | None:
+def outcome(events: list[Event]) -> str:
     """How a stream ended: the outcome's type, or the code of its error."""
     last = events[-1]
-    return last["code"] if last["type"] == "RUN_ERROR" else last["outcome"]["type"]
+    found: str = last["code"] if last["type"] == "RUN_ERROR" else last["outcome"]["type"]
+    return found
 
 
 class Reader:
@@ -196,9 +220,10 @@ class Reader:
         return found[0]
 
     async def rest(self) -> list[Event]:
-        """Read to the end; gives all events."""
+        """Read to the end, which must be a valid one; gives all events."""
         while await self.step():
             pass
+        check_stream(self.events, self.kinds[-2:] == ["RUN_FINISHED", "RUN_ERROR"])
         return self.events
 
     def leave(self) -> None:

@@ -15,6 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from agui_bridge.protocol.sse import Decoder
+from tests.support.streams import check_stream
 
 __all__ = ["PATIENCE", "Streamed", "client", "open_stream", "post", "run_input", "serve"]
 
@@ -27,7 +28,8 @@ Event = dict[str, Any]
 @contextlib.asynccontextmanager
 async def serve(app: ASGIApp, *, lifespan: Literal["on", "off"] = "on") -> AsyncIterator[str]:
     """Serve an app on a free port of 127.0.0.1; gives the base URL."""
-    listener = socket.socket()
+    # Named as TCP: for others asyncio does not switch Nagle's algorithm off.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(
         app,
@@ -37,24 +39,26 @@ async def serve(app: ASGIApp, *, lifespan: Literal["on", "off"] = "on") -> Async
         timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
-    # `serve` would take the process's signals, which are pytest's.
-    task = asyncio.create_task(server._serve([listener]))
+    # The parts of `serve`, which besides takes the process's signals and wakes all the time.
+    config.load()
+    server.lifespan = config.lifespan_class(config)
     try:
         async with asyncio.timeout(PATIENCE):
-            while not server.started:
-                assert not task.done(), "the server did not start"
-                await asyncio.sleep(0.005)
+            await server.startup(sockets=[listener])
+        assert server.started, "the server did not start"
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.should_exit = True
         async with asyncio.timeout(PATIENCE):
-            await task
+            # What clients have closed is noticed within a few turns; uvicorn looks every 0.1 s.
+            for _ in range(20):
+                await asyncio.sleep(0.001 if server.server_state.connections else 0)
+            await server.shutdown(sockets=[listener])
         listener.close()
 
 
 def client(base: str) -> httpx.AsyncClient:
     """A client that keeps no connection longer than the test."""
-    return httpx.AsyncClient(base_url=base, timeout=PATIENCE)
+    return httpx.AsyncClient(base_url=base, timeout=PATIENCE, verify=False, trust_env=False)
 
 
 def run_input(
@@ -107,10 +111,11 @@ class Streamed:
         return found[count - 1]
 
     async def rest(self) -> list[Event]:
-        """Read to the end; gives all events."""
+        """Read to the end, which must be a valid one; gives all events."""
         while await self.step():
             pass
         assert not self._decoder.close(), "the stream broke off within a frame"
+        check_stream(self.events, self.kinds[-2:] == ["RUN_FINISHED", "RUN_ERROR"])
         return self.events
 
     @property
@@ -132,9 +137,7 @@ async def open_stream(
         yield Streamed(response)
 
 
-async def post(
-    base: str, agent: str = "agent", *, prefix: str = "", **body: Any
-) -> Streamed:
+async def post(base: str, agent: str = "agent", *, prefix: str = "", **body: Any) -> Streamed:
     """Carry out a run and read its stream to the end."""
     async with open_stream(base, agent, prefix=prefix, **body) as stream:
         await stream.rest()

@@ -1,0 +1,255 @@
+"""Threads and interrupts over HTTP: lists, details, stop, delete, and who may see them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from agui_bridge.adapters import Run, RunItem
+from tests.http.conftest import Serving, Site, by_token
+from tests.support.agents import Answering, Scripted, approval
+from tests.support.server import open_stream, run_input
+
+STOP = "/agents/agent/threads/t/stop"
+
+
+async def forever(run: Run) -> AsyncIterator[RunItem]:
+    yield "partial"
+    await asyncio.Event().wait()
+
+
+async def approve(site: Site, asked: list[dict[str, Any]], **members: Any) -> None:
+    resume = [
+        {"interruptId": i["id"], "status": "resolved", "payload": {"approved": True}} for i in asked
+    ]
+    await site.run(None, resume=resume, **members)
+
+
+async def test_threads_are_listed_last_touched_first_within_limit_and_before(
+    serving: Serving,
+) -> None:
+    async with serving(Scripted(["x"])) as site:
+        moment = [1_000.0]
+        site.store._now = lambda: moment[0]
+        for number in range(3):
+            moment[0] += 10
+            await site.run("hi", thread=f"t{number}")
+        rows = (await site.http.get("/agents/agent/threads")).json()["threads"]
+        assert [row["threadId"] for row in rows] == ["t2", "t1", "t0"]
+        assert rows[0] == {
+            "threadId": "t2",
+            "status": "idle",
+            "messageCount": 2,
+            "openInterrupts": 0,
+            "createdAt": "1970-01-01T00:17:10.000Z",
+            "updatedAt": "1970-01-01T00:17:10.000Z",
+        }
+        for query, wanted in (("limit=1", ["t2"]), ("before=1020", ["t0"])):
+            rows = (await site.http.get(f"/agents/agent/threads?{query}")).json()["threads"]
+            assert [row["threadId"] for row in rows] == wanted
+
+
+async def test_a_thread_shows_its_messages_state_and_open_questions(serving: Serving) -> None:
+    async with serving() as site:
+        asked = await site.ask(state={"n": 1})
+        shown = (await site.http.get("/agents/agent/threads/t")).json()
+        assert (shown["status"], shown["state"]) == ("interrupted", {"n": 1})
+        assert [m["role"] for m in shown["messages"]] == ["user", "assistant"]
+        call = {"id": "c1", "name": "send", "args": {"to": "c1"}}
+        assert shown["interrupts"] == [{**asked[0], "toolCall": call}]
+        assert shown["pendingToolCallIds"] == []
+        await approve(site, asked)
+        shown = (await site.http.get("/agents/agent/threads/t")).json()
+        assert (shown["status"], shown["interrupts"]) == ("idle", [])
+
+
+async def test_the_history_of_interrupts_says_what_when_and_who(serving: Serving) -> None:
+    async with serving(authenticate=by_token, headers={"authorization": "Bearer ann"}) as site:
+        response = await site.http.post("/agents/agent", json=run_input("go"))
+        shown = (await site.http.get("/agents/agent/threads/t")).json()["interrupts"]
+        resume = [
+            {"interruptId": shown[0]["id"], "status": "resolved",
+             "payload": {"approved": False, "reason": "no"}}
+        ]  # fmt: skip
+        response = await site.http.post(
+            "/agents/agent",
+            json=run_input(None, resume=resume),
+            headers={"authorization": "Bearer bob"},
+        )
+        assert response.status_code == 200
+        url = "/agents/agent/threads/t/interrupts"
+        [row] = (await site.http.get(url)).json()["interrupts"]
+        assert (row["agent"], row["threadId"], row["status"]) == ("agent", "t", "resolved")
+        assert row["answer"] == {
+            "status": "resolved",
+            "payload": {"approved": False, "reason": "no"},
+        }
+        assert [(h["status"], h["actor"]) for h in row["history"]] == [
+            ("open", "agent"),
+            ("claimed", "bob"),
+            ("resolved", "bob"),
+        ]
+        assert all(h["at"].endswith("Z") for h in row["history"])
+        assert (await site.http.get(f"{url}?status=open")).json() == {"interrupts": []}
+        assert len((await site.http.get(f"{url}?status=resolved")).json()["interrupts"]) == 1
+
+
+async def test_open_interrupts_of_all_threads_are_listed(serving: Serving) -> None:
+    async with serving(Answering(approval("c1"), approval("c2", expires_in=60))) as site:
+        moment = [1_000.0]
+        site.store._now = lambda: moment[0]
+        for thread in ("a", "b"):
+            await site.ask(thread=thread)
+        rows = (await site.http.get("/interrupts?status=open")).json()["interrupts"]
+        assert [(r["threadId"], r["toolCallId"]) for r in rows] == [
+            ("a", "c1"), ("a", "c2"), ("b", "c1"), ("b", "c2"),
+        ]  # fmt: skip
+        assert rows[0]["answer"] is None
+        assert len((await site.http.get("/interrupts?limit=1")).json()["interrupts"]) == 1
+        moment[0] += 61
+        rows = (await site.http.get("/interrupts?status=open")).json()["interrupts"]
+        assert {r["toolCallId"] for r in rows} == {"c1"}
+
+
+@pytest.mark.parametrize("body", [None, {}, {"force": True}, {"force": False, "timeout": 5.5}])
+async def test_a_stop_answers_with_what_it_kept(serving: Serving, body: Any) -> None:
+    async with (
+        serving(Scripted(forever)) as site,
+        open_stream(site.base, **run_input("go")) as stream,
+    ):
+        await stream.until("TEXT_MESSAGE_CONTENT")
+        response = (
+            await site.http.post(STOP, json=body)
+            if body is not None
+            else (await site.http.post(STOP))
+        )
+        assert response.status_code == 200
+        told = response.json()
+        messages = told.pop("messages")
+        assert told == {
+            "status": "success",
+            "stopReason": "USER_INTERRUPTED",
+            "messageCount": 2,
+            "interruptedAtIteration": None,
+            "partialResponse": "partial",
+            "error": None,
+        }
+        assert messages[-1]["metadata"] == {"agui_bridge": {"truncated": True}}
+        events = await stream.rest()
+        assert events[-1]["outcome"] == {"type": "cancelled"}
+
+
+async def test_stops_twice_at_once_of_an_idle_and_of_an_interrupted_thread(
+    serving: Serving,
+) -> None:
+    async with serving(Scripted(forever, ["x"])) as site:
+        async with open_stream(site.base, **run_input("go")) as stream:
+            await stream.until("TEXT_MESSAGE_CONTENT")
+            both = await asyncio.gather(*(site.http.post(STOP) for _ in range(2)))
+            assert [r.json()["status"] for r in both] == ["success", "success"]
+            await stream.rest()
+        await site.run("more")
+        idle = (await site.http.post(STOP)).json()
+        assert (idle["status"], idle["stopReason"], idle["messageCount"]) == ("error", None, 4)
+        assert idle["error"]
+    async with serving() as site:
+        await site.ask()
+        assert (await site.http.post(STOP)).json()["status"] == "success"
+        assert (await site.http.get("/interrupts?status=open")).json() == {"interrupts": []}
+
+
+async def test_a_deleted_thread_is_gone_with_its_questions(serving: Serving) -> None:
+    async with serving() as site:
+        await site.ask()
+        response = await site.http.delete("/agents/agent/threads/t")
+        assert (response.status_code, response.content) == (204, b"")
+        assert (await site.http.get("/agents/agent/threads/t")).status_code == 404
+        assert (await site.http.get("/interrupts")).json() == {"interrupts": []}
+        assert (await site.http.delete("/agents/agent/threads/t")).status_code == 404
+
+
+async def test_deleting_a_running_thread_stops_it(serving: Serving) -> None:
+    async with (
+        serving(Scripted(forever)) as site,
+        open_stream(site.base, **run_input("go")) as stream,
+    ):
+        await stream.until("TEXT_MESSAGE_CONTENT")
+        assert (await site.http.delete("/agents/agent/threads/t")).status_code == 204
+        assert (await stream.rest())[-1]["outcome"] == {"type": "cancelled"}
+
+
+# --- who may ---
+
+EVE = {"authorization": "Bearer eve"}
+ANN = {"authorization": "Bearer ann"}
+
+
+@pytest.mark.parametrize(
+    "token, status, code",
+    [(None, 401, "UNAUTHENTICATED"), ("x", 401, "UNAUTHENTICATED"), ("mallory", 403, "FORBIDDEN")],
+)
+async def test_wrong_credentials_are_refused_everywhere_but_for_health(
+    serving: Serving, token: str | None, status: int, code: str
+) -> None:
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    async with serving(authenticate=by_token, headers=headers) as site:
+        for method, path in (
+            ("GET", "/agents"),
+            ("POST", "/agents/agent"),
+            ("POST", "/agents/nobody"),
+            ("GET", "/agents/agent/capabilities"),
+            ("GET", "/agents/agent/threads"),
+            ("GET", "/agents/agent/threads/t"),
+            ("DELETE", "/agents/agent/threads/t"),
+            ("GET", "/agents/agent/threads/t/interrupts"),
+            ("POST", "/agents/agent/threads/t/stop"),
+            ("GET", "/interrupts"),
+        ):
+            response = await site.http.request(method, path)
+            assert response.status_code == status, (method, path)
+            assert response.json()["error"]["code"] == code
+        assert site.store.commits == []
+        assert (await site.http.get("/healthz")).status_code == 200
+        assert (await site.http.get("/readyz")).status_code == 200
+
+
+async def test_a_thread_of_another_scope_looks_absent_everywhere(serving: Serving) -> None:
+    async with serving(authenticate=by_token) as site:
+        await site.http.post("/agents/agent", json=run_input("go"), headers=ANN)
+        mine = (await site.http.get("/agents/agent/threads/t", headers=ANN)).json()
+        ask = mine["interrupts"][0]["id"]
+        before = await site.everything(scope="team")
+        for method, path in (
+            ("GET", "/agents/agent/threads/t"),
+            ("DELETE", "/agents/agent/threads/t"),
+            ("POST", STOP),
+            ("GET", "/agents/agent/threads/t/interrupts"),
+        ):
+            response = await site.http.request(method, path, headers=EVE)
+            assert (response.status_code, response.json()["error"]["code"]) == (
+                404,
+                "THREAD_NOT_FOUND",
+            )
+        for path, member in (("/interrupts", "interrupts"), ("/agents/agent/threads", "threads")):
+            assert (await site.http.get(path, headers=EVE)).json() == {member: []}
+        resume = [{"interruptId": ask, "status": "resolved", "payload": {"approved": True}}]
+        body = run_input(None, resume=resume)
+        response = await site.http.post("/agents/agent", json=body, headers=EVE)
+        kinds = [line for line in response.text.split("\n") if line]
+        assert [k.split('"')[3] for k in kinds] == ["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"]
+        assert "INTERRUPT_NOT_FOUND" in kinds[-1]
+        assert await site.everything(scope="team") == before
+        assert site.agent.executed == []
+        await site.http.post("/agents/agent", json=run_input("mine"), headers=EVE)
+        assert await site.everything(scope="team") == before
+
+
+async def test_an_async_hook_is_awaited(serving: Serving) -> None:
+    async def hook(request: Any) -> Any:
+        await asyncio.sleep(0)
+        return by_token(request)
+
+    async with serving(authenticate=hook) as site:
+        assert (await site.http.get("/agents", headers=ANN)).status_code == 200
+        assert (await site.http.get("/agents")).status_code == 401

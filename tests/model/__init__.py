@@ -1,0 +1,1 @@
+"""The contract as a machine: any number of processes, crashes, races, lost acknowledgements."""

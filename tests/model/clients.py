@@ -1,0 +1,82 @@
+"""What clients send: approvals, edits, refusals, near misses, repetitions, nonsense."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from agui_bridge.protocol.admission import Entry
+from agui_bridge.protocol.records import Interrupt, Json, RecordedAnswer
+from tests.model.operations import Action, AskKind, Fate, Pause, Plan
+
+__all__ = ["NEAR_MISSES", "STYLES", "answer_to", "asks", "fates", "plans", "styles"]
+
+NEAR_MISSES: tuple[Json, ...] = (
+    None, True, 1, "yes", "true", [], {}, {"approved": "true"}, {"approved": "false"},
+    {"approved": 1}, {"approved": 0}, {"approved": None}, {"approved": {}}, {"confirm": True},
+    {"Approved": True}, {"approved": True, "editedArgs": {"n": "1"}},
+    {"approved": True, "editedArgs": {}}, {"approved": True, "editedArgs": None},
+    {"approved": True, "reason": 1},
+)  # fmt: skip
+"""Payloads that look like approvals and are none, whatever the ask allows."""
+
+STYLES = ("approve", "edit", "decline", "cancel", "near miss", "other type")
+"""How a client answers."""
+
+styles = st.sampled_from(("approve",) * 6 + STYLES)
+fates = st.sampled_from((Fate.DELIVERED,) * 6 + (Fate.LOST, Fate.UNACKNOWLEDGED))
+
+asks = st.builds(
+    AskKind,
+    tool=st.sampled_from((True, True, True, False)),
+    editable=st.booleans(),
+    expires_in=st.sampled_from((None, None, 5.0, 15.0, 40.0)),
+)
+_pauses: st.SearchStrategy[Plan] = st.lists(asks, min_size=1, max_size=3).map(
+    lambda kinds: Pause(tuple(kinds))
+)
+_actions: st.SearchStrategy[Plan] = st.sampled_from(
+    (Action.EXECUTE,) * 4 + (Action.FLUSH, Action.FINISH) + tuple(Action)
+)
+_EXECUTE, _FLUSH = Action.EXECUTE, Action.FLUSH
+_starts = st.sampled_from(
+    (
+        [],
+        [_EXECUTE],
+        [_EXECUTE],
+        [_EXECUTE, _EXECUTE],
+        [_EXECUTE, _FLUSH],
+        [Action.NOTICE],
+        [Action.NOTICE, Action.FINISH],
+        [Action.UNDELIVERED],
+    )
+)
+plans: st.SearchStrategy[list[Plan]] = st.builds(
+    lambda start, rest: [*start, *rest],
+    _starts,
+    st.lists(st.one_of(_actions, _pauses), max_size=3),
+)
+"""What an agent does next, in order."""
+
+
+def answer_to(ask: Interrupt, style: str, variant: int) -> Entry:
+    """Answer an interrupt in a style; `variant` tells answers of one style apart."""
+    if style == "cancel":
+        return Entry(ask.id, RecordedAnswer("cancelled"))
+    return Entry(ask.id, RecordedAnswer("resolved", _payload(ask, style, variant)))
+
+
+def _payload(ask: Interrupt, style: str, variant: int) -> Json:
+    if ask.tool_call is None:
+        valid = "ab"[variant % 2] if variant % 3 else ""
+        return valid if style in ("approve", "edit", "decline") else NEAR_MISSES[variant % 5]
+    match style:
+        case "approve":
+            return {"approved": True} if variant % 3 else {"approved": True, "note": 1}
+        case "edit":
+            return {"approved": True, "editedArgs": {"n": variant}}
+        case "decline":
+            return {"approved": False, "reason": "no"}
+        case "other type":
+            return {"approved": True, "note": (True, 1.0)[variant % 2]}
+        case _:
+            return NEAR_MISSES[variant % len(NEAR_MISSES)]

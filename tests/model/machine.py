@@ -1,0 +1,258 @@
+"""The rules by which Hypothesis moves the world: one schedule after the other."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from agui_bridge.protocol.admission import AutoResume, Entry, Request
+from agui_bridge.protocol.records import Interrupt, RecordedAnswer, ThreadStatus
+from tests.model.clients import answer_to, asks, fates, plans, styles
+from tests.model.engine import LEASE, Engine
+from tests.model.operations import Act, Action, AskKind, Fate, Pause, Plan, Process, Wait
+from tests.model.promises import check_execution, check_promises
+from tests.model.world import Job, Violation, World
+
+__all__ = ["BridgeMachine"]
+
+_index = st.integers(0, 7)
+_variant = st.integers(0, 20)
+_pauses = st.lists(asks, min_size=1, max_size=3)
+_head_start = st.sampled_from((0, 1, 1, 2, 2, 2, 2, 3, 20))
+_STRANGER = Entry("never raised", RecordedAnswer("cancelled"))
+_AT_WORK = 6
+
+
+class BridgeMachine(RuleBasedStateMachine):
+    """Any number of processes over one thread in one store."""
+
+    engine_class: ClassVar[type[Engine]] = Engine
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+        self.engine = self.engine_class(self.world)
+        self.jobs: list[Job] = []
+        self.requests: list[Request] = []
+        self.rows: dict[str, Interrupt] = {}
+        self.executed = 0
+
+    # --- how a schedule begins ---
+
+    @initialize(kinds=_pauses)
+    def a_run_has_paused(self, kinds: list[AskKind]) -> None:
+        self._talk(Request(has_new_message=True), [Pause(tuple(kinds))])
+
+    @precondition(lambda self: self.world.look().status is ThreadStatus.IDLE)
+    @rule(kinds=_pauses)
+    def another_run_pauses(self, kinds: list[AskKind]) -> None:
+        self._talk(Request(has_new_message=True), [Pause(tuple(kinds))])
+
+    # --- clients ---
+
+    @precondition(lambda self: len(self.jobs) < _AT_WORK)
+    @rule(
+        variant=_variant,
+        auto=st.sampled_from((False, False, True)),
+        follows=st.booleans(),
+        ahead=_head_start,
+    )
+    def send_message(self, variant: int, auto: bool, follows: bool, ahead: int) -> None:
+        extracted: AutoResume | None = None
+        if auto:
+            waiting = [ask for ask in self._batch() if ask.is_open]
+            entries = tuple(answer_to(ask, "approve", variant) for ask in waiting)
+            extracted = AutoResume(entries if variant % 4 else (), follows)
+        self._send(Request(has_new_message=True, auto_resume=extracted), ahead)
+
+    @precondition(lambda self: len(self.jobs) < _AT_WORK and bool(self._batch()))
+    @rule(
+        chosen=st.one_of(st.just(["approve"] * 3), st.lists(styles, min_size=3, max_size=3)),
+        variant=_variant,
+        singly=st.booleans(),
+        message=st.booleans(),
+        ahead=st.sampled_from((0, 1, 1, 2, 2, 2, 2)),
+    )
+    def answer_all(
+        self, chosen: list[str], variant: int, singly: bool, message: bool, ahead: int
+    ) -> None:
+        """Answer what the thread asks, as a client does that was just told."""
+        waiting = [ask for ask in self._batch() if ask.is_open]
+        entries = [
+            answer_to(ask, style, variant) for ask, style in zip(waiting, chosen, strict=False)
+        ]
+        request = Request(tuple(entries), has_new_message=message, answers_singly=singly)
+        self._send(request, ahead)
+
+    @precondition(lambda self: len(self.jobs) < _AT_WORK and bool(self.world.ledger.asks))
+    @rule(
+        picks=st.lists(st.tuples(_index, styles, _variant), min_size=1, max_size=3),
+        singly=st.booleans(),
+        stranger=st.sampled_from((False,) * 5 + (True,)),
+        lenient=st.booleans(),
+        ahead=_head_start,
+    )
+    def answer_some(
+        self,
+        picks: list[tuple[int, str, int]],
+        singly: bool,
+        stranger: bool,
+        lenient: bool,
+        ahead: int,
+    ) -> None:
+        """Answer anything that was ever asked, the latest most of all."""
+        known = list(reversed(self.world.ledger.asks.values()))
+        entries = [answer_to(known[at % len(known)], style, var) for at, style, var in picks]
+        if not (lenient and stranger):  # else one may be named twice
+            entries = list({entry.interrupt_id: entry for entry in entries}.values())
+        entries += [_STRANGER] * stranger
+        request = Request(tuple(entries), answers_singly=singly, skip_unknown=lenient)
+        self._send(request, ahead)
+
+    @precondition(lambda self: len(self.jobs) < _AT_WORK and bool(self.requests))
+    @rule(at=_index, first_only=st.booleans(), ahead=_head_start)
+    def send_again(self, at: int, first_only: bool, ahead: int) -> None:
+        """Repeat an earlier request, or the first entry of it."""
+        earlier = self.requests[-1 - at % len(self.requests)]
+        entries = earlier.entries[:1] if first_only else earlier.entries
+        self._send(Request(entries, answers_singly=earlier.answers_singly), ahead)
+
+    @precondition(lambda self: len(self.jobs) < _AT_WORK)
+    @rule(
+        what=st.sampled_from(("stop",) * 3 + ("force",) * 2 + ("sweep",) * 2 + ("delete",)),
+        ahead=st.sampled_from((0, 1, 2, 20, 20, 20)),
+    )
+    def intervene(self, what: str, ahead: int) -> None:
+        match what:
+            case "sweep":
+                process = self.engine.sweep()
+            case "delete":
+                process = self.engine.delete()
+            case _:
+                process = self.engine.stop(what == "force")
+        self._head_start(self._begin(what, process), ahead)
+
+    # --- processes; one that is not stepped stands still, as under SIGSTOP ---
+
+    @precondition(lambda self: bool(self.jobs))
+    @rule(at=_index, operations=st.integers(1, 8), fate=fates, plan=plans)
+    def proceed(self, at: int, operations: int, fate: Fate, plan: list[Plan]) -> None:
+        """Let a process do some operations, the last of which meets this fate."""
+        job = self.jobs[at % len(self.jobs)]
+        for left in range(operations, 0, -1):
+            waits = isinstance(job.operation, Wait)
+            moved = self._step(job, fate if left == 1 else Fate.DELIVERED, plan)
+            if job.over or waits or not moved:
+                break
+
+    @precondition(lambda self: bool(self.jobs))
+    @rule(at=_index, plan=plans)
+    def proceed_to_the_end(self, at: int, plan: list[Plan]) -> None:
+        self._drive(self.jobs[at % len(self.jobs)], plan)
+
+    @precondition(lambda self: any(isinstance(job.operation, Act) for job in self.jobs))
+    @rule(plan=plans, last=fates)
+    def agent_acts(self, plan: list[Plan], last: Fate) -> None:
+        """Let an agent do what it plans; what it writes last meets this fate."""
+        job = next(job for job in self.jobs if isinstance(job.operation, Act))
+        while not job.over and (plan or not isinstance(job.operation, Act)):
+            if not self._step(job, last if not plan else Fate.DELIVERED, plan):
+                break
+
+    @precondition(lambda self: bool(self.jobs))
+    @rule(at=_index)
+    def crash(self, at: int) -> None:
+        job = self.jobs.pop(at % len(self.jobs))
+        job.crash()
+
+    @rule(seconds=st.sampled_from((1.0, 1.0, 4.0, 4.0, 6.0, LEASE, 11.0, 31.0)))
+    def pass_time(self, seconds: float) -> None:
+        self.world.clock.advance(seconds)
+
+    # --- what must hold ---
+
+    @invariant()
+    def promises_are_kept(self) -> None:
+        check_promises(self.world, self.engine, self.rows)
+        self.rows = self.world.rows()
+
+    def teardown(self) -> None:
+        """Every process dies, every lease ends: whatever happened, the thread must go on."""
+        for job in self.jobs:
+            job.crash()
+        self.jobs.clear()
+        if self.world.ledger.asks:
+            self.world.clock.advance(LEASE)
+            for style in ("cancel", "approve", "cancel"):
+                self._must_run(style, [Pause((AskKind(), AskKind(tool=False)))])
+            self._must_run("approve", [Action.FINISH])
+            self._must_run("approve", [Action.FINISH])
+        self.promises_are_kept()
+
+    def _must_run(self, style: str, plan: list[Plan]) -> None:
+        """Drive the thread to a new run: by a message, else by an answer to what it asks."""
+        before = self.world.look().record
+        told = self._talk(Request(has_new_message=True), plan)
+        if told == "INTERRUPT_PENDING":
+            now = self.world.now
+            waiting = [ask for ask in self._batch() if ask.is_open and not ask.expired(now)]
+            entries = tuple(answer_to(ask, style, 1) for ask in waiting)
+            told = self._talk(Request(entries), plan)
+        if told != "finished":
+            raise Violation(f"the thread is bricked: {before} lets nothing in, says {told}")
+
+    def _talk(self, request: Request, plan: list[Plan]) -> str | None:
+        return self._drive(self._begin("talk", self.engine.answer(request)), list(plan)).told
+
+    # --- helpers ---
+
+    def _batch(self) -> tuple[Interrupt, ...]:
+        loaded = self.world.look()
+        return loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
+
+    def _send(self, request: Request, ahead: int) -> None:
+        self.requests.append(request)
+        self._head_start(self._begin("input", self.engine.answer(request)), ahead)
+
+    def _head_start(self, job: Job, operations: int) -> None:
+        """Let a new process do its first operations undisturbed."""
+        for _ in range(operations):
+            if job.over or not self._step(job, Fate.DELIVERED, []):
+                break
+
+    def _begin(self, name: str, process: Process) -> Job:
+        job = Job(name, process)
+        self.jobs.append(job)
+        return job
+
+    def _drive(self, job: Job, plan: list[Plan]) -> Job:
+        """Let a process go on undisturbed until it is over, waits, or has nothing to do."""
+        for _ in range(50):
+            if job.over:
+                break
+            waits = isinstance(job.operation, Wait)
+            if not self._step(job, Fate.DELIVERED, plan) or (waits and not job.over):
+                break
+        else:
+            raise Violation(f"{job.name} goes round in circles")
+        return job
+
+    def _step(self, job: Job, fate: Fate, plan: list[Plan]) -> bool:
+        moved = self.world.step(job, fate, plan)
+        for execution in self.world.ledger.executions[self.executed :]:
+            check_execution(self.world, execution)
+        self.executed = len(self.world.ledger.executions)
+        if job.over:
+            if job in self.jobs:
+                self.jobs.remove(job)
+            self._check_told(job)
+        return moved
+
+    def _check_told(self, job: Job) -> None:
+        """A refused input has changed nothing but what was due."""
+        refused = job.told is not None and job.told.startswith(("INTERRUPT_", "INVALID_", "RUN_IN_"))
+        written: list[Any] = [why for why in job.wrote if why != "recover"]
+        if refused and written:
+            raise Violation(f"{job.told} was told, but the refused input wrote {written}")

@@ -1,0 +1,157 @@
+"""Engines that break one rule each: the machine must catch every one of them.
+
+A clause of the contract that could be taken away without being missed would not be tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+from agui_bridge.protocol import contract, transitions
+from agui_bridge.protocol.admission import Decision, Request, Start
+from agui_bridge.protocol.records import (
+    Interrupt,
+    InterruptStatus,
+    Loaded,
+    RecordedAnswer,
+    ThreadStatus,
+)
+from agui_bridge.protocol.transitions import Change, reopen
+from agui_bridge.stores.base import Expected
+from tests.model.engine import Engine
+
+__all__ = ["MUTANTS", "Mutant"]
+
+Row = Callable[[Loaded, Request], Decision | None]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A broken variant.
+
+    Attributes:
+        name: what is broken.
+        engine: the engine to drive.
+        broken: a context in which the package itself is broken.
+    """
+
+    name: str
+    engine: type[Engine] = Engine
+    broken: Callable[[], AbstractContextManager[object]] = nullcontext
+
+
+class _ClaimsBlindly(Engine):
+    def claims_blindly(self) -> bool:
+        return True
+
+
+class _ReopensLostRuns(Engine):
+    def recover(self, loaded: Loaded) -> Change:
+        record = loaded.record
+        if record is None or record.batch is None:
+            return super().recover(loaded)
+        claimed = [ask for ask in loaded.batch_interrupts() if ask.status == "claimed"]
+        return reopen(record, claimed, now=loaded.now)
+
+
+class _ForgetsWhatWasLost(Engine):
+    def recover(self, loaded: Loaded) -> Change:
+        return replace(super().recover(loaded), receipts=())
+
+
+class _ExecutesWithoutLease(Engine):
+    def may_execute(self, lease_ends_at: float) -> bool:
+        return True
+
+
+class _OwnersWriteByVersion(Engine):
+    def owner_guard(self, run: Any) -> Expected:
+        return Expected(version=run.record.version)
+
+
+class _NeverExpires(Engine):
+    def admit(self, loaded: Loaded, request: Request) -> Decision:
+        timeless = {id: replace(ask, expires_at=None) for id, ask in loaded.interrupts.items()}
+        return super().admit(replace(loaded, interrupts=timeless), request)
+
+
+class _StopLeavesTheBatchOpen(Engine):
+    def close_stopped(self, loaded: Loaded) -> None:
+        return None
+
+
+class _VersionsBeginAtOne(Engine):
+    def fresh_version(self) -> int:
+        return 1
+
+
+def _rows(changed: Mapping[str, Row | None]) -> Callable[[], AbstractContextManager[object]]:
+    """Put other rules in the place of rows; None takes a row out."""
+    rows = tuple(
+        (number, rule)
+        for number, old in contract.ROWS
+        if (rule := changed.get(number, old)) is not None
+    )
+    return lambda: patch.object(contract, "ROWS", rows)
+
+
+def _close_what_is_not_open(loaded: Loaded, request: Request) -> Decision | None:
+    asks = loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
+    waiting = [ask for ask in asks if ask.is_open and not ask.expired(loaded.now)]
+    return Start(closes_expired=True) if asks and not request.entries and not waiting else None
+
+
+def _answered_is_outstanding(loaded: Loaded, request: Request) -> list[str]:
+    asks = loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
+    named = {entry.interrupt_id for entry in request.entries}
+    return [ask.id for ask in asks if not ask.expired(loaded.now) and ask.id not in named]
+
+
+def _cancelled_is_the_same(answer: RecordedAnswer, other: RecordedAnswer) -> bool:
+    return bool(answer.status == other.status and answer.payload == other.payload)
+
+
+@contextmanager
+def _reopened_answers_stay() -> Iterator[None]:
+    """Reopen a batch, but leave the answers of the run that was not delivered in their rows."""
+    moved = transitions._moved
+
+    def keep(ask: Interrupt, status: InterruptStatus, at: float, actor: str) -> Interrupt:
+        if status is InterruptStatus.OPEN:
+            ask = replace(ask, answer=RecordedAnswer("cancelled"))
+        return moved(ask, status, at, actor)
+
+    with patch.object(transitions, "_moved", keep):
+        yield
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant("a claim is written without compare-and-swap", _ClaimsBlindly),
+    Mutant("a lost run is reopened", _ReopensLostRuns),
+    Mutant("a lost run leaves no receipt", _ForgetsWhatWasLost),
+    Mutant("an owner executes without looking at its lease", _ExecutesWithoutLease),
+    Mutant("an owner writes without its lease", _OwnersWriteByVersion),
+    Mutant("asks never expire", _NeverExpires),
+    Mutant("a stop leaves the batch open", _StopLeavesTheBatchOpen),
+    Mutant("every thread begins with version 1", _VersionsBeginAtOne),
+    Mutant("held answers can be changed", broken=_rows({"2": None})),
+    Mutant("nothing is replayed", broken=_rows({"4": None})),
+    Mutant("closed batches are not looked at", broken=_rows({"4": None, "5": None, "7": None})),
+    Mutant("a batch closes although an answer is held", broken=_rows({"10": _close_what_is_not_open})),
+    Mutant("held answers beside expired asks wait for ever", broken=_rows({"10b": None})),
+    Mutant("expired asks can be resolved", broken=_rows({"14": None})),
+    Mutant("payloads are not checked", broken=_rows({"15": None})),
+    Mutant(
+        "answered asks must be answered again",
+        broken=lambda: patch.object(contract, "_outstanding", _answered_is_outstanding),
+    ),
+    Mutant(
+        "1 is the same as true",
+        broken=lambda: patch.object(contract, "_same", _cancelled_is_the_same),
+    ),
+    Mutant("reopened asks keep an answer", broken=_reopened_answers_stay),
+)

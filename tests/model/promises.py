@@ -1,0 +1,147 @@
+"""The promises of the contract, each as a check of the store against the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from agui_bridge.protocol.admission import Recover, Replay, Request
+from agui_bridge.protocol.decisions import EDIT
+from agui_bridge.protocol.records import Interrupt, InterruptStatus, ThreadStatus
+from tests.model.engine import Engine
+from tests.model.world import Execution, Violation, World, exactly
+
+__all__ = ["check_execution", "check_promises"]
+
+_OPEN, _ANSWERED, _CLAIMED = (
+    InterruptStatus.OPEN,
+    InterruptStatus.ANSWERED,
+    InterruptStatus.CLAIMED,
+)
+_CLOSED = (
+    InterruptStatus.RESOLVED,
+    InterruptStatus.CANCELLED,
+    InterruptStatus.EXPIRED,
+    InterruptStatus.INDETERMINATE,
+)
+_UNANSWERED = (InterruptStatus.CANCELLED, InterruptStatus.EXPIRED)
+
+_MOVES: dict[InterruptStatus, tuple[InterruptStatus, ...]] = {
+    _OPEN: (_ANSWERED, _CLAIMED, *_UNANSWERED),
+    _ANSWERED: (_CLAIMED, *_UNANSWERED),
+    _CLAIMED: (_OPEN, *_CLOSED),
+}
+
+
+def check_promises(world: World, engine: Engine, before: dict[str, Interrupt]) -> None:
+    """Check everything that must hold after each step.
+
+    Args:
+        world: the world now.
+        engine: what admits.
+        before: the interrupts as they were a step ago.
+    """
+    rows = world.rows()
+    _check_thread(world, rows)
+    for id, ask in rows.items():
+        _check_interrupt(ask, before.get(id))
+    for id, held in world.ledger.held.items():
+        _check_held(world, rows[id], exactly([held.status, held.payload]))
+    for entries in world.ledger.finished:
+        loaded = world.look(tuple(entry.interrupt_id for entry in entries))
+        decision = engine.admit(loaded, Request(entries))
+        if not isinstance(decision, Replay | Recover):
+            raise Violation(f"{entries} was told as done; told again it meets {decision}")
+
+
+def check_execution(world: World, execution: Execution) -> None:
+    """Check one execution at the moment that it happens."""
+    id, ledger = execution.interrupt_id, world.ledger
+    if Counter(done.interrupt_id for done in ledger.executions)[id] > 1:
+        raise Violation(f"{id} was executed twice")
+    ask = ledger.asks[id]
+    if execution.token in ledger.stopped_runs or id in ledger.stopped_asks:
+        raise Violation(f"{id} was executed after its client was told that it is stopped")
+    stored = world.rows().get(id)
+    if stored is None or stored.status is not _CLAIMED or stored.answer is None:
+        raise Violation(f"{id} was executed without an accepted approval in the store")
+    claimed_at = stored.audit[-1].at
+    if ask.expired(claimed_at):
+        raise Violation(f"{id} was executed although it had expired when it was claimed")
+    assert ask.tool_call is not None
+    for answer, arrived in ledger.sent.get(id, []):
+        payload = answer.payload
+        if (
+            answer.status == "resolved"
+            and not ask.expired(arrived)
+            and isinstance(payload, dict)
+            and payload.get("approved") is True
+            and exactly(payload) == exactly(stored.answer.payload)
+            and exactly(payload.get("editedArgs", ask.tool_call.args)) == exactly(execution.args)
+        ):
+            return
+    raise Violation(f"{id} was executed with {execution.args}, which no approval in time said")
+
+
+def _check_thread(world: World, rows: dict[str, Interrupt]) -> None:
+    """A thread's record, its interrupts and its receipts tell one story."""
+    record = world.look().record
+    if record is None:
+        return
+    shape = (record.run is not None, record.batch is not None)
+    expected = {
+        ThreadStatus.IDLE: ((False, False),),
+        ThreadStatus.RUNNING: ((True, False), (True, True)),
+        ThreadStatus.INTERRUPTED: ((False, True),),
+    }
+    if shape not in expected[record.status]:
+        raise Violation(f"a thread that is {record.status} has run, batch = {shape}")
+    receipts = world.receipts()
+    current = record.batch.id if record.batch is not None else None
+    for ask in rows.values():
+        if (ask.batch in receipts) == (ask.batch == current):
+            raise Violation(f"the batch of {ask.id} must be the thread's own, or have a receipt")
+        if ask.batch != current:
+            fitting = ask.status in _CLOSED
+        elif record.status is ThreadStatus.INTERRUPTED:
+            fitting = ask.status in (_OPEN, _ANSWERED)
+        else:
+            fitting = ask.status is _CLAIMED or ask.status in _CLOSED
+        if not fitting:
+            raise Violation(f"{ask.id} is {ask.status} on a thread that is {record.status}")
+
+
+def _check_interrupt(ask: Interrupt, before: Interrupt | None) -> None:
+    """An interrupt's history only grows, by moves that exist; near-miss answers are none."""
+    if before is not None and ask.audit[: len(before.audit)] != before.audit:
+        raise Violation(f"the history of {ask.id} was rewritten")
+    status = _OPEN
+    for entry in ask.audit:
+        if entry.status not in _MOVES.get(status, ()):
+            raise Violation(f"{ask.id} went from {status} to {entry.status}")
+        status = entry.status
+        if status is InterruptStatus.EXPIRED and not ask.expired(entry.at):
+            raise Violation(f"{ask.id} was closed as expired before its time")
+        claimed_late = status is _CLAIMED and ask.expired(entry.at)
+        if claimed_late and ask.answer is not None and ask.answer.status == "resolved":
+            raise Violation(f"{ask.id} was resolved after it had expired")
+    if status is _OPEN and ask.answer is not None:
+        raise Violation(f"{ask.id} is open and has an answer")
+    if status is not ask.status:
+        raise Violation(f"{ask.id} is {ask.status}, its history says {status}")
+    if ask.tool_call is None or ask.answer is None or ask.answer.status == "cancelled":
+        return
+    payload = ask.answer.payload
+    if not isinstance(payload, dict) or not isinstance(payload.get("approved"), bool):
+        raise Violation(f"{payload} was accepted as a decision about {ask.id}")
+    if "editedArgs" in payload and EDIT not in ask.allowed:
+        raise Violation(f"{payload} was accepted, but {ask.id} allows no edits")
+
+
+def _check_held(world: World, ask: Interrupt, held: str) -> None:
+    """An answer that was acknowledged stays, until its own expiry, a stop, or non-delivery."""
+    if ask.id in world.ledger.reopened:
+        return
+    if any(ask.expired(entry.at) for entry in ask.audit):
+        return
+    if ask.answer is None or exactly([ask.answer.status, ask.answer.payload]) != held:
+        raise Violation(f"the answer {held} to {ask.id} was kept, but {ask.answer} is there")

@@ -1,0 +1,268 @@
+"""What is SQLite's own: the file's settings, failures of the disk, crashes."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from agui_bridge.errors import Conflict, StoreUnavailable
+from agui_bridge.stores.base import Change, Expected
+from agui_bridge.stores.sql import SqlStore
+from agui_bridge.stores.sql_sqlite import SqliteDatabase
+from tests.stores.processes import hear, racers
+from tests.stores.samples import KEY, idle, message, put, write_id
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def url(path: Path) -> str:
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[SqlStore]:
+    store = await SqlStore.open(url)
+    yield store
+    await store.aclose()
+
+
+def database_of(store: SqlStore) -> SqliteDatabase:
+    database = store._database
+    assert isinstance(database, SqliteDatabase)
+    return database
+
+
+async def set_on_writer(store: SqlStore, pragma: str) -> None:
+    """Change a setting of the connection that writes."""
+    lane = database_of(store)._writer
+
+    def body(connection: Connection) -> None:
+        connection.connection.driver_connection.execute(pragma)  # type: ignore[union-attr]
+
+    await lane.run(body)
+
+
+# --- settings ---
+
+
+@pytest.mark.parametrize(
+    ("pragma", "value"),
+    [("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1), ("busy_timeout", 5000)],
+)
+async def test_a_pragma_is_in_force(store: SqlStore, pragma: str, value: object) -> None:
+    def body(connection: Connection) -> object:
+        return connection.exec_driver_sql(f"PRAGMA {pragma}").scalar()
+
+    database = database_of(store)
+    assert [await database.read(body), await database.write(body)] == [value, value]
+
+
+async def test_a_read_is_one_snapshot_and_a_write_locks_at_once(
+    store: SqlStore, path: Path
+) -> None:
+    await put(store, idle(version=1))
+
+    def versions_around(change: str) -> object:
+        def body(connection: Connection) -> list[object]:
+            query = "SELECT version FROM agui_threads"
+            before = connection.exec_driver_sql(query).scalar()
+            with sqlite3.connect(path, isolation_level=None, timeout=0) as other:
+                other.execute(change)
+            other.close()
+            return [before, connection.exec_driver_sql(query).scalar()]
+
+        return body
+
+    database = database_of(store)
+    change = "UPDATE agui_threads SET version = 2"
+    assert await database.read(versions_around(change)) == [1, 1]  # type: ignore[arg-type]
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        await database.write(versions_around(change))  # type: ignore[arg-type]
+
+
+async def test_the_queries_that_run_all_the_time_use_indexes(store: SqlStore) -> None:
+    statements = store._statements
+    plans = {
+        "head": statements.head,
+        "context": statements.context,
+        "history": statements.history,
+        "stops": statements.stops,
+        "leases": statements.leases_over,
+        "batches": statements.batches_expired,
+        "old": statements.old,
+        "threads": statements.threads,
+        "open": statements.list_interrupts(agent=False, thread=False, status=True, unexpired=True),
+    }
+
+    def body(connection: Connection) -> list[str]:
+        scans = []
+        for name, statement in plans.items():
+            given = statement.compile().params
+            missing = {name: 1 for name, value in given.items() if value is None}
+            values = missing | ({"tokens": ["token"]} if name == "stops" else {})
+            sql = statement.params(values).compile(
+                connection.engine, compile_kwargs={"render_postcompile": True}
+            )
+            plan = connection.exec_driver_sql(
+                f"EXPLAIN QUERY PLAN {sql}", tuple(1 for _ in sql.positiontup or ())
+            )
+            scans += [f"{name}: {step[-1]}" for step in plan if step[-1].startswith("SCAN")]
+        return scans
+
+    assert await database_of(store).read(body) == []
+
+
+# --- failures ---
+
+
+async def test_a_full_disk_is_an_unavailable_store_and_harms_nothing(store: SqlStore) -> None:
+    done = await put(store, idle(state="before"), messages=(message("m", 1),))
+    await set_on_writer(store, "PRAGMA max_page_count = 1")
+    big = tuple(message(f"m{n}", n, content="x" * 10_000) for n in range(2, 50))
+
+    with pytest.raises(StoreUnavailable, match="full"):
+        await put(store, idle(state="after"), Expected(version=1000), messages=big)
+
+    loaded = await store.load(KEY, messages=True)
+    assert (loaded.record, loaded.messages) == (done.record, (message("m", 1),))
+    # The limit went with the connection that met it: there is space again.
+    await put(store, idle(state="after"), Expected(version=1000), messages=big)
+    assert len((await store.load(KEY, messages=True)).messages) == 49
+
+
+async def test_a_read_only_file_is_an_unavailable_store_that_can_be_read(store: SqlStore) -> None:
+    done = await put(store, idle())
+    # Permissions don't bind a superuser; this makes SQLite answer as it does without them.
+    await set_on_writer(store, "PRAGMA query_only = ON")
+
+    with pytest.raises(StoreUnavailable, match="readonly"):
+        await put(store, idle(), Expected(version=1000))
+    assert (await store.load(KEY)).record == done.record
+
+
+async def test_a_lock_that_is_held_too_long_is_an_unavailable_store(
+    store: SqlStore, path: Path
+) -> None:
+    await put(store, idle())
+    await set_on_writer(store, "PRAGMA busy_timeout = 20")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StoreUnavailable, match="locked"):
+        await put(store, idle(), Expected(version=1000))
+    assert (await store.load(KEY)).record is not None
+    other.close()
+    await put(store, idle(), Expected(version=1000))
+
+
+async def test_who_waits_behind_a_held_lock_gives_up_as_well(
+    store: SqlStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put(store, idle())
+    monkeypatch.setattr("agui_bridge.stores.sql_sqlite.BUSY_SECONDS", 0.1)
+    await set_on_writer(store, "PRAGMA busy_timeout = 150")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    writes = [put(store, idle(), Expected(version=1000)) for _ in range(20)]
+    results = await asyncio.wait_for(asyncio.gather(*writes, return_exceptions=True), 5)
+    other.close()
+
+    assert {type(result) for result in results} == {StoreUnavailable}
+    assert sum("no turn" in str(result) for result in results) == 19
+
+
+async def test_an_error_shows_no_statement_and_no_data(store: SqlStore) -> None:
+    await set_on_writer(store, "PRAGMA query_only = ON")
+
+    with pytest.raises(StoreUnavailable) as caught:
+        await put(store, idle(state="secret"))
+
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "secret" not in str(error)
+        assert "INSERT" not in str(error)
+        error = error.__cause__
+
+
+async def test_a_closed_store_is_unavailable(url: str) -> None:
+    store = await SqlStore.open(url)
+    await store.aclose()
+    await store.aclose()
+
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await store.load(KEY)
+
+
+async def test_closing_waits_for_a_write_whose_caller_is_gone(url: str) -> None:
+    store = await SqlStore.open(url)
+    task = asyncio.ensure_future(put(store, idle()))
+    await asyncio.sleep(0)
+    task.cancel()
+    await store.aclose()
+
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as file:
+        assert file.execute("SELECT count(*) FROM agui_threads").fetchone() in [(0,), (1,)]
+    file.close()
+
+
+# --- interruptions ---
+
+
+async def test_a_cancelled_commit_is_wholly_there_or_not_at_all(store: SqlStore) -> None:
+    await put(store, idle(version=0, state=0))
+    acknowledged = 0
+    for turns in range(200):
+        task = asyncio.ensure_future(count_up(store))
+        # From before the commit starts until after it is done.
+        for _ in range(turns * 2):
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+            acknowledged += 1
+        loaded = await store.load(KEY, messages=True)
+        assert loaded.record is not None
+        assert loaded.record.version == loaded.record.state == len(loaded.messages)
+        assert loaded.record.version >= acknowledged
+
+    assert 0 < acknowledged < 200, "some were cancelled, some were not"
+    await count_up(store)
+
+
+async def count_up(store: SqlStore) -> None:
+    """Commit a version, a state and a message that belong together."""
+    while True:
+        record = (await store.load(KEY)).record
+        assert record is not None
+        number = record.version + 1
+        change = Change(replace(record, state=number), messages=(message(f"m{number}", number),))
+        # A commit that was cancelled before this one may still be under way.
+        with suppress(Conflict):
+            await store.commit(KEY, change, Expected(version=record.version), write_id())
+            return
+
+
+@pytest.mark.parametrize("acknowledged", [1, 20, 100])
+async def test_what_a_killed_process_had_acknowledged_is_there(url: str, acknowledged: int) -> None:
+    with racers("fill", url, 1) as (process,):
+        last = [int(hear(process)) for _ in range(acknowledged)][-1]
+        process.kill()
+        process.wait()
+        rest = process.stdout.read().split() if process.stdout else []
+
+    store = await SqlStore.open(url)
+    loaded = await store.load(KEY, messages=True)
+    await store.aclose()
+    assert loaded.record is not None
+    assert loaded.record.version >= (int(rest[-1]) if rest else last)
+    assert [row.position for row in loaded.messages] == list(range(loaded.record.version + 1))
