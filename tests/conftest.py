@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytest.register_assert_rewrite("tests.support")
+
 E2E = Path(__file__).parent / "e2e"
 ALLOWED_SKIP = "only on "
 """How the reason of a skip begins that CI accepts: it names a platform or Python version."""

@@ -16,6 +16,7 @@ from agui_bridge.engine.settings import Settings
 from agui_bridge.protocol.admission import Resume, Start
 from agui_bridge.protocol.decisions import Decision, decide
 from agui_bridge.protocol.history import History
+from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.records import Interrupt, Loaded, RunLease
 from agui_bridge.protocol.transitions import Change, claim_resume, claim_start
 from agui_bridge.stores.base import Committed
@@ -36,8 +37,8 @@ class Claim:
         history: the conversation that the run begins with.
         interrupts: what the run carries out, by id; empty for a fresh run.
         decisions: what was decided on them, by interrupt id.
-        repaired: whether calls that nobody had answered were answered: the client's view of
-            the conversation is then behind.
+        repairs: the results of calls that nobody had answered, as events: the client's view
+            of the conversation is behind by them.
     """
 
     call: Call
@@ -46,7 +47,7 @@ class Claim:
     history: History
     interrupts: Mapping[str, Interrupt]
     decisions: Mapping[str, Decision]
-    repaired: bool
+    repairs: tuple[WireEvent, ...]
 
     @classmethod
     def of(
@@ -60,12 +61,12 @@ class Claim:
         """Work out the claim of an admitted input."""
         loaded = context.loaded
         history = context.open_history(rewind=isinstance(decision, Start))
-        repaired = False
+        repairs: list[WireEvent] = []
         if isinstance(decision, Start):
             # Answered before the model sees the conversation: a dangling call breaks it.
             reason = EXPIRED_RESULT if decision.closes_expired else _DANGLING_RESULT
             pending = loaded.record.pending_calls if loaded.record is not None else ()
-            repaired = bool(settle_dangling(history, pending=pending, reason=reason, mint=mint))
+            repairs = settle_dangling(history, pending=pending, reason=reason, mint=mint)
         if call.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": call.parsed.input.state})
         lease = RunLease(call.run_id, mint(), 0.0, call.principal.actor)
@@ -83,7 +84,7 @@ class Claim:
                 for ask in asks.values()
                 if ask.answer is not None
             },
-            repaired=repaired,
+            repairs=tuple(repairs),
         )
 
     def run_of(self, committed: Committed, owner: Owner) -> Run:

@@ -98,8 +98,8 @@ async def close_run(run: Execution, ending: Ending) -> Ending:
         ending = Lost("STORE_UNAVAILABLE")
         _tell_lost(run, ending)
     finally:
-        run.stream.pipe.close()
         run.over.set()
+    run.stream.pipe.close()
     return ending
 
 

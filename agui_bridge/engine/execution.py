@@ -96,14 +96,15 @@ class Execution:
         )
         self._settings = call.agent.settings
         self._clock = clock
-        self._snapshot_first = claim.repaired or self.resumed
-        self._told_state = self._snapshot_first
+        self._repairs = claim.repairs
+        self._told_state = False
         self._delivered = False
         self._abandoned = False
         self._gated = {
             ask.tool_call.id: ask.id for ask in self.claimed.values() if ask.tool_call is not None
         }
         self._signal = asyncio.Event()
+        self._settled = asyncio.Event()
         self._stop_timeout = self._settings.stop_timeout
 
     # --- from outside ---
@@ -134,8 +135,7 @@ class Execution:
     async def carry_out(self) -> Ending:
         """Run to the end, and give how it ended. Never raises for what the agent does."""
         self.stream.begin()
-        if self._snapshot_first:
-            self.stream.snapshots(self.history.state, self.history.messages)
+        self._bring_up_to_date()
         pump = asyncio.create_task(self._pump())
         pump.add_done_callback(lambda _: self._signal.set())
         helpers = [asyncio.create_task(self._keep()), asyncio.create_task(self._await_client())]
@@ -145,6 +145,21 @@ class Execution:
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
+
+    def _bring_up_to_date(self) -> None:
+        """Show the conversation first where the client can't know what this run builds on.
+
+        Results that were supplied come after it as events: a client puts an event's result
+        behind its call, but what a snapshot adds at the end of its list.
+        """
+        if not self.resumed and not self._repairs:
+            return
+        supplied = {event["messageId"] for event in self._repairs}
+        known = [m for m in self.history.messages if m["id"] not in supplied]
+        self.stream.snapshots(self.history.state, known)
+        self._told_state = True
+        for event in self._repairs:
+            self.stream.send(event)
 
     # --- the adapter's items ---
 
@@ -223,7 +238,7 @@ class Execution:
     async def _settle(self, interrupt_id: str) -> None:
         """Store the result of a gated call, and that its interrupt is closed by it."""
         await self.write(settled=[self.claimed[interrupt_id]])
-        self._signal.set()
+        self._settled.set()
 
     async def write(self, settled: Sequence[Interrupt] = ()) -> None:
         """Store what has finished so far.
@@ -283,9 +298,17 @@ class Execution:
             self.request_stop(force=stop.force, timeout=timeout)
 
     async def _await_client(self) -> None:
+        """Stop the run of a client that went away, if that is its surface's policy.
+
+        Never between an approval and its result: what was approved is carried out.
+        """
         await self.stream.pipe.gone.wait()
-        self._signal.set()
-        await self.run.stop.wait()
+        if self.call.on_disconnect != "stop":
+            return
+        while any(isinstance(self.decisions[i], Approve) for i in self._gated.values()):
+            self._settled.clear()
+            await self._settled.wait()
+        self.request_stop(force=False)
         # So that the next input, which may be here already, waits for the end.
         with contextlib.suppress(StoreUnavailable):
             await self.owner.announce_stop(self._stop_timeout)
@@ -299,7 +322,6 @@ class Execution:
             if self.owner.lost.is_set():
                 await self._cancel(pump)
                 return Lost()
-            self._stop_for_gone_client()
             stop = self.run.stop
             if stop.requested and stopping is None:
                 stopping = self._clock.monotonic() + self._stop_timeout
@@ -322,13 +344,6 @@ class Execution:
             with contextlib.suppress(Fenced):
                 self.owner.check()
         return self._ending(pump)
-
-    def _stop_for_gone_client(self) -> None:
-        """A client that went away may mean stop, but never between approval and result."""
-        if self.call.on_disconnect != "stop" or not self.stream.pipe.detached:
-            return
-        if not self.approved_calls and not self.run.stop.requested:
-            self.run.stop.request()
 
     async def _cancel(self, pump: asyncio.Task[None]) -> None:
         self._abandoned = True

@@ -207,8 +207,11 @@ class Owner:
         """
         if change.record.run is not None:
             return False
+        ids = [row.id for row in change.interrupts]
+        # Those whose result was stored before are closed already, and only the receipt names them.
+        ids += [interrupt_id for receipt in change.receipts for interrupt_id in receipt.answers]
         try:
-            loaded = await self._store.load(self.key, [row.id for row in change.interrupts])
+            loaded = await self._store.load(self.key, ids)
         except StoreUnavailable:
             return False
         ended = loaded.record.ended if loaded.record is not None else None

@@ -109,6 +109,7 @@ class Engine:
         for warning in call.parsed.warnings:
             logger.warning("%s (agent %s)", warning, call.agent.name)
         ids = [entry.interrupt_id for entry in call.parsed.entries]
+        patience = self.settings.busy_patience
         while True:
             loaded = await self.store.load(call.key, ids, messages=True)
             context = Context.of(loaded, call)
@@ -135,6 +136,9 @@ class Engine:
                         stream.restate(loaded)
                         logger.info("asked again: %s", misunderstood)
                         return
+                    case Reject(code="RUN_IN_PROGRESS") if patience and not _stopping(loaded):
+                        until, patience = loaded.now + patience, 0.0
+                        await self._wait(call.key, loaded, Join(until))
                     case Reject():
                         self._reject(call, stream, loaded, decision)
                         return
@@ -321,3 +325,7 @@ class Engine:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _stopping(loaded: Loaded) -> bool:
+    return loaded.record is not None and loaded.record.stop_requested is not None

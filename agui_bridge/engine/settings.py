@@ -24,6 +24,8 @@ class Settings:
         stop_timeout: how long a graceful stop waits for a running tool.
         sweep_interval: pause between two looks for lost runs and expired batches; 0 is never.
         stop_poll: pause between two looks for stop requests that other processes took.
+        busy_patience: how long a new message on a busy thread waits before it is refused: the
+            client may have aborted that run, and be heard before its disconnect is.
         store_retry: for how long a failed write is tried again before STORE_UNAVAILABLE.
         cancel_grace: how long a cancelled agent may take to end before it is left behind.
         shutdown_grace: how long running runs may go on when the server shuts down.
@@ -47,6 +49,7 @@ class Settings:
     stop_timeout: float = 30.0
     sweep_interval: float = 5.0
     stop_poll: float = 0.5
+    busy_patience: float = 0.25
     store_retry: float = 10.0
     cancel_grace: float = 5.0
     shutdown_grace: float = 10.0

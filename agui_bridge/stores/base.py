@@ -66,7 +66,12 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class ThreadRow:
-    """A thread in a list, with the number of its messages and of its open interrupts."""
+    """A thread in a list.
+
+    Attributes:
+        messages: how many are in context.
+        open_interrupts: how many are open and have not expired.
+    """
 
     record: ThreadRecord
     messages: int
@@ -93,7 +98,8 @@ class Store(Protocol):
     """Where threads live.
 
     Every method may raise `StoreUnavailable`; then it is unknown whether a write arrived, and
-    repeating it with the same `write_id` is safe.
+    repeating it with the same `write_id` is safe. A call that is cancelled takes place whole or
+    not at all, possibly later than the cancellation, and leaves the store usable.
     """
 
     async def load(
@@ -117,8 +123,10 @@ class Store(Protocol):
         What is written: the record (all but `stop`, `version`, `write_id`, `created_at`,
         `updated_at`, which are the store's own: version becomes `change.record.version` for a
         new thread, else one more than stored), the interrupts, receipts and messages by their
-        ids, and the ids in `superseded` leave the context. With `change.lease_seconds` the
-        lease ends that many seconds after the store's now.
+        ids (a message that is written is in context, also if it had been superseded), and the
+        ids in `superseded` leave the context. With `change.lease_seconds` the lease ends that
+        many seconds after the store's now. The thread is that of `key`, whatever the record
+        says. A new version is 2**62 at most, a position below 2**63.
 
         Returns:
             The record as stored. When the stored record already carries `write_id`, nothing
@@ -126,15 +134,18 @@ class Store(Protocol):
 
         Raises:
             Conflict: the thread is not as expected (or is missing); nothing is written.
-            Fenced: with `expected.lease`, the lease is over or another's; nothing is written.
+            Fenced: with `expected.lease`, the lease is over or another's, or the thread is
+                gone; nothing is written.
+            ValueError, TypeError: a value is not JSON; nothing is written.
         """
         ...
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record, changing no version.
 
-        A request for the same token that is stored already is sharpened (force or-ed, the
-        earlier `until` kept unless force is new). Returns the record, None when there is none.
+        A request for the same token that is stored already is sharpened: force or-ed, the
+        sooner `until` kept; one that makes force new replaces it. A request for another token
+        never displaces one for the run of now. Returns the record, None when there is none.
         """
         ...
 
@@ -180,7 +191,10 @@ class Store(Protocol):
         ...
 
     async def prune(self, older_than: float, limit: int = 1000) -> int:
-        """Delete idle threads not touched for `older_than` seconds; gives how many."""
+        """Delete idle threads not touched for `older_than` seconds or more; gives how many.
+
+        The longest untouched go first.
+        """
         ...
 
     async def ping(self) -> float:

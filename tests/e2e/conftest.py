@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.register_assert_rewrite("tests.e2e.clients", "tests.e2e.target", "tests.support.streams")
+pytest.register_assert_rewrite("tests.e2e.clients", "tests.e2e.target")
 
 from tests.e2e.clients import PACKAGES, Driver, OpenPage, Page
 from tests.e2e.target import Target, serving

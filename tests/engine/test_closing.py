@@ -51,7 +51,8 @@ async def test_a_new_message_closes_an_expired_batch_and_the_adapter_is_told_onc
     clock.advance(61)
     events = await bench.say("never mind")
     assert events[2]["type"] == "MESSAGES_SNAPSHOT"
-    assert "time to approve" in str(next(e["messages"] for e in events if "messages" in e))
+    assert events[3]["type"] == "TOOL_CALL_RESULT"
+    assert "time to approve" in events[3]["content"]
     [closed] = agent.runs[-1].closed
     assert (closed.cause, closed.continuation) == ("expired", {"step": 1})
     row = (await bench.load(asked[0]["id"])).interrupts[asked[0]["id"]]

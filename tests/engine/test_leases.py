@@ -16,6 +16,7 @@ from tests.support.agents import (
     Bench,
     Scripted,
     approval,
+    as_time_passes,
     call_events,
     outcome,
     pass_time,
@@ -45,7 +46,7 @@ async def test_a_lease_is_renewed_while_a_tool_runs_long() -> None:
     reader = bench.begin(resume=bench.entries(asked))
     await reader.until("TEXT_MESSAGE_CONTENT")
     await pass_time(clock, 300)
-    assert outcome(await other.say("more")) == "RUN_IN_PROGRESS"
+    assert outcome(await as_time_passes(clock, other.say("more"))) == "RUN_IN_PROGRESS"
     assert await sweep(bench.store, lambda: "w") == 0
     finish.set()
     assert outcome(await reader.rest()) == "success"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 from ag_ui.core import SubagentStartedEvent
@@ -161,11 +162,15 @@ async def test_a_stop_before_the_first_event_is_not_lost() -> None:
     assert outcome(await reader.rest()) == "cancelled"
 
 
+async def _exists(bench: Bench) -> bool:
+    return (await bench.load()).record is not None
+
+
 async def test_a_stop_that_races_the_natural_end_has_a_defined_answer() -> None:
     for delay in range(0, 40, 3):
         bench = Bench(Scripted(["one"]))
         reader = bench.begin("go")
-        await eventually(lambda store=bench.store: bool(store._threads))
+        await eventually(partial(_exists, bench))
         await settle(delay)
         stopped = await bench.engine.stop(bench.KEY)
         told = outcome(await reader.rest())

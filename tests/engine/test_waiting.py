@@ -1,12 +1,17 @@
-"""New messages while a run is being stopped: they wait, but not for ever."""
+"""Messages that come while a run is being stopped, and stops that come while it ends."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.protocol.records import StopRequest
+from agui_bridge.protocol.transitions import Change
 from agui_bridge.stores.memory import MemoryStore
-from tests.support.agents import Bench, Scripted, outcome, pass_time, settle
+from tests.engine.hooked import HookedStore, ends
+from tests.support.agents import Bench, Scripted, as_time_passes, outcome, settle
 from tests.support.clock import FakeClock
 
 
@@ -71,8 +76,68 @@ async def test_a_message_waits_for_a_stop_no_longer_than_its_timeout() -> None:
     await settle()
     assert not following.done()
     bench.engine.running[bench.KEY].notice_stop = lambda stop: None  # type: ignore[method-assign]
-    await pass_time(clock, 4)
-    async with asyncio.timeout(5):
-        assert outcome(await following) == "RUN_IN_PROGRESS"
+    began = clock.monotonic()
+    assert outcome(await as_time_passes(clock, following)) == "RUN_IN_PROGRESS"
+    assert clock.monotonic() - began >= 3
     await bench.engine.stop(bench.KEY, force=True)
     await reader.rest()
+
+
+@pytest.mark.parametrize(
+    "script, reason",
+    [
+        (["x"], "The run had ended before it could be stopped."),
+        (["x", ValueError("no")], "The run failed before it could be stopped."),
+    ],
+    ids=["finished", "failed"],
+)
+async def test_a_stop_of_a_run_whose_end_is_being_stored_says_how_it_ended(
+    script: list[Any], reason: str
+) -> None:
+    store, reached, go = HookedStore(), asyncio.Event(), asyncio.Event()
+
+    async def hold(change: Change) -> None:
+        if ends(change):
+            reached.set()
+            await go.wait()
+
+    store.before = hold
+    bench = Bench(Scripted(script), store=store)
+    reader = bench.begin("go")
+    await reached.wait()
+    stopping = asyncio.create_task(bench.engine.stop(bench.KEY))
+    await settle()
+    go.set()
+    stopped = await stopping
+    assert (stopped.status, stopped.error) == ("error", reason)
+    await reader.rest()
+
+
+async def test_a_stop_of_a_run_that_another_has_followed_since_stops_neither() -> None:
+    store, reached, go = HookedStore(), asyncio.Event(), asyncio.Event()
+    wait = asyncio.Event()
+
+    async def hold(change: Change) -> None:
+        if ends(change) and not reached.is_set():
+            reached.set()
+            await go.wait()
+
+    async def second(run: Run) -> AsyncIterator[RunItem]:
+        yield "y"
+        await wait.wait()
+
+    store.before = hold
+    bench = Bench(Scripted(["x"], second), store=store)
+    first = bench.begin("go")
+    await reached.wait()
+    other = Bench(Scripted([]), store=store)
+    stopping = asyncio.create_task(other.engine.stop(other.KEY))
+    await settle()
+    go.set()
+    await first.rest()
+    following = bench.begin("more")
+    await following.until("TEXT_MESSAGE_CONTENT")
+    stopped = await stopping
+    assert stopped.status == "error"
+    wait.set()
+    assert outcome(await following.rest()) == "success"

@@ -19,7 +19,7 @@ __all__ = ["BridgeMachine"]
 
 _index = st.integers(0, 7)
 _variant = st.integers(0, 20)
-_pauses = st.lists(asks, min_size=1, max_size=3)
+_pauses = st.lists(asks, min_size=2, max_size=3) | st.lists(asks, min_size=1, max_size=3)
 _head_start = st.sampled_from((0, 1, 1, 2, 2, 2, 2, 3, 20))
 _STRANGER = Entry("never raised", RecordedAnswer("cancelled"))
 _AT_WORK = 6
@@ -45,10 +45,14 @@ class BridgeMachine(RuleBasedStateMachine):
     def a_run_has_paused(self, kinds: list[AskKind]) -> None:
         self._talk(Request(has_new_message=True), [Pause(tuple(kinds))])
 
-    @precondition(lambda self: self.world.look().status is ThreadStatus.IDLE)
-    @rule(kinds=_pauses)
-    def another_run_pauses(self, kinds: list[AskKind]) -> None:
-        self._talk(Request(has_new_message=True), [Pause(tuple(kinds))])
+    @precondition(lambda self: self.world.look().status is not ThreadStatus.RUNNING)
+    @rule(kinds=_pauses, anew=st.sampled_from((False, False, False, True)))
+    def another_run_pauses(self, kinds: list[AskKind], anew: bool) -> None:
+        """Bring the thread to its next pause, or delete it and bring it to its first one."""
+        if anew:
+            self._drive(self._begin("delete", self.engine.delete()), [])
+        if not self._batch():
+            self._talk(Request(has_new_message=True), [Pause(tuple(kinds))])
 
     # --- clients ---
 
@@ -70,19 +74,22 @@ class BridgeMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.jobs) < _AT_WORK and bool(self._batch()))
     @rule(
         chosen=st.one_of(st.just(["approve"] * 3), st.lists(styles, min_size=3, max_size=3)),
+        only=st.sampled_from((None, None, None, 0, 1, 2)),
         variant=_variant,
-        singly=st.booleans(),
         message=st.booleans(),
         ahead=st.sampled_from((0, 1, 1, 2, 2, 2, 2)),
     )
-    def answer_all(
-        self, chosen: list[str], variant: int, singly: bool, message: bool, ahead: int
+    def answer_batch(
+        self, chosen: list[str], only: int | None, variant: int, message: bool, ahead: int
     ) -> None:
-        """Answer what the thread asks, as a client does that was just told."""
+        """Answer what the thread asks, at once or singly, as a client that was just told."""
         waiting = [ask for ask in self._batch() if ask.is_open]
         entries = [
             answer_to(ask, style, variant) for ask, style in zip(waiting, chosen, strict=False)
         ]
+        if only is not None:
+            entries = entries[only % len(entries) :][:1] if entries else []
+        singly = only is not None
         request = Request(tuple(entries), has_new_message=message, answers_singly=singly)
         self._send(request, ahead)
 

@@ -106,7 +106,7 @@ class Job:
     """One process at work on one input, and the operation that it is about to do.
 
     Attributes:
-        wrote: what its commits were for.
+        wrote: what its commits were for, as far as it knows of them.
         told: what it told its client, once it is over.
     """
 
@@ -215,10 +215,10 @@ class World:
                 return False
             job.refuse(error)
             return True
-        if isinstance(operation, Commit):
-            job.wrote.append(operation.why)
         if fate is Fate.UNACKNOWLEDGED:
             return False
+        if isinstance(operation, Commit):
+            job.wrote.append(operation.why)
         job.give(result)
         return True
 

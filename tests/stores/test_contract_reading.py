@@ -368,9 +368,7 @@ async def test_a_thread_is_due_once_every_ask_has_expired(store: Store, clock: F
 RUNNING_BATCH = running(batch=Batch("batch"))
 
 
-@pytest.mark.parametrize(
-    "record", [idle(), running(), RUNNING_BATCH, interrupted(batch="another")]
-)
+@pytest.mark.parametrize("record", [idle(), running(), RUNNING_BATCH, interrupted(batch="another")])
 async def test_expired_asks_of_no_open_batch_are_not_due(
     store: Store, clock: FakeClock, record: ThreadRecord
 ) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,8 @@ async def open_and_close(url: str, *, migrate: bool = True) -> None:
 
 
 def execute(path: Path, statement: str) -> list[tuple[object, ...]]:
-    file = sqlite3.connect(path, isolation_level=None)
-    rows = file.execute(statement).fetchall()
-    file.close()
-    return rows
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        return file.execute(statement).fetchall()
 
 
 def leave(path: Path, content: bytes | None) -> None:

@@ -8,7 +8,7 @@ import inspect
 import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ag_ui.core import (
     TextMessageContentEvent,
@@ -43,6 +43,7 @@ __all__ = [
     "Reader",
     "Scripted",
     "approval",
+    "as_time_passes",
     "call_events",
     "eventually",
     "outcome",
@@ -55,6 +56,7 @@ __all__ = [
 
 PATIENCE = 10.0
 
+T = TypeVar("T")
 Event = dict[str, Any]
 Script = Callable[[Run], AsyncIterator[RunItem]]
 
@@ -81,6 +83,16 @@ async def pass_time(clock: FakeClock, seconds: float, step: float = 0.25) -> Non
     while (left := end - clock.monotonic()) > 1e-9:
         clock.advance(min(step, left))
         await settle()
+
+
+async def as_time_passes(clock: FakeClock, work: Awaitable[T], step: float = 0.05) -> T:
+    """Await something while a clock goes on."""
+    ticking = asyncio.create_task(pass_time(clock, 1e9, step))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await work
+    finally:
+        ticking.cancel()
 
 
 class Scripted(Adapter):
@@ -257,7 +269,13 @@ class Bench:
         clock: Clock | None = None,
         **settings: Any,
     ) -> None:
-        quick = {"cancel_grace": 0.2, "stop_poll": 0.05, "sweep_interval": 0.0, **settings}
+        quick: dict[str, Any] = {
+            "cancel_grace": 0.2,
+            "stop_poll": 0.05,
+            "sweep_interval": 0.0,
+            "busy_patience": 0.0,
+        }
+        quick |= settings
         self.settings = Settings(**quick)
         self.adapter = adapter
         self.store: Store = store or MemoryStore()
