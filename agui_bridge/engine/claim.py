@@ -37,8 +37,8 @@ class Claim:
         history: the conversation that the run begins with.
         interrupts: what the run carries out, by id; empty for a fresh run.
         decisions: what was decided on them, by interrupt id.
-        repairs: the results of calls that nobody had answered, as events: the client's view
-            of the conversation is behind by them.
+        repairs: results of tool calls that the client lacks, as events: those supplied now for
+            calls that nobody had answered, or meanwhile by the sweeper.
     """
 
     call: Call
@@ -66,7 +66,8 @@ class Claim:
             # Answered before the model sees the conversation: a dangling call breaks it.
             reason = EXPIRED_RESULT if decision.closes_expired else _DANGLING_RESULT
             pending = loaded.record.pending_calls if loaded.record is not None else ()
-            repairs = settle_dangling(history, pending=pending, reason=reason, mint=mint)
+            unseen = context.unseen_results()
+            repairs = settle_dangling(history, pending=pending, reason=reason, mint=mint) + unseen
         if call.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": call.parsed.input.state})
         lease = RunLease(call.run_id, mint(), 0.0, call.principal.actor)

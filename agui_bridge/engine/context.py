@@ -69,6 +69,30 @@ class Context:
         """The frontend's tool results, content by tool call id."""
         return {m["toolCallId"]: m["content"] for m in self.client.added if m["role"] == "tool"}
 
+    def unseen_results(self) -> list[WireEvent]:
+        """Stored results of calls that the client's list has, and which it lacks, as events."""
+        listed = {message["id"] for message in self.incoming}
+        called = {
+            call["id"]
+            for stored in self.loaded.messages
+            if stored.id in listed
+            for call in stored.message.get("toolCalls") or ()
+        }
+        return [
+            {
+                "type": "TOOL_CALL_RESULT",
+                "messageId": stored.id,
+                "toolCallId": stored.message["toolCallId"],
+                "content": stored.message["content"],
+                "role": "tool",
+            }
+            for stored in self.loaded.messages
+            if stored.message["role"] == "tool"
+            and stored.id not in listed
+            and stored.id not in self.client.superseded
+            and stored.message["toolCallId"] in called
+        ]
+
     def open_history(self, *, rewind: bool) -> History:
         """The stored messages with the new ones added, as the run's own history."""
         gone = set(self.client.superseded) if rewind else set()

@@ -19,7 +19,7 @@ from agui_bridge.engine.endings import close_run
 from agui_bridge.engine.execution import Execution
 from agui_bridge.engine.leases import Owner, commit_safely
 from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.recovery import recover_thread, sweep_forever
+from agui_bridge.engine.recovery import close_batch, recover_thread, sweep_forever
 from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stopping import StopResult, stop_thread
 from agui_bridge.engine.stream import EventStream
@@ -136,6 +136,9 @@ class Engine:
                         stream.restate(loaded)
                         logger.info("asked again: %s", misunderstood)
                         return
+                    case Reject(code="INTERRUPT_EXPIRED") if _all_expired(loaded):
+                        # Touched after its time: it is closed, and refused as closed.
+                        await close_batch(self.store, call.key, loaded, mint)
                     case Reject(code="RUN_IN_PROGRESS") if patience and not _stopping(loaded):
                         until, patience = loaded.now + patience, 0.0
                         await self._wait(call.key, loaded, Join(until))
@@ -329,3 +332,8 @@ class Engine:
 
 def _stopping(loaded: Loaded) -> bool:
     return loaded.record is not None and loaded.record.stop_requested is not None
+
+
+def _all_expired(loaded: Loaded) -> bool:
+    asks = loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
+    return bool(asks) and all(ask.expired(loaded.now) for ask in asks)

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-pytest.register_assert_rewrite("tests.e2e.clients", "tests.e2e.target")
-
 from tests.e2e.clients import PACKAGES, Driver, OpenPage, Page
-from tests.e2e.target import Target, serving
+from tests.e2e.target import Target
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +31,7 @@ def driver(request: pytest.FixtureRequest, drivers: dict[str, Driver]) -> Driver
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     """A server for the tests of one file; each test has threads of its own."""
-    with serving(tmp_path_factory.mktemp("target")) as target:
+    with Target(tmp_path_factory.mktemp("target")) as target:
         yield target
 
 

@@ -1,16 +1,15 @@
 """The approval target's process, as the end-to-end tests look at it."""
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import httpx
 
 from tests.support import target as support
 
-__all__ = ["Target", "serving"]
+__all__ = ["Target"]
 
 PATIENCE: Final = 15.0
 """Seconds until something that ought to happen counts as missing."""
@@ -38,8 +37,7 @@ class Target(support.Target):
 
     def stop(self, thread: str, **options: Any) -> Json:
         """Stop a thread and wait for the result."""
-        sent = {"json": options} if options else {}
-        answer = self.client.post(f"/agents/target/threads/{thread}/stop", **sent)
+        answer = self.client.post(f"/agents/target/threads/{thread}/stop", json=options or None)
         assert answer.status_code == httpx.codes.OK, answer.text
         result: Json = answer.json()
         return result
@@ -53,18 +51,14 @@ class Target(support.Target):
         """Wait until nothing on a thread can be answered any more."""
         _wait(lambda: not self.thread(thread)["interrupts"], "expiry")
 
+    def __enter__(self) -> Self:
+        return self
+
     def close(self) -> None:
         """End the process; it must have logged no failure."""
         super().close()
         log = Path(self._log.name).read_text(errors="replace")
         assert "Traceback" not in log, log
-
-
-@contextlib.contextmanager
-def serving(folder: Path, expires_in: float | None = None) -> Iterator[Target]:
-    """A target that is started and ended."""
-    with Target(folder, expires_in=expires_in) as target:
-        yield target
 
 
 def _wait(holds: Callable[[], bool], what: str) -> None:

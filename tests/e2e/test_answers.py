@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.e2e.clients import OpenPage, Page, cancelled, resolved
-from tests.e2e.target import Target, serving
+from tests.e2e.target import Target
 
 
 def test_an_approved_call_is_executed_once_with_the_arguments_shown(
@@ -136,11 +136,11 @@ def test_a_thread_goes_on_after_an_answer_and_pauses_again(
 def test_a_question_outlives_the_server_that_asked_it(
     open_page: OpenPage, tmp_path: Path, name: str
 ) -> None:
-    with serving(tmp_path) as first:
+    with Target(tmp_path) as first:
         asking = open_page(first)
         asking.say(f"send {name}")
         first.kill()
-    with serving(tmp_path) as second:
+    with Target(tmp_path) as second:
         page = open_page(second, messages=asking.messages, pendingInterrupts=asking.pending)
         page.answer(resolved(page.pending[0], {"approved": True}))
         assert page.last_text == f"Outcome: sent to {name}-0@example.com."

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.clients import Driver, OpenPage, Page, cancelled, resolved
-from tests.e2e.target import Target, serving
+from tests.e2e.target import Target
 
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     """A server whose questions stand for one second."""
-    with serving(tmp_path_factory.mktemp("target"), expires_in=1) as target:
+    with Target(tmp_path_factory.mktemp("target"), expires_in=1) as target:
         yield target
 
 

@@ -117,7 +117,7 @@ def test_a_message_while_another_page_runs_is_refused_and_can_be_sent_again(
     first = open_page()
     first.say("hello")
     second = open_page(messages=first.messages)
-    running = first.begin_say("slow 10").until("TEXT_MESSAGE_CONTENT")
+    running = first.begin_say("slow 20").until("TEXT_MESSAGE_CONTENT")
     refused = second.take(second.begin_say("hello?"))
     assert refused.refused == "RUN_IN_PROGRESS"
     assert refused.kinds == ["RUN_STARTED", "RUN_ERROR"]

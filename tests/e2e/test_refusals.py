@@ -73,7 +73,9 @@ def test_of_parallel_answers_a_single_invalid_one_holds_all_of_them_back(
 ) -> None:
     page.say(f"both {name}")
     first, second = page.pending
-    refused = page.answer(resolved(first, {"approved": True}), resolved(second, {"approved": "yes"}))
+    refused = page.answer(
+        resolved(first, {"approved": True}), resolved(second, {"approved": "yes"})
+    )
     assert refused.refused == "INVALID_RESUME_PAYLOAD"
     assert page.pending == [first, second]
     assert target.executed(name) == []
