@@ -158,7 +158,7 @@ CODES: Mapping[str, ErrorCode] = {
         400, "The client speaks another major version of AG-UI.", "Use a 1.x client.", False
     ),
     "SHUTTING_DOWN": ErrorCode(
-        503, "The server takes no new runs.", "Try again; another server may answer.", False
+        503, "The server takes no new runs.", "Try again; another server may answer."
     ),
     "INTERNAL_ERROR": ErrorCode(
         500, "The server made a mistake.", "See the server's log and report it.", False

@@ -114,6 +114,7 @@ class Execution:
         if timeout is not None:
             self._stop_timeout = timeout
         self.run.stop.request(force=force)
+        self.stream.pipe.release()
         self._signal.set()
 
     @property

@@ -30,6 +30,7 @@ class Pipe:
         "_max_bytes",
         "_max_chunks",
         "_readable",
+        "_released",
         "_size",
         "_writable",
         "gone",
@@ -43,6 +44,7 @@ class Pipe:
         self._readable: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
         self._closed = False
+        self._released = False
         self._failure: BaseException | None = None
         self.gone = asyncio.Event()
 
@@ -74,11 +76,16 @@ class Pipe:
             self._readable = None
 
     async def drained(self) -> None:
-        """Wait until there is room, or nobody reads any more."""
-        while self.full and not self.gone.is_set():
+        """Wait until there is room, nobody reads any more, or the writer is released."""
+        while self.full and not self.gone.is_set() and not self._released:
             if self._writable is None:
                 self._writable = asyncio.get_running_loop().create_future()
             await self._writable
+
+    def release(self) -> None:
+        """Hold the writer back no longer: it is about to end, and must not wait for a reader."""
+        self._released = True
+        self._wake_writer()
 
     def close(self) -> None:
         """End the stream; what waits can still be read."""

@@ -286,8 +286,13 @@ class Bridge:
         async def with_own_store() -> T:
             twin = Bridge(self._store, settings=replace(self.settings, sweep_interval=0))
             twin.agents = self.agents
-            async with twin.lifespan():
+            engine = await twin.open()
+            try:
                 return await work(twin)
+            finally:
+                # The adapters are this bridge's; only what was opened here is closed.
+                await engine.aclose()
+                await engine.store.aclose()
 
         return asyncio.run(with_own_store())
 

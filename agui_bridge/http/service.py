@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -100,8 +101,13 @@ async def principal_of(service: Service, request: Request) -> Principal:
     """Who asks; without an `authenticate` hook everybody is the same principal."""
     if service.authenticate is None:
         return Principal()
-    found = service.authenticate(request)
-    return await found if inspect.isawaitable(found) else found
+    try:
+        found = service.authenticate(request)
+        return await found if inspect.isawaitable(found) else found
+    except HTTPException as error:
+        # What a dependency of the host's own app raises.
+        code = "FORBIDDEN" if error.status_code == 403 else "UNAUTHENTICATED"
+        raise Refused(code, str(error.detail)) from error
 
 
 def agent_of(service: Service, request: Request) -> Agent:

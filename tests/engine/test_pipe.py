@@ -105,3 +105,15 @@ async def test_a_reader_that_is_cancelled_loses_nothing() -> None:
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)
     assert await pipe.read() == b"a"
+
+
+async def test_a_released_writer_waits_for_no_reader_any_more() -> None:
+    pipe = Pipe(max_chunks=1)
+    pipe.write(b"x")
+    waiting = asyncio.create_task(pipe.drained())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    pipe.release()
+    await waiting
+    pipe.write(b"y")
+    assert await pipe.read() == b"xy"

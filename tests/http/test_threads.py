@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from agui_bridge.adapters import Run, RunItem
+from agui_bridge.errors import CODES
 from tests.http.conftest import Serving, Site, by_token
 from tests.support.agents import Answering, Scripted, approval
 from tests.support.server import open_stream, run_input
@@ -253,3 +255,18 @@ async def test_an_async_hook_is_awaited(serving: Serving) -> None:
     async with serving(authenticate=hook) as site:
         assert (await site.http.get("/agents", headers=ANN)).status_code == 200
         assert (await site.http.get("/agents")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, "UNAUTHENTICATED"), (403, "FORBIDDEN"), (400, "UNAUTHENTICATED")]
+)
+async def test_what_a_dependency_of_the_host_raises_becomes_the_documented_error(
+    serving: Serving, status: int, code: str
+) -> None:
+    def hook(request: Any) -> Any:
+        raise HTTPException(status, "no badge")
+
+    async with serving(authenticate=hook) as site:
+        response = await site.http.get("/agents")
+    assert response.json() == {"error": {"code": code, "message": "no badge"}}
+    assert response.status_code == CODES[code].status
