@@ -37,7 +37,7 @@ from agui_bridge.protocol.admission import (
 )
 from agui_bridge.protocol.contract import admit
 from agui_bridge.protocol.records import Loaded, ThreadKey, ThreadStatus
-from agui_bridge.protocol.run_events import CANCELLED
+from agui_bridge.protocol.run_events import CANCELLED, outcome_now
 from agui_bridge.protocol.transitions import Change, hold
 from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
 
@@ -133,8 +133,7 @@ class Engine:
                         stream.restate(loaded, CANCELLED if stopped and idle else None)
                         return
                     case AskAgain(misunderstood):
-                        stream.restate(loaded)
-                        logger.info("asked again: %s", misunderstood)
+                        stream.restate(loaded, outcome_now(loaded, misunderstood))
                         return
                     case Reject(code="INTERRUPT_EXPIRED") if _all_expired(loaded):
                         # Touched after its time: it is closed, and refused as closed.

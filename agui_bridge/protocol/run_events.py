@@ -6,6 +6,7 @@ All of them in the 1.0 shape; `dialects` makes older ones of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -109,15 +110,25 @@ def interrupt_outcome(interrupts: Iterable[Interrupt]) -> dict[str, Json]:
     return {"type": "interrupt", "interrupts": [public_interrupt(i) for i in interrupts]}
 
 
-def outcome_now(loaded: Loaded) -> Mapping[str, Json]:
-    """The outcome that a thread has now: what is still open and unexpired, else success."""
-    if loaded.status is ThreadStatus.INTERRUPTED:
-        waiting = [
-            ask for ask in loaded.batch_interrupts() if ask.is_open and not ask.expired(loaded.now)
-        ]
-        if waiting:
-            return interrupt_outcome(waiting)
-    return SUCCESS
+def outcome_now(loaded: Loaded, misunderstood: str | None = None) -> Mapping[str, Json]:
+    """The outcome that a thread has now: what is still open and unexpired, else success.
+
+    Args:
+        loaded: the thread.
+        misunderstood: put before each question: why it is asked again.
+    """
+    if loaded.status is not ThreadStatus.INTERRUPTED:
+        return SUCCESS
+    waiting = [
+        ask if misunderstood is None else _asked_again(ask, misunderstood)
+        for ask in loaded.batch_interrupts()
+        if ask.is_open and not ask.expired(loaded.now)
+    ]
+    return interrupt_outcome(waiting) if waiting else SUCCESS
+
+
+def _asked_again(ask: Interrupt, misunderstood: str) -> Interrupt:
+    return replace(ask, message=" ".join(filter(None, (misunderstood, ask.message))))
 
 
 def iso_time(seconds: float) -> str:

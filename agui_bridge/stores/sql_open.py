@@ -18,6 +18,7 @@ from agui_bridge.stores.sql_sqlite import BUSY_SECONDS, SqliteDatabase, sqlite_e
 
 __all__ = ["open_database"]
 
+MIGRATION_SECONDS = 600
 RETRY_PAUSE = 0.02
 FORMS = "`sqlite:///relative.db` or `sqlite:////absolute/path.db`"
 
@@ -58,6 +59,9 @@ def _prepare(path: str, url: str, migrate: bool) -> None:
             connection.rollback()
             _use_wal(connection, url)
             if outdated:
+                # Who starts while another process migrates waits for that, not only for a transaction.
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={MIGRATION_SECONDS * 1000}")
+                connection.rollback()
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 # Another process may have been first.
                 if check_revision(connection, url=url, migrate=migrate):

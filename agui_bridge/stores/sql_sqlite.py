@@ -53,8 +53,13 @@ def sqlite_engine(path: str) -> Engine:
     def configure(connection: Any, _record: object) -> None:
         # pysqlite's legacy control begins too late (not for SELECT) and never IMMEDIATE.
         connection.isolation_level = None
-        for pragma in CONNECTION_PRAGMAS:
-            connection.execute(pragma)
+        try:
+            for pragma in CONNECTION_PRAGMAS:
+                connection.execute(pragma)
+        except Exception:
+            # The pool has not taken it over yet: nobody else would close it.
+            connection.close()
+            raise
 
     return engine
 

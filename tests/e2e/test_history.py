@@ -85,13 +85,14 @@ def test_a_reloaded_page_gets_what_the_old_one_had_and_answers(
     assert len(target.executed(name)) == 2
 
 
-def test_an_answer_without_any_messages_keeps_the_conversation(
+def test_an_answer_without_messages_or_state_keeps_both(
     open_page: OpenPage, target: Target, name: str
 ) -> None:
-    old = open_page()
+    old = open_page(state={"draft": 1})
     old.say("one")
     old.say(f"send {name}")
     new = open_page(pendingInterrupts=old.pending)
     new.answer(resolved(new.pending[0], {"approved": True}))
     assert new.messages[: len(old.messages)] == old.messages
+    assert new.state == {"draft": 1}
     assert len(target.executed(name)) == 1

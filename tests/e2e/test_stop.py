@@ -93,6 +93,21 @@ def test_aborted_while_an_approved_tool_runs_it_gets_its_result_exactly_once(
     went_on(page)
 
 
+def test_an_approval_whose_connection_broke_at_once_is_carried_out_exactly_once(
+    page: Page, target: Target, name: str
+) -> None:
+    page.say(f"send {name}")
+    [ask] = page.pending
+    page.begin_answer(resolved(ask, APPROVE))
+    page.abort()
+    # Whether the first one arrived or not: the second is the same.
+    again = page.answer(resolved(ask, APPROVE))
+    assert (again.refused, page.pending) == (None, [])
+    results = [m["content"] for m in page.messages if m.get("toolCallId") == ask["toolCallId"]]
+    assert results == [f"sent to {name}-0@example.com"]
+    assert len(target.executed(name)) == 1
+
+
 # By the stop request.
 
 

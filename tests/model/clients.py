@@ -8,7 +8,16 @@ from agui_bridge.protocol.admission import Entry
 from agui_bridge.protocol.records import Interrupt, Json, RecordedAnswer
 from tests.model.operations import Action, AskKind, Fate, Pause, Plan
 
-__all__ = ["NEAR_MISSES", "STYLES", "answer_to", "asks", "fates", "plans", "styles"]
+__all__ = [
+    "NEAR_MISSES",
+    "STYLES",
+    "answer_to",
+    "asks",
+    "fates",
+    "plans",
+    "styles",
+    "with_another_type",
+]
 
 NEAR_MISSES: tuple[Json, ...] = (
     None, True, 1, "yes", "true", [], {}, {"approved": "true"}, {"approved": "false"},
@@ -19,7 +28,7 @@ NEAR_MISSES: tuple[Json, ...] = (
 )  # fmt: skip
 """Payloads that look like approvals and are none, whatever the ask allows."""
 
-STYLES = ("approve", "edit", "decline", "cancel", "near miss", "other type")
+STYLES = ("approve", "edit", "decline", "cancel", "near miss")
 """How a client answers."""
 
 styles = st.sampled_from(("approve",) * 6 + STYLES)
@@ -65,18 +74,24 @@ def answer_to(ask: Interrupt, style: str, variant: int) -> Entry:
     return Entry(ask.id, RecordedAnswer("resolved", _payload(ask, style, variant)))
 
 
+def with_another_type(entry: Entry) -> Entry:
+    """Write the number 1 in a payload as true: equal to Python, another answer to JSON."""
+    payload = entry.answer.payload
+    if not isinstance(payload, dict) or "note" not in payload:
+        return entry
+    return Entry(entry.interrupt_id, RecordedAnswer("resolved", {**payload, "note": True}))
+
+
 def _payload(ask: Interrupt, style: str, variant: int) -> Json:
     if ask.tool_call is None:
         valid = "ab"[variant % 2] if variant % 3 else ""
         return valid if style in ("approve", "edit", "decline") else NEAR_MISSES[variant % 5]
     match style:
         case "approve":
-            return {"approved": True} if variant % 3 else {"approved": True, "note": 1}
+            return {"approved": True} if variant % 2 else {"approved": True, "note": 1}
         case "edit":
             return {"approved": True, "editedArgs": {"n": variant}}
         case "decline":
             return {"approved": False, "reason": "no"}
-        case "other type":
-            return {"approved": True, "note": (True, 1.0)[variant % 2]}
         case _:
             return NEAR_MISSES[variant % len(NEAR_MISSES)]

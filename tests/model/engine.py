@@ -241,9 +241,7 @@ class Engine:
                 if not self.may_execute(run.lease_ends_at):
                     raise Conflict("the lease is over by the owner's own clock")
                 id = next(iter(run.todo))
-                self.world.ledger.executions.append(
-                    Execution(id, run.todo.pop(id).args, run.token)
-                )
+                self.world.ledger.executions.append(Execution(id, run.todo.pop(id).args, run.token))
                 run.done.append(id)
             case Action.FLUSH | Action.RENEW:
                 yield from self._store_results(run, renew=action is Action.RENEW)
@@ -284,9 +282,7 @@ class Engine:
             allowed=(APPROVE, DECLINE, EDIT) if kind.editable else (APPROVE, DECLINE),
         )
 
-    def _store_results(
-        self, run: _Run, *, renew: bool
-    ) -> Generator[Operation, Committed, None]:
+    def _store_results(self, run: _Run, *, renew: bool) -> Generator[Operation, Committed, None]:
         settled = [run.claimed[id] for id in run.done if run.claimed[id].status == "claimed"]
         change = flush(run.record, messages=(), state=None, settled=settled, now=self.world.now)
         if renew:

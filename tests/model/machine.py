@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from agui_bridge.protocol.admission import AutoResume, Entry, Request
 from agui_bridge.protocol.records import Interrupt, RecordedAnswer, ThreadStatus
-from tests.model.clients import answer_to, asks, fates, plans, styles
+from tests.model.clients import answer_to, asks, fates, plans, styles, with_another_type
 from tests.model.engine import LEASE, Engine
 from tests.model.operations import Act, Action, AskKind, Fate, Pause, Plan, Process, Wait
 from tests.model.promises import check_execution, check_promises
@@ -119,11 +119,15 @@ class BridgeMachine(RuleBasedStateMachine):
         self._send(request, ahead)
 
     @precondition(lambda self: len(self.jobs) < _AT_WORK and bool(self.requests))
-    @rule(at=_index, first_only=st.booleans(), ahead=_head_start)
-    def send_again(self, at: int, first_only: bool, ahead: int) -> None:
-        """Repeat an earlier request, or the first entry of it."""
+    @rule(
+        at=_index, first_only=st.booleans(), retyped=st.sampled_from((0, 0, 1)), ahead=_head_start
+    )
+    def send_again(self, at: int, first_only: bool, retyped: int, ahead: int) -> None:
+        """Repeat an earlier request, or its first entry, or with 1 written as true."""
         earlier = self.requests[-1 - at % len(self.requests)]
         entries = earlier.entries[:1] if first_only else earlier.entries
+        if retyped:
+            entries = tuple(with_another_type(entry) for entry in entries)
         self._send(Request(entries, answers_singly=earlier.answers_singly), ahead)
 
     @precondition(lambda self: len(self.jobs) < _AT_WORK)
@@ -259,7 +263,7 @@ class BridgeMachine(RuleBasedStateMachine):
 
     def _check_told(self, job: Job) -> None:
         """A refused input has changed nothing but what was due."""
-        refused = job.told is not None and job.told.startswith(("INTERRUPT_", "INVALID_", "RUN_IN_"))
-        written: list[Any] = [why for why in job.wrote if why != "recover"]
+        refused = (job.told or "").startswith(("INTERRUPT_", "INVALID_", "RUN_IN_PROGRESS"))
+        written = [why for why in job.wrote if why != "recover"]
         if refused and written:
             raise Violation(f"{job.told} was told, but the refused input wrote {written}")

@@ -111,7 +111,7 @@ def _answered_is_outstanding(loaded: Loaded, request: Request) -> list[str]:
     return [ask.id for ask in asks if not ask.expired(loaded.now) and ask.id not in named]
 
 
-def _cancelled_is_the_same(answer: RecordedAnswer, other: RecordedAnswer) -> bool:
+def _equal_to_python(answer: RecordedAnswer, other: RecordedAnswer) -> bool:
     return bool(answer.status == other.status and answer.payload == other.payload)
 
 
@@ -141,7 +141,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("held answers can be changed", broken=_rows({"2": None})),
     Mutant("nothing is replayed", broken=_rows({"4": None})),
     Mutant("closed batches are not looked at", broken=_rows({"4": None, "5": None, "7": None})),
-    Mutant("a batch closes although an answer is held", broken=_rows({"10": _close_what_is_not_open})),
+    Mutant(
+        "a batch closes although an answer is held", broken=_rows({"10": _close_what_is_not_open})
+    ),
     Mutant("held answers beside expired asks wait for ever", broken=_rows({"10b": None})),
     Mutant("expired asks can be resolved", broken=_rows({"14": None})),
     Mutant("payloads are not checked", broken=_rows({"15": None})),
@@ -151,7 +153,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "1 is the same as true",
-        broken=lambda: patch.object(contract, "_same", _cancelled_is_the_same),
+        broken=lambda: patch.object(contract, "_same", _equal_to_python),
     ),
     Mutant("reopened asks keep an answer", broken=_reopened_answers_stay),
 )
