@@ -85,17 +85,22 @@ def _without_repeats(messages: Sequence[Message]) -> list[Message]:
 def _superseded(stored: Sequence[StoredMessage], listed: Sequence[str]) -> tuple[str, ...]:
     """Return what stands after the client's last known message, if it has gone back."""
     has = set(listed)
-    tracked = [m for m in stored if m.id in has or _is_turn(m.message)]
-    if not listed or [m.id for m in tracked[: len(listed)]] != list(listed):
+    turns = [m for m in stored if _is_turn(m.message)]
+    ids = {m.id for m in turns}
+    # A client that learns of a result late puts it behind its newest message: only turns count.
+    reached = [message_id for message_id in listed if message_id in ids]
+    if not reached or [m.id for m in turns[: len(reached)]] != reached:
         return ()
-    last = tracked[len(listed) - 1]
+    last = turns[len(reached) - 1]
     kept_calls = {
         call["id"] for call in _calls([m.message for m in stored if m.position <= last.position])
     }
     after = [
         message
         for message in stored
-        if message.position > last.position and message.message.get("toolCallId") not in kept_calls
+        if message.position > last.position
+        and message.id not in has
+        and message.message.get("toolCallId") not in kept_calls
     ]
     return tuple(m.id for m in after) if any(_is_turn(m.message) for m in after) else ()
 

@@ -59,7 +59,7 @@ def _prepare(path: str, url: str, migrate: bool) -> None:
             connection.rollback()
             _use_wal(connection, url)
             if outdated:
-                # Who starts while another process migrates waits for that, not only for a transaction.
+                # Another process may be migrating now, which takes longer than a commit.
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={MIGRATION_SECONDS * 1000}")
                 connection.rollback()
                 connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -110,6 +110,15 @@ class TestGoingBack:
     def test_regenerating_adds_nothing(self) -> None:
         assert merge(THREAD, list(THREAD[:3])) == ([], ["a2"], ["a1", "u1", "u2"])
 
+    def test_a_result_that_the_client_learned_of_late_does_not_hide_that_it_went_back(self) -> None:
+        call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        asked: Wire = {"id": "a1", "role": "assistant", "toolCalls": [call]}
+        late: Wire = {"id": "t1", "role": "tool", "toolCallId": "c", "content": "expired"}
+        said: Wire = {"id": "a2", "role": "assistant", "content": "z"}
+        thread = [user("u1"), asked, late, user("u2"), said]
+        # It stands behind the newest message in the client's own list.
+        assert merge(thread, [user("u1"), asked, user("u2"), late])[:2] == ([], ["a2"])
+
     def test_not_allowed_it_adds_only(self) -> None:
         edit = [*THREAD[:2], user("u2b")]
         assert merge(THREAD, edit, allow_rewind=False) == (["u2b"], [], ["a1", "u1"])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+import itertools
+from dataclasses import replace
+from typing import Final, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from agui_bridge.errors import CODES
 from agui_bridge.protocol import contract
 from agui_bridge.protocol.admission import (
     AskAgain,
     AutoResume,
-    Decision,
+    Entry,
     Hold,
     Join,
     Recover,
@@ -23,13 +26,22 @@ from agui_bridge.protocol.admission import (
     Start,
 )
 from agui_bridge.protocol.contract import ROWS, admit
-from agui_bridge.protocol.records import Loaded
+from agui_bridge.protocol.records import (
+    Interrupt,
+    Json,
+    Loaded,
+    Receipt,
+    ReceiptOutcome,
+    RecordedAnswer,
+)
+from tests.protocol.admission_before import BEFORE, Case
+from tests.protocol.admission_now import NOW_ASKED
 from tests.protocol.threads import (
     ANSWERED,
     CLAIMED,
-    EXPIRED,
     MESSAGE,
     NOW,
+    OPEN,
     RESOLVED,
     ask,
     closed_as,
@@ -42,465 +54,19 @@ from tests.protocol.threads import (
     yes,
 )
 
+CASES: Final = {**BEFORE, **NOW_ASKED}
+FLAT: Final = [
+    pytest.param(number, case, id=f"{number}: {case.outcome}")
+    for number, cases in CASES.items()
+    for case in cases
+]
+
 
 def deciding_row(loaded: Loaded, request: Request) -> str:
     """The number of the row that decides."""
     if request.skip_unknown:
         request = contract._without_unknown(loaded, request)
     return next(number for number, row in ROWS if row(loaded, request) is not None)
-
-
-ONE, TWO = ask("a"), ask("b")
-GONE = NOW - 1.0
-LATE = ask("a", expires_at=GONE)
-HELD = ask("a", ANSWERED, answer=yes("a"))
-TAKEN = running(ask("a", CLAIMED, answer=yes("a")), ask("b", CLAIMED, answer=no("b")))
-FINISHED = closed_as("finished", yes("a"), no("b"))
-QUESTION = ask("q", tool=False, schema={"type": "string"})
-UNDERSTOOD = AutoResume((yes("q", "text"),), follows_ask=True)
-
-
-@dataclass(frozen=True)
-class Case:
-    """An input on a thread, and what is decided; `row` False: another row decides it."""
-
-    outcome: str
-    loaded: Loaded
-    request: Request
-    decision: type[Decision] | str
-    by_this_row: bool = True
-
-
-def by(outcome: str, loaded: Loaded, request: Request, decision: type[Decision] | str) -> Case:
-    return Case(outcome, loaded, request, decision)
-
-
-def not_by(outcome: str, loaded: Loaded, request: Request, decision: type[Decision] | str) -> Case:
-    return Case(outcome, loaded, request, decision, by_this_row=False)
-
-
-CASES: Final[Mapping[str, tuple[Case, ...]]] = {
-    "0": (
-        by("a run whose lease is over is recovered", running(left=0.0), MESSAGE, Recover),
-        by("whatever comes in", running(ONE, left=-5.0), resume(yes("x"), yes("x")), Recover),
-        not_by("a lease that holds is respected", running(left=0.1), MESSAGE, "RUN_IN_PROGRESS"),
-    ),
-    "1": (
-        by("the same answers join", TAKEN, resume(yes("a"), no("b")), Join),
-        by("in any order", TAKEN, resume(no("b"), yes("a")), Join),
-        by("a part of them joins", TAKEN, resume(no("b")), Join),
-        by("with a message too", TAKEN, resume(yes("a"), has_new_message=True), Join),
-        not_by("no answers join nothing", TAKEN, resume(), "RUN_IN_PROGRESS"),
-        not_by("no answers join no fresh run", running(), resume(), "RUN_IN_PROGRESS"),
-        not_by(
-            "before the claim there is nothing to join", interrupted(ONE), resume(yes("a")), Resume
-        ),
-    ),
-    "2": (
-        by("another answer waits for the run", TAKEN, resume(no("a")), Join),
-        by("also among the same ones", TAKEN, resume(yes("a"), yes("b")), Join),
-        by(
-            "another answer than a held one is refused",
-            interrupted(HELD, TWO),
-            resume(no("a"), answers_singly=True),
-            "INTERRUPT_ALREADY_ANSWERED",
-        ),
-        by(
-            "even when it completes the batch",
-            interrupted(HELD, TWO),
-            resume(no("a"), yes("b")),
-            "INTERRUPT_ALREADY_ANSWERED",
-        ),
-        not_by(
-            "the held answer again is none",
-            interrupted(HELD, TWO),
-            resume(yes("a"), yes("b")),
-            Resume,
-        ),
-    ),
-    "3": (
-        by(
-            "an ask named twice is refused",
-            interrupted(ONE),
-            resume(yes("a"), no("a")),
-            "INTERRUPT_DUPLICATE",
-        ),
-        by(
-            "even with one answer",
-            interrupted(ONE),
-            resume(yes("a"), yes("a")),
-            "INTERRUPT_DUPLICATE",
-        ),
-        by("even after it was done", FINISHED, resume(yes("a"), yes("a")), "INTERRUPT_DUPLICATE"),
-        not_by(
-            "two asks named once are fine", interrupted(ONE, TWO), resume(yes("a"), no("b")), Resume
-        ),
-    ),
-    "4": (
-        by("what was done is told again", FINISHED, resume(yes("a"), no("b")), Replay),
-        by("also in part, in any order", FINISHED, resume(no("b")), Replay),
-        by("also after a stop", closed_as("stopped", yes("a")), resume(yes("a")), Replay),
-        by(
-            "a new message with it starts a run",
-            FINISHED,
-            resume(yes("a"), has_new_message=True),
-            Start,
-        ),
-        by(
-            "or is refused as any message is",
-            interrupted(
-                ask("a", RESOLVED, batch="old", answer=yes("a")),
-                TWO,
-                old=receipt("finished", yes("a")),
-            ),
-            resume(yes("a"), has_new_message=True),
-            "INTERRUPT_PENDING",
-        ),
-        not_by(
-            "another answer is not told as done",
-            FINISHED,
-            resume(no("a")),
-            "INTERRUPT_ALREADY_ANSWERED",
-        ),
-        not_by("no answer at all is a message", FINISHED, resume(), Start),
-    ),
-    "5": (
-        by(
-            "a lost run stays lost",
-            closed_as("lost", yes("a"), code="RUN_INDETERMINATE"),
-            resume(yes("a")),
-            "RUN_INDETERMINATE",
-        ),
-        by(
-            "a failed one says how",
-            closed_as("failed", yes("a"), code="UPSTREAM_ERROR"),
-            resume(yes("a")),
-            "UPSTREAM_ERROR",
-        ),
-        by(
-            "at least that the agent did",
-            closed_as("failed", yes("a")),
-            resume(yes("a")),
-            "AGENT_ERROR",
-        ),
-        by(
-            "also with a code of another version",
-            closed_as("failed", yes("a"), code="NEW"),
-            resume(yes("a")),
-            "AGENT_ERROR",
-        ),
-        not_by(
-            "another answer comes too late",
-            closed_as("lost", yes("a")),
-            resume(no("a")),
-            "INTERRUPT_ALREADY_ANSWERED",
-        ),
-    ),
-    "6": (
-        by(
-            "what expired may be cancelled",
-            closed_as("expired", yes("a"), yes("b")),
-            resume(no("a"), no("b")),
-            Replay,
-        ),
-        not_by(
-            "but not resolved",
-            closed_as("expired", yes("a"), yes("b")),
-            resume(no("a"), yes("b")),
-            "INTERRUPT_EXPIRED",
-        ),
-        not_by(
-            "what was stopped was not expired",
-            closed_as("cancelled", yes("a")),
-            resume(no("a")),
-            "INTERRUPT_ALREADY_ANSWERED",
-        ),
-    ),
-    "7": (
-        by(
-            "an answer after the batch's expiry is late",
-            closed_as("expired", yes("a")),
-            resume(yes("a")),
-            "INTERRUPT_EXPIRED",
-        ),
-        by(
-            "an answer after a stop is refused",
-            closed_as("cancelled", yes("a")),
-            resume(yes("a")),
-            "INTERRUPT_ALREADY_ANSWERED",
-        ),
-        by(
-            "another answer than the one given is refused",
-            FINISHED,
-            resume(no("a")),
-            "INTERRUPT_ALREADY_ANSWERED",
-        ),
-        by(
-            "expired and answered ones together count as answered",
-            idle(
-                ask("a", RESOLVED, batch="old", answer=yes("a")),
-                ask("b", EXPIRED, batch="old"),
-                old=receipt("finished", yes("a"), no("b")),
-            ),
-            resume(yes("a", {"approved": False}), yes("b")),
-            "INTERRUPT_ALREADY_ANSWERED",
-        ),
-        by(
-            "old asks beside open ones are refused",
-            interrupted(
-                TWO,
-                ask("a", RESOLVED, batch="old", answer=yes("a")),
-                old=receipt("finished", yes("a")),
-            ),
-            resume(yes("a"), yes("b")),
-            "INTERRUPT_ALREADY_ANSWERED",
-        ),
-        not_by("an open ask is not closed", interrupted(ONE), resume(yes("a")), Resume),
-    ),
-    "8": (
-        by(
-            "an ask that was never raised is refused",
-            interrupted(ONE),
-            resume(yes("x")),
-            "INTERRUPT_NOT_FOUND",
-        ),
-        by(
-            "also on a thread that does not exist",
-            Loaded(None, NOW),
-            resume(no("x")),
-            "INTERRUPT_NOT_FOUND",
-        ),
-        by("also while it runs", TAKEN, resume(yes("x")), "INTERRUPT_NOT_FOUND"),
-        by(
-            "also beside one that is open",
-            interrupted(ONE),
-            resume(yes("a"), yes("x")),
-            "INTERRUPT_NOT_FOUND",
-        ),
-        not_by(
-            "unless unknown ones are skipped",
-            interrupted(ONE),
-            resume(yes("a"), yes("x"), skip_unknown=True),
-            Resume,
-        ),
-        not_by(
-            "and nothing but a message is left then",
-            interrupted(ONE),
-            resume(yes("x"), skip_unknown=True),
-            "INTERRUPT_PENDING",
-        ),
-    ),
-    "9": (
-        by("one run at a time", running(), MESSAGE, "RUN_IN_PROGRESS"),
-        by("also while answers are carried out", TAKEN, MESSAGE, "RUN_IN_PROGRESS"),
-        by("a run that is being stopped is waited for", running(stop=NOW + 3), MESSAGE, Join),
-        by("but not for ever", running(stop=NOW), MESSAGE, "RUN_IN_PROGRESS"),
-        not_by("an idle thread takes a message", idle(), MESSAGE, Start),
-    ),
-    "10": (
-        by("a message after every ask expired starts anew", interrupted(LATE), MESSAGE, Start),
-        by(
-            "an ask expires at the very second",
-            interrupted(ask("a", expires_at=NOW)),
-            MESSAGE,
-            Start,
-        ),
-        by(
-            "held answers expire with their asks",
-            interrupted(ask("a", ANSWERED, answer=yes("a"), expires_at=GONE)),
-            MESSAGE,
-            Start,
-        ),
-        not_by(
-            "not a second before",
-            interrupted(ask("a", expires_at=NOW + 1)),
-            MESSAGE,
-            "INTERRUPT_PENDING",
-        ),
-        not_by(
-            "one open ask keeps the batch", interrupted(LATE, TWO), MESSAGE, "INTERRUPT_PENDING"
-        ),
-    ),
-    "10b": (
-        by(
-            "held answers go on when the rest has expired",
-            interrupted(HELD, ask("b", expires_at=GONE)),
-            MESSAGE,
-            Resume,
-        ),
-        not_by("not while one is open", interrupted(HELD, TWO), MESSAGE, "INTERRUPT_PENDING"),
-        not_by("nor when all have expired", interrupted(ask("b", expires_at=GONE)), MESSAGE, Start),
-    ),
-    "11": (
-        by(
-            "a message that is understood is the answer",
-            interrupted(QUESTION),
-            replace(MESSAGE, auto_resume=UNDERSTOOD),
-            Resume,
-        ),
-        not_by(
-            "not for one typed before the ask",
-            interrupted(QUESTION),
-            replace(MESSAGE, auto_resume=replace(UNDERSTOOD, follows_ask=False)),
-            AskAgain,
-        ),
-        not_by(
-            "not for what the schema refuses",
-            interrupted(QUESTION),
-            replace(MESSAGE, auto_resume=AutoResume((yes("q", 5),), True)),
-            AskAgain,
-        ),
-        not_by(
-            "never for a tool approval",
-            interrupted(ONE),
-            replace(MESSAGE, auto_resume=AutoResume((yes("a"),), True)),
-            AskAgain,
-        ),
-        not_by(
-            "not for a part of the batch",
-            interrupted(QUESTION, replace(QUESTION, id="r")),
-            replace(MESSAGE, auto_resume=UNDERSTOOD),
-            AskAgain,
-        ),
-        not_by(
-            "not beside an expired ask",
-            interrupted(QUESTION, replace(QUESTION, id="r", expires_at=GONE)),
-            replace(MESSAGE, auto_resume=UNDERSTOOD),
-            AskAgain,
-        ),
-    ),
-    "12": (
-        by(
-            "what is not understood is asked again",
-            interrupted(QUESTION),
-            replace(MESSAGE, auto_resume=AutoResume()),
-            AskAgain,
-        ),
-        not_by("only where auto-resume is on", interrupted(QUESTION), MESSAGE, "INTERRUPT_PENDING"),
-        not_by(
-            "and on a thread that asks", idle(), replace(MESSAGE, auto_resume=AutoResume()), Start
-        ),
-    ),
-    "13": (
-        by(
-            "a message while asks are open is refused",
-            interrupted(ONE),
-            MESSAGE,
-            "INTERRUPT_PENDING",
-        ),
-        by("an empty resume is none", interrupted(ONE), resume(), "INTERRUPT_PENDING"),
-        not_by("a cancel is an answer", interrupted(ONE), resume(no("a")), Resume),
-    ),
-    "14": (
-        by(
-            "an expired ask can't be resolved",
-            interrupted(LATE),
-            resume(yes("a")),
-            "INTERRUPT_EXPIRED",
-        ),
-        by(
-            "also beside open ones",
-            interrupted(LATE, TWO),
-            resume(yes("a"), yes("b")),
-            "INTERRUPT_EXPIRED",
-        ),
-        not_by("but it can be cancelled", interrupted(LATE), resume(no("a")), Resume),
-    ),
-    "15": (
-        by(
-            "what is not exactly an approval is none",
-            interrupted(ONE),
-            resume(yes("a", {"approved": "true"})),
-            "INVALID_RESUME_PAYLOAD",
-        ),
-        by(
-            "one bad payload refuses all",
-            interrupted(ONE, TWO),
-            resume(yes("a"), yes("b", None)),
-            "INVALID_RESUME_PAYLOAD",
-        ),
-        by(
-            "edits are refused where there are none",
-            interrupted(ONE),
-            resume(yes("a", {"approved": True, "editedArgs": {}})),
-            "INVALID_RESUME_PAYLOAD",
-        ),
-        by(
-            "one bad payload is not held either",
-            interrupted(ONE, TWO),
-            resume(yes("a", 1), answers_singly=True),
-            "INVALID_RESUME_PAYLOAD",
-        ),
-        not_by(
-            "a refusal is a valid payload",
-            interrupted(ONE),
-            resume(yes("a", {"approved": False})),
-            Resume,
-        ),
-    ),
-    "16": (
-        by(
-            "an ask left out is named",
-            interrupted(ONE, TWO),
-            resume(yes("a")),
-            "INTERRUPT_NOT_COVERED",
-        ),
-        not_by(
-            "an answered one need not be named", interrupted(HELD, TWO), resume(yes("b")), Resume
-        ),
-        not_by("nor one that has expired", interrupted(LATE, TWO), resume(yes("b")), Resume),
-        not_by(
-            "nor by a dialect that answers singly",
-            interrupted(ONE, TWO),
-            resume(yes("a"), answers_singly=True),
-            Hold,
-        ),
-    ),
-    "17": (
-        by(
-            "a single answer is held",
-            interrupted(ONE, TWO),
-            resume(yes("a"), answers_singly=True),
-            Hold,
-        ),
-        by("so is a cancel", interrupted(ONE, TWO), resume(no("a"), answers_singly=True), Hold),
-        by(
-            "the held answer again changes nothing",
-            interrupted(HELD, TWO),
-            resume(yes("a"), answers_singly=True),
-            Hold,
-        ),
-        not_by(
-            "the last one resumes",
-            interrupted(HELD, TWO),
-            resume(yes("b"), answers_singly=True),
-            Resume,
-        ),
-    ),
-    "18": (
-        by("a complete answer resumes", interrupted(ONE, TWO), resume(yes("a"), no("b")), Resume),
-        by("in any order", interrupted(ONE, TWO), resume(no("b"), yes("a")), Resume),
-        by("falsy payloads are payloads", interrupted(QUESTION), resume(yes("q", "")), Resume),
-        not_by(
-            "on an idle thread nothing is to resume",
-            closed_as("finished", yes("a")),
-            resume(yes("a")),
-            Replay,
-        ),
-    ),
-    "19": (
-        by("an idle thread runs", idle(), MESSAGE, Start),
-        by("so does one that does not exist", Loaded(None, NOW), MESSAGE, Start),
-        by("an empty resume is as none", idle(), resume(), Start),
-        not_by("an interrupted thread waits", interrupted(ONE), MESSAGE, "INTERRUPT_PENDING"),
-    ),
-}
-
-FLAT: Final = [
-    pytest.param(number, case, id=f"{number}: {case.outcome}")
-    for number, cases in CASES.items()
-    for case in cases
-]
 
 
 @pytest.mark.parametrize(("number", "case"), FLAT)
@@ -519,3 +85,285 @@ def test_every_row_has_a_case_that_it_decides_and_a_neighbour_that_it_does_not()
     assert list(CASES) == [number for number, _ in ROWS]
     for number, cases in CASES.items():
         assert {case.by_this_row for case in cases} == {True, False}, number
+
+
+# --- between rows ------------------------------------------------------------------------------
+
+FIRST_WINS: Final = {
+    ("0", "1"): (running(ask("a", CLAIMED, answer=yes("a")), left=0.0), resume(yes("a"))),
+    ("1", "3"): (running(ask("a", CLAIMED, answer=yes("a"))), resume(yes("a"), yes("a"))),
+    ("2", "3"): (interrupted(ask("a", ANSWERED, answer=yes("a"))), resume(no("a"), no("a"))),
+    ("3", "8"): (idle(), resume(yes("x"), yes("x"))),
+    ("4", "9"): (
+        replace(
+            running(),
+            interrupts=closed_as("finished", yes("a")).interrupts,
+            receipts=closed_as("finished", yes("a")).receipts,
+        ),
+        resume(yes("a")),
+    ),
+    ("6", "7"): (closed_as("expired", yes("a")), resume(no("a"))),
+    ("7", "8"): (closed_as("finished", yes("a")), resume(no("a"), no("x"))),
+    ("8", "15"): (interrupted(ask("a")), resume(yes("a", 1), no("x"))),
+    ("10", "12"): (interrupted(ask("a", expires_at=NOW)), Request(auto_resume=AutoResume())),
+    ("14", "15"): (interrupted(ask("a", expires_at=NOW), ask("b")), resume(yes("a"), yes("b", 1))),
+    ("14", "16"): (interrupted(ask("a", expires_at=NOW), ask("b")), resume(yes("a"))),
+    ("15", "16"): (interrupted(ask("a"), ask("b")), resume(yes("a", 1))),
+    ("15", "17"): (interrupted(ask("a"), ask("b")), resume(yes("a", 1), answers_singly=True)),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), FIRST_WINS, ids=lambda number: f"row {number}")
+def test_first_row_that_holds_decides(first: str, second: str) -> None:
+    loaded, request = FIRST_WINS[first, second]
+    rows = dict(ROWS)
+
+    assert deciding_row(loaded, request) == first
+    if second != "1":  # rows 1 and on take for granted that the lease holds
+        assert rows[second](loaded, request) is not None
+
+
+# --- what a decision carries ---------------------------------------------------------------------
+
+
+def test_resume_has_an_answer_for_every_interrupt_of_the_batch() -> None:
+    held = ask("held", ANSWERED, answer=yes("held"))
+    late, sent = ask("late", expires_at=NOW - 1), ask("sent")
+
+    decision = admit(interrupted(held, late, sent), resume(no("sent")))
+
+    assert decision == Resume(
+        {"held": yes("held").answer, "late": no("late").answer, "sent": no("sent").answer},
+        expired=frozenset({"late"}),
+    )
+
+
+def test_held_answer_is_discarded_by_its_own_expiry_only() -> None:
+    late = ask("late", ANSWERED, answer=yes("late"), expires_at=NOW - 1)
+    held = ask("held", ANSWERED, answer=yes("held"))
+
+    decision = admit(interrupted(late, held), MESSAGE)
+
+    assert decision == Resume(
+        {"late": no("late").answer, "held": yes("held").answer}, expired=frozenset({"late"})
+    )
+
+
+def test_hold_keeps_what_was_sent() -> None:
+    asked = interrupted(ask("a"), ask("b"), ask("c"))
+
+    decision = admit(asked, resume(yes("a"), no("c"), answers_singly=True))
+
+    assert decision == Hold({"a": yes("a").answer, "c": no("c").answer})
+
+
+def test_left_out_asks_are_named() -> None:
+    asked = interrupted(ask("a"), ask("b"), ask("c", ANSWERED, answer=yes("c")))
+
+    decision = admit(asked, resume(yes("a")))
+
+    assert isinstance(decision, Reject)
+    assert decision.interrupt_ids == ("b",)
+    assert "interrupt b" in decision.message
+
+
+def test_pending_asks_are_named_but_not_those_that_expired() -> None:
+    decision = admit(interrupted(ask("a", expires_at=NOW - 1), ask("b"), ask("c")), MESSAGE)
+
+    assert isinstance(decision, Reject)
+    assert decision.interrupt_ids == ("b", "c")
+
+
+def test_expired_batch_is_closed_with_the_next_start() -> None:
+    assert admit(interrupted(ask("a", expires_at=NOW - 1)), MESSAGE) == Start(closes_expired=True)
+    assert admit(idle(), MESSAGE) == Start(closes_expired=False)
+
+
+def test_replay_tells_a_stopped_run_from_a_finished_one() -> None:
+    assert admit(closed_as("stopped", yes("a")), resume(yes("a"))) == Replay(stopped=True)
+    assert admit(closed_as("finished", yes("a")), resume(yes("a"))) == Replay(stopped=False)
+
+
+def test_stop_in_progress_is_waited_for_until_its_time_is_over() -> None:
+    stopping = running(stop=NOW + 3)
+
+    assert admit(stopping, MESSAGE) == Join(until=NOW + 3)
+    assert isinstance(admit(replace(stopping, now=NOW + 2.9), MESSAGE), Join)
+    late = admit(replace(stopping, now=NOW + 3), MESSAGE)
+    assert isinstance(late, Reject)
+    assert late.code == "RUN_IN_PROGRESS"
+
+
+def test_stop_request_for_an_earlier_run_is_ignored() -> None:
+    stopping = running(stop=NOW + 3)
+    assert stopping.record is not None
+    assert stopping.record.run is not None
+    other = replace(stopping.record, run=replace(stopping.record.run, token="a later run"))
+
+    decision = admit(replace(stopping, record=other), MESSAGE)
+
+    assert isinstance(decision, Reject)
+
+
+def test_what_was_misunderstood_is_said() -> None:
+    auto = AutoResume(misunderstood="Is that a yes?")
+
+    decision = admit(interrupted(ask("a")), replace(MESSAGE, auto_resume=auto))
+
+    assert decision == AskAgain("Is that a yes?")
+
+
+# --- identical: the same JSON, to the letter -----------------------------------------------------
+
+DIFFERENT: Final[tuple[tuple[Json, Json], ...]] = (
+    (True, 1), (False, 0), (1, 1.0), (None, False), (None, ""), (None, {}), ("1", 1), ([], {}),
+    ({"a": 1}, {"a": True}), ({"a": [1]}, {"a": [1.0]}), ({"a": 1}, {"a": 1, "b": None}),
+    ([1, 2], [2, 1]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("given_payload", "sent"), DIFFERENT)
+def test_payloads_of_other_types_are_other_answers(given_payload: Json, sent: Json) -> None:
+    for one, other in itertools.permutations((given_payload, sent)):
+        decision = admit(closed_as("finished", yes("a", one)), resume(yes("a", other)))
+
+        assert isinstance(decision, Reject)
+        assert decision.code == "INTERRUPT_ALREADY_ANSWERED"
+
+
+def test_order_of_keys_is_nothing() -> None:
+    finished = closed_as("finished", yes("a", {"x": 1, "y": {"p": 1, "q": 2}}))
+
+    decision = admit(finished, resume(yes("a", {"y": {"q": 2, "p": 1}, "x": 1})))
+
+    assert decision == Replay()
+
+
+def test_absent_payload_is_null() -> None:
+    finished = closed_as("finished", Entry("a", RecordedAnswer("resolved", None)))
+
+    assert admit(finished, resume(Entry("a", RecordedAnswer("resolved")))) == Replay()
+
+
+def test_every_part_of_the_answers_in_any_order_is_told_as_done() -> None:
+    answers = (yes("a"), no("b"), yes("c", {"approved": False}))
+    finished = closed_as("finished", *answers)
+
+    for size in (1, 2, 3):
+        for part in itertools.permutations(answers, size):
+            assert admit(finished, resume(*part)) == Replay()
+
+
+def test_answers_of_two_batches_are_identical_to_neither() -> None:
+    one = ask("a", RESOLVED, batch="old", answer=yes("a"))
+    two = ask("b", RESOLVED, batch="older", answer=yes("b"))
+    loaded = idle(one, two, old=receipt("finished", yes("a")), older=receipt("finished", yes("b")))
+
+    decision = admit(loaded, resume(yes("a"), yes("b")))
+
+    assert isinstance(decision, Reject)
+    assert decision.code == "INTERRUPT_ALREADY_ANSWERED"
+
+
+# --- total: a decision for everything ------------------------------------------------------------
+
+OUTCOMES: Final[tuple[ReceiptOutcome, ...]] = get_args(ReceiptOutcome)
+IDS: Final = ("a", "b", "c", "d", "old", "older", "never raised")
+
+payloads: st.SearchStrategy[Json] = st.one_of(
+    st.sampled_from(({"approved": True}, {"approved": False}, None, 1, "yes")),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+        max_leaves=4,
+    ),
+)
+entries = st.builds(
+    lambda id, cancelled, payload: no(id) if cancelled else yes(id, payload),
+    st.sampled_from(IDS),
+    st.booleans(),
+    payloads,
+)
+resumes = st.lists(entries, max_size=4).map(tuple)
+requests = st.builds(
+    Request,
+    entries=resumes,
+    has_new_message=st.booleans(),
+    answers_singly=st.booleans(),
+    auto_resume=st.none() | st.builds(AutoResume, resumes, st.booleans()),
+    skip_unknown=st.booleans(),
+)
+expiries = st.sampled_from((None, NOW - 1, NOW, NOW + 1))
+
+
+@st.composite
+def asked(draw: st.DrawFn, id: str, claimed: bool) -> Interrupt:
+    answer = no(id) if draw(st.booleans()) else yes(id)
+    tool, expires_at = draw(st.booleans()), draw(expiries)
+    status = CLAIMED if claimed else draw(st.sampled_from((OPEN, ANSWERED)))
+    return ask(
+        id,
+        status,
+        answer=None if status is OPEN else answer,
+        tool=tool,
+        expires_at=expires_at,
+        schema=draw(st.sampled_from((None, {"type": "string"}, {}))),
+    )
+
+
+@st.composite
+def threads(draw: st.DrawFn) -> Loaded:
+    """Any thread that the transitions may lead to, with a past."""
+    closed: list[Interrupt] = []
+    receipts: dict[str, Receipt] = {}
+    for batch in draw(st.sets(st.sampled_from(("old", "older")))):
+        code = draw(st.sampled_from((None, "X", "AGENT_ERROR")))
+        past = closed_as(draw(st.sampled_from(OUTCOMES)), yes(batch), code=code)
+        closed += [replace(gone, batch=batch) for gone in past.interrupts.values()]
+        receipts[batch] = replace(past.receipts["old"], batch=batch)
+    status = draw(st.sampled_from(("missing", "idle", "interrupted", "running")))
+    if status == "missing":
+        return Loaded(None, NOW)
+    if status == "idle":
+        return idle(*closed, **receipts)
+    claimed = status == "running"
+    ids = draw(st.sets(st.sampled_from(IDS[:4]), min_size=0 if claimed else 1))
+    asks = [draw(asked(id, claimed)) for id in sorted(ids)]
+    if not claimed:
+        return interrupted(*asks, *closed, **receipts)
+    left, stop = draw(st.sampled_from((-1.0, 0.0, 1.0))), draw(expiries)
+    loaded = running(*asks, left=left, stop=stop)
+    earlier = {gone.id: gone for gone in closed}
+    return replace(loaded, interrupts={**loaded.interrupts, **earlier}, receipts=receipts)
+
+
+@given(threads(), requests)
+def test_every_input_on_every_thread_gets_a_decision(loaded: Loaded, request: Request) -> None:
+    match admit(loaded, request):
+        case Reject(code, message):
+            assert CODES[code].stream
+            assert message
+        case Resume(answers, expired):
+            assert answers.keys() == {a.id for a in loaded.batch_interrupts()}
+            assert expired == {a.id for a in loaded.batch_interrupts() if a.expired(NOW)}
+        case Hold(answers):
+            assert answers.keys() < {a.id for a in loaded.batch_interrupts()}
+        case Recover():
+            assert loaded.record is not None
+        case Start(closes_expired):
+            assert closes_expired == bool(loaded.batch_interrupts())
+        case decision:
+            assert isinstance(decision, Replay | Join | AskAgain)
+
+
+@given(threads(), requests)
+def test_order_of_entries_does_not_matter(loaded: Loaded, request: Request) -> None:
+    backwards = replace(request, entries=request.entries[::-1])
+
+    one, other = admit(loaded, request), admit(loaded, backwards)
+
+    assert type(one) is type(other)
+    if isinstance(one, Reject) and isinstance(other, Reject):
+        assert one.code == other.code
+    elif isinstance(one, Resume | Hold):
+        assert one == other
