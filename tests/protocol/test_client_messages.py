@@ -115,7 +115,7 @@ class TestGoingBack:
         asked: Wire = {"id": "a1", "role": "assistant", "toolCalls": [call]}
         late: Wire = {"id": "t1", "role": "tool", "toolCallId": "c", "content": "expired"}
         said: Wire = {"id": "a2", "role": "assistant", "content": "z"}
-        thread = [user("u1"), asked, late, user("u2"), said]
+        thread = (user("u1"), asked, late, user("u2"), said)
         # It stands behind the newest message in the client's own list.
         assert merge(thread, [user("u1"), asked, user("u2"), late])[:2] == ([], ["a2"])
 
