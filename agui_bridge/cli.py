@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from agui_bridge import __version__
@@ -53,10 +54,9 @@ def serve(
 
     [dim]agui-bridge serve agents:bridge --port 8787[/dim]
     """
-    import uvicorn
+    from agui_bridge.http import server
 
-    bridge = load_bridge(target)
-    uvicorn.run(bridge.app(), host=host, port=port, timeout_graceful_shutdown=15)
+    server.serve(load_bridge(target), host, port)
 
 
 @app.command()
@@ -78,8 +78,8 @@ def adapters() -> None:
     table = Table("adapter", "package", "state", box=None, pad_edge=False)
     for adapter in installed_adapters():
         state = "ready" if adapter.missing is None else f"missing: {adapter.missing}"
-        table.add_row(adapter.name, adapter.package, state)
-    Console().print(table)
+        table.add_row(escape(adapter.name), escape(adapter.package), escape(state))
+    Console(highlight=False).print(table)
 
 
 def load_bridge(target: str) -> Bridge:
@@ -116,7 +116,9 @@ def main() -> None:
     try:
         app()
     except BridgeError as error:
-        Console(stderr=True, highlight=False).print(f"[bold red]error[/]: {error}")
+        line = " ".join(str(error).split())
+        console = Console(stderr=True, highlight=False)
+        console.print(f"[bold red]error[/]: {escape(line)}", soft_wrap=True)
         sys.exit(2)
 
 

@@ -8,10 +8,11 @@
     │   ├── NotDelivered          nothing reached the framework: the batch reopens
     │   ├── UpstreamError         a remote server failed
     │   ├── ProtocolViolation     the adapter broke the event order
-    │   └── AgentMistake          a function agent broke its own rules
+    │   └── AgentMistake          a function agent broke its own rules, or its code failed
     │       ├── ReplayMismatch      a replay took another path
     │       ├── AmbiguousKey        two live calls share one journal key
-    │       └── ApprovalSpent       an approval was used a second time
+    │       ├── ApprovalSpent       an approval was used a second time
+    │       └── StepFailed          a step failed (agents.answers)
     ├── StoreError              our side erred: the store
     │   ├── Conflict              somebody else changed the thread first
     │   │   └── Fenced              the lease is over: its owner may write no more

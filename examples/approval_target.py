@@ -25,10 +25,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Literal
 
-import uvicorn
 from pydantic import BaseModel
 
 from agui_bridge import Bridge, FunctionRun, Settings
+from agui_bridge.http.server import serve
 
 LOOPBACK = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 TOOL_SECONDS = 0.2
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--lease", type=float, default=30.0, help="seconds of a run's lease")
     options = parser.parse_args()
     bridge = make_bridge(options.store, options.effects, options.expires_in, options.lease)
-    uvicorn.run(bridge.app(), host="127.0.0.1", port=options.port, log_level="warning")
+    serve(bridge, "127.0.0.1", options.port, log_level="warning")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Literal
 
-import uvicorn
 from pydantic import BaseModel
 
 from agui_bridge import Bridge, FunctionRun
+from agui_bridge.http.server import serve
 
 bridge = Bridge("sqlite:///demo.db", cors_origin_regex=r"https?://(localhost|127\.0\.0\.1)(:\d+)?")
 
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8787)
     port = parser.parse_args().port
     print(GUIDE.format(url=f"http://127.0.0.1:{port}"), flush=True)
-    uvicorn.run(bridge.app(), host="127.0.0.1", port=port, log_level="warning")
+    serve(bridge, "127.0.0.1", port, log_level="warning")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from ag_ui.core import BaseEvent, StateDeltaEvent
 
 from agui_bridge.adapters import Ask, Handoff, Pause, Run
-from agui_bridge.agents.answers import StepFailed
+from agui_bridge.agents.answers import StepFailed, as_exception
 from agui_bridge.agents.continuation import Asked, Continuation, EntryKey, Outcome, recall
 from agui_bridge.agents.gate import Gate
 from agui_bridge.agents.journal import Journal, YieldCount, jsonable
@@ -108,7 +108,7 @@ class Execution:
 
     def start(self, function: Callable[[], Any]) -> None:
         """Start the function."""
-        self._root = asyncio.create_task(self._drive(function))
+        self._root = asyncio.create_task(self._guard(function))
         self._root.add_done_callback(self._ended)
         self._spawn(self._watch_stop())
 
@@ -176,6 +176,14 @@ class Execution:
                 del self._questions[key]
 
     # --- what the function does ---
+
+    async def _guard(self, function: Callable[[], Any]) -> None:
+        try:
+            await self._drive(function)
+        except (Exception, asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:
+            raise as_exception(error) from error
 
     async def _drive(self, function: Callable[[], Any]) -> None:
         self._strands.begin()

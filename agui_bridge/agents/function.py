@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -10,7 +12,7 @@ from ag_ui.core import BaseEvent
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.agents.execution import Execution
 from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.errors import ConfigurationError
+from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 
 __all__ = ["AgentFunction", "FunctionAdapter"]
 
@@ -30,7 +32,7 @@ class FunctionAdapter:
             result.
 
     Raises:
-        ConfigurationError: it is not callable.
+        ConfigurationError: it is not async, or can't be called with one argument.
     """
 
     capabilities = AdapterCapabilities(
@@ -39,10 +41,7 @@ class FunctionAdapter:
 
     def __init__(self, function: AgentFunction) -> None:
         """Make an agent of a function."""
-        if not callable(function):
-            raise ConfigurationError(
-                f"An agent is an async function of one argument, not {type(function).__name__}."
-            )
+        _check(function)
         self._function = function
 
     async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
@@ -50,7 +49,10 @@ class FunctionAdapter:
 
         Raises:
             ReplayMismatch: the continuation can't be read, or the function took another path.
-            Exception: whatever the author's function raised, unchanged.
+            UpstreamError: the author's code raised NotDelivered. Nothing may reopen here: the
+                function has seen the answer, and its steps may have run.
+            AgentMistake: the author's code called sys.exit() or the like.
+            Exception: whatever else the author's function raised, unchanged.
         """
         if run.stop.requested:
             return
@@ -69,10 +71,52 @@ class FunctionAdapter:
                     await outbox.wait()
         finally:
             await execution.abandon()
-        if execution.failure is not None:
-            raise execution.failure
+        failure = execution.failure
+        if isinstance(failure, NotDelivered):
+            raise UpstreamError(str(failure)) from failure
+        if failure is not None:
+            raise failure
         if execution.final is not None:
             yield execution.final
 
     async def aclose(self) -> None:
         """Release nothing: a function agent holds nothing between runs."""
+
+
+_EXAMPLE = """An agent is an async function of one argument, the run:
+
+    async def agent(run):
+        name = await run.ask("Your name?")
+        yield f"Hello {name}"
+"""
+
+
+def _check(function: Any) -> None:
+    """Refuse what is no agent before anybody talks to it."""
+    named: Any = function
+    while isinstance(named, functools.partial):
+        named = named.func
+    name = getattr(named, "__qualname__", type(named).__name__)
+    if not callable(function):
+        raise ConfigurationError(f"{name} is not callable. {_EXAMPLE}")
+    # A sync decorator that passes on what an async function returns is fine.
+    target = inspect.unwrap(named if inspect.isroutine(named) else type(named).__call__)
+    if not any(
+        test(candidate)
+        for candidate in (named, target)
+        for test in (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+    ):
+        raise ConfigurationError(
+            f"{name} is not async: it is defined with `def`, a lambda or a class. {_EXAMPLE}"
+        )
+    try:
+        signature = inspect.signature(function, follow_wrapped=False)
+    except ValueError:  # a callable without a readable signature, such as a compiled one
+        return
+    try:
+        signature.bind(object())
+    except TypeError as error:
+        raise ConfigurationError(
+            f"{name}{signature} can't be called with the run alone: {error}. {_EXAMPLE}"
+            "\nBind what it needs besides with functools.partial."
+        ) from None

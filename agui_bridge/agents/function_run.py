@@ -127,6 +127,8 @@ class FunctionRun(RunView):
     async def tool(self, approval: Approval, fn: Callable[..., Any], /, **extra: Any) -> Json:
         """Carry out an approved call: `fn(**approval.args, **extra)`; spends the approval.
 
+        What is executed is what the journal holds, not what the object says.
+
         Args:
             approval: what `run.approve` returned.
             fn: async, or sync (then it runs in a thread).
@@ -136,23 +138,32 @@ class FunctionRun(RunView):
             The result as JSON; on the wire a str as it is, else compact JSON.
 
         Raises:
-            ApprovalSpent: it was used before, or is no approval.
+            ApprovalSpent: it was used before, is of another run, or is no approval.
             StepFailed: `fn` raised; the client sees "The tool failed: <type>".
         """
         execution = self._execution
-        label = f"run.tool of {approval.name!r}"
+        if not isinstance(approval, Approval):
+            raise ApprovalSpent(
+                f"run.tool wants what run.approve returned, not {type(approval).__name__}."
+            )
+        label = f"run.tool of {approval.entry.name!r}"
         decided = execution.journal.entries.get(approval.entry)
-        if not (approval.approved and isinstance(decided, Decided)):
-            why = approval.cause or ("declined" if not approval.approved else "of another run")
+        if not isinstance(decided, Decided) or decided.tool_call_id != approval.tool_call_id:
+            raise ApprovalSpent(
+                f"{label}: the approval is of another run or thread, where it was asked for and "
+                "given; ask for one in this run."
+            )
+        if decided.verdict != "approve" or decided.args is None:
+            why = decided.cause or "declined"
             raise ApprovalSpent(f"{label}: the call was not approved ({why}); look at .approved.")
-        clash = sorted(set(extra) & set(approval.args))
+        arguments = copied(decided.args)
+        clash = sorted(set(extra) & set(arguments))
         if clash:
             raise AgentMistake(f"{label}: {clash} would replace arguments that were approved.")
         call = approval.entry._replace(kind="tool")
         if execution.journal.visited(call):
             raise ApprovalSpent(f"{label}: the approval was used already; ask for another one.")
         entry, known = execution.visit(call, numbered=False)
-        arguments = copied(dict(approval.args))
         return await execution.works.perform(
             entry,
             known,
@@ -321,6 +332,8 @@ class FunctionRun(RunView):
             )
             await self._execution.ask(entry, Question(ask))
         decision = known.decision if isinstance(known, Decided) else None
+        if isinstance(decision, Answer):
+            decision = Answer(copied(decision.payload))
         if not isinstance(decision, Answer | Cancel):
             raise ReplayMismatch(f"The continuation holds no answer to {entry}.")
         return decision

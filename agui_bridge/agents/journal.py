@@ -15,7 +15,10 @@ from agui_bridge.errors import AgentMistake, AmbiguousKey, ReplayMismatch
 from agui_bridge.protocol.json_values import canonical, clean
 from agui_bridge.protocol.records import Json
 
-__all__ = ["Journal", "YieldCount", "copied", "fingerprint", "jsonable"]
+__all__ = ["DEEPEST", "Journal", "YieldCount", "copied", "fingerprint", "jsonable"]
+
+DEEPEST = 80
+"""How deep a value may nest: what is stored ends at 100, and a continuation adds its own levels."""
 
 _LONGEST_ARGS = 120
 _ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
@@ -149,7 +152,8 @@ def jsonable(what: str, value: Any) -> Json:
     """Turn a value into the JSON that the journal returns on every replay.
 
     Raises:
-        AgentMistake: the value, or a part of it, has no JSON form.
+        AgentMistake: the value, or a part of it, has no JSON form, or it nests deeper than
+            DEEPEST levels.
     """
     if value is None or type(value) in (str, int, bool):
         return clean(value)
@@ -160,7 +164,27 @@ def jsonable(what: str, value: Any) -> Json:
             f"{what} has no JSON form: {error} Pass plain data, and what it needs besides "
             "(clients, connections) through a closure or functools.partial."
         ) from None
-    return copied(clean(value))
+    # What `clean` cuts off lies deeper still, so that nothing is cut off silently.
+    cleaned = clean(value)
+    if _nests_deeper(cleaned, DEEPEST):
+        raise AgentMistake(
+            f"{what} nests deeper than {DEEPEST} levels, which is more than the journal keeps. "
+            "Pass a flatter value, or its JSON text."
+        )
+    return copied(cleaned)
+
+
+def _nests_deeper(value: Json, levels: int) -> bool:
+    inner = [value] if isinstance(value, dict | list) else []
+    while inner and levels >= 0:
+        levels -= 1
+        inner = [
+            child
+            for node in inner
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, dict | list)
+        ]
+    return levels < 0
 
 
 def copied(value: Json) -> Json:

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from agui_bridge.adapters import Run
-from agui_bridge.agents.answers import StepFailed
+from agui_bridge.agents.answers import StepFailed, as_exception
 from agui_bridge.agents.continuation import Abandoned, EntryKey, Failure, Outcome, Value
 from agui_bridge.agents.gate import Gate
 from agui_bridge.agents.journal import Journal, copied, jsonable
@@ -159,10 +159,13 @@ class Works:
             # When the run is ending its journal is lost with it.
             self._conclude(key, Abandoned(), None if self._gate.closed else report)
             raise
-        except Exception as error:
-            failure = Failure(error=type(error).__name__, text=clean_text(str(error)))
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            cause = as_exception(error)
+            failure = Failure(error=type(error).__name__, text=clean_text(str(cause)))
             self._conclude(key, failure, report)
-            raise StepFailed.of(key, failure) from error
+            raise StepFailed.of(key, failure) from cause
         self._conclude(key, Value(value=value), report)
         return copied(value)
 

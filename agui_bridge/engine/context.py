@@ -123,9 +123,11 @@ def _known_members(raw: Mapping[str, Json], message: BaseModel) -> dict[str, Jso
     """A client's message with the members that its role has, in their wire names, none null.
 
     What else it carries is not checked, and would be believed once stored: a user message
-    with `toolCalls`, for one. Most messages are clean, and are not dumped again.
+    with `toolCalls`, for one. Most messages are clean, and are not dumped again; one of parts
+    may hold a null deeper down, which clients refuse.
     """
-    if raw.keys() <= _wire_names(type(message)) and None not in raw.values():
+    plain = not any(item is None or isinstance(item, list) for item in raw.values())
+    if plain and raw.keys() <= _wire_names(type(message)):
         return dict(raw)
     unknown = set(message.model_extra or ())
     return message.model_dump(mode="json", by_alias=True, exclude=unknown)

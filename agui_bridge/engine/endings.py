@@ -11,14 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ag_ui.core import ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
+from ag_ui.core import TokenUsage, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
+from pydantic import ValidationError
 
 from agui_bridge.engine.questions import raise_interrupts
-from agui_bridge.errors import AdapterError, Fenced, StoreUnavailable
+from agui_bridge.errors import AdapterError, Fenced, ProtocolViolation, StoreUnavailable
 from agui_bridge.protocol.client_messages import repair
 from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.json_values import WireEvent, clean
-from agui_bridge.protocol.records import Batch, Interrupt, Json, ThreadRecord
+from agui_bridge.protocol.json_values import (
+    MAX_OUTPUT_DEPTH,
+    WireEvent,
+    clean,
+    find_forbidden,
+    same_json,
+)
+from agui_bridge.protocol.records import Batch, Interrupt, Json, ThreadRecord, ToolCall
 from agui_bridge.protocol.run_events import CANCELLED, SUCCESS, interrupt_outcome
 from agui_bridge.protocol.transitions import Change, RunEnd, end_run, reopen
 
@@ -88,7 +95,7 @@ async def close_run(run: Execution, ending: Ending) -> Ending:
             # What an adapter hands over last may be anything; the thread must not stay running.
             code = error.code if isinstance(error, AdapterError) else "AGENT_ERROR"
             logger.exception("the end of run %s is refused", run.run.run_id)
-            run.pause, run.handoff, run.run.usage = None, None, []
+            run.pause, run.handoff, run.run.usage, run.run.result = None, None, [], None
             ending = await _close(run, Failed(code))
     except Fenced:
         ending = Lost()
@@ -98,6 +105,8 @@ async def close_run(run: Execution, ending: Ending) -> Ending:
         ending = Lost("STORE_UNAVAILABLE")
         _tell_lost(run, ending)
     finally:
+        # An agent that outlives its run finds its lease over.
+        run.owner.lost.set()
         run.over.set()
     run.stream.pipe.close()
     return ending
@@ -125,7 +134,10 @@ async def _interrupt(run: Execution, pause: Pause) -> None:
         now=run.owner.time.now(),
         mint=run.mint,
     )
-    usage = _usage(run)
+    # All that may be refused is made before the commit: after it, only what is stored is told.
+    usage, result = _usage(run), clean(run.run.result)
+    outcome = interrupt_outcome(interrupts)
+    continuation = _plain(pause.continuation)
     await _show_calls(run, interrupts)
     asking: dict[str, list[str]] = {}
     for interrupt in interrupts:
@@ -134,14 +146,14 @@ async def _interrupt(run: Execution, pause: Pause) -> None:
     await _emit_all(run, run.lifecycle.suspend(asking))
     end = RunEnd(
         "finished",
-        batch=Batch(batch, clean(pause.continuation)),
+        batch=Batch(batch, continuation),
         interrupts=interrupts,
         pending_calls=_still_pending(run, pause.frontend_calls),
         handoff=_handoff(run),
     )
     await _commit_end(run, end)
     run.stream.snapshots(run.history.state, run.history.messages)
-    run.stream.finish(interrupt_outcome(interrupts), result=clean(run.run.result), usage=usage)
+    run.stream.finish(outcome, result=result, usage=usage)
 
 
 async def _show_calls(run: Execution, interrupts: Sequence[Interrupt]) -> None:
@@ -152,7 +164,10 @@ async def _show_calls(run: Execution, interrupts: Sequence[Interrupt]) -> None:
             continue
         owner = interrupt.subagent_run_id
         arguments = json.dumps(call.args, ensure_ascii=False, separators=(",", ":"))
-        if run.lifecycle.call(call.id) is None:
+        shown = _shown(run, call.id)
+        if shown is not None:
+            _check_shown(shown, call)
+        else:
             for item in (
                 ToolCallStartEvent(
                     tool_call_id=call.id, tool_call_name=call.name, subagent_run_id=owner
@@ -163,11 +178,33 @@ async def _show_calls(run: Execution, interrupts: Sequence[Interrupt]) -> None:
                 await _emit_all(run, run.lifecycle.feed(item))
 
 
+def _shown(run: Execution, call_id: str) -> Mapping[str, Json] | None:
+    """The function of a call that the conversation has, as the person sees it."""
+    for message in reversed(run.history.messages):
+        for call in message.get("toolCalls") or ():
+            if call["id"] == call_id:
+                function: Mapping[str, Json] = call["function"]
+                return function
+    return None
+
+
+def _check_shown(shown: Mapping[str, Json], call: ToolCall) -> None:
+    """What was shown is what runs: a question may not pin another tool or other arguments."""
+    try:
+        arguments = json.loads(shown["arguments"] or "{}")
+    except ValueError:
+        arguments = None
+    if shown["name"] != call.name or not same_json(arguments, call.args):
+        raise ProtocolViolation(
+            f"the question about tool call {call.id} differs from the call that was shown"
+        )
+
+
 async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
     """End with success, cancelled or an error."""
     # An agent that ended before it said anything has the answers all the same.
     await run.deliver()
-    usage = _usage(run)
+    usage, result = _usage(run), clean(run.run.result)
     lifecycle = run.lifecycle
     truncated: list[StoredMessage] = []
     if isinstance(ending, Stopped):
@@ -199,7 +236,7 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
         run.stream.finish(CANCELLED, usage=usage)
     else:
         outcome = {**SUCCESS, "pendingToolCallIds": list(fresh)} if fresh else SUCCESS
-        run.stream.finish(outcome, result=clean(run.run.result), usage=usage)
+        run.stream.finish(outcome, result=result, usage=usage)
 
 
 def _answer_dangling(
@@ -283,7 +320,7 @@ def _still_pending(run: Execution, fresh: Sequence[str]) -> tuple[str, ...]:
 def _handoff(run: Execution) -> Json:
     """What the adapter needs with the application's results: this run's, or a waiting one's."""
     if run.handoff is not None:
-        return clean(run.handoff.continuation)
+        return _plain(run.handoff.continuation)
     record = run.owner.record
     return record.handoff if run.run.handoff is None and _still_pending(run, ()) else None
 
@@ -294,4 +331,25 @@ def _partial_text(messages: Sequence[StoredMessage]) -> str | None:
 
 
 def _usage(run: Execution) -> list[Json]:
-    return [clean(entry) for entry in run.run.usage]
+    """Token usage as clients accept it; an entry of another shape is left out."""
+    usage: list[Json] = []
+    for entry in run.run.usage:
+        try:
+            known = TokenUsage.model_validate(clean(entry))
+        except ValidationError:
+            logger.warning("a usage entry of run %r was left out: it is malformed", run.run.run_id)
+        else:
+            usage.append(known.model_dump(mode="json", by_alias=True))
+    return usage
+
+
+def _plain(continuation: Json) -> Json:
+    """A continuation comes back as it went: what JSON can't say is refused."""
+    try:
+        json.dumps(continuation, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ProtocolViolation(f"a continuation must be plain JSON: {error}") from None
+    fault = find_forbidden(continuation, max_depth=MAX_OUTPUT_DEPTH)
+    if fault is not None and "nested" in fault:
+        raise ProtocolViolation(f"a continuation must be plain JSON: {fault[-80:]}")
+    return clean(continuation)

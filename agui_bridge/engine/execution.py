@@ -15,7 +15,7 @@ from typing import Any
 
 from ag_ui.core import ToolCallResultEvent
 
-from agui_bridge.adapters import Handoff, Pause, Run, RunItem
+from agui_bridge.adapters import Handoff, Pause, Run
 from agui_bridge.engine.call import Call
 from agui_bridge.engine.claim import Claim
 from agui_bridge.engine.clock import Clock, wait_until
@@ -174,8 +174,6 @@ class Execution:
                     return
                 if not self._delivered:
                     await self.deliver()
-                if self.run.stop.requested and not self._admissible(item):
-                    return
                 if isinstance(item, Pause):
                     self.pause = item
                     return
@@ -192,16 +190,12 @@ class Execution:
                 elif pipe.waiting >= _BURST:
                     # An agent that never suspends must not keep the loop, nor its own reader.
                     await asyncio.sleep(0)
+        except SystemExit as error:
+            # Let through, it would end the whole server.
+            raise AgentMistake("the agent called sys.exit()") from error
         finally:
             await _aclose(items)
         await self.deliver()
-
-    def _admissible(self, item: RunItem) -> bool:
-        """Whether something may still come after a stop: anything but new work."""
-        if isinstance(item, str):
-            return True
-        kind = getattr(item, "type", None)
-        return kind is not None and kind.value not in ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
     async def deliver(self) -> None:
         """The framework has the answers now: say, once, which calls will not run."""
@@ -288,6 +282,10 @@ class Execution:
                 break
             except StoreUnavailable:
                 continue
+            except Exception:
+                # The lease has to be renewed whatever cannot be written now.
+                logger.exception("what run %r has said so far can't be stored", self.run.run_id)
+                continue
             if (stop := self.owner.record.stop_requested) is not None:
                 self.notice_stop(stop)
         self._signal.set()
@@ -351,14 +349,14 @@ class Execution:
         pump.cancel()
         done, _ = await asyncio.wait({pump}, timeout=self._settings.cancel_grace)
         if not done:
+            # The thread goes on without it: it may do nothing more in its name.
+            self.run.check_lease = _left_behind
             logger.warning(
-                "agent %s does not end when cancelled; it is left behind (thread %s, run %s)",
-                *self._names,
+                "agent %s does not end when cancelled; it is left behind (thread %r, run %r)",
+                self.run.agent,
+                self.run.thread_id,
+                self.run.run_id,
             )
-
-    @property
-    def _names(self) -> tuple[str, str, str]:
-        return self.call.agent.name, self.run.thread_id, self.run.run_id
 
     def _ending(self, pump: asyncio.Task[None]) -> Ending:
         if not pump.done() or (pump.cancelled() and self.run.stop.requested):
@@ -368,7 +366,7 @@ class Execution:
             return Stopped() if self.run.stop.requested else Finished()
         if isinstance(error, Fenced) or self.owner.lost.is_set():
             return Lost()
-        where = f"agent {self.run.agent}, thread {self.run.thread_id}, run {self.run.run_id}"
+        where = f"agent {self.run.agent}, thread {self.run.thread_id!r}, run {self.run.run_id!r}"
         if isinstance(error, StoreUnavailable):
             logger.error("the store did not answer in time (%s)", where)
             return Lost("STORE_UNAVAILABLE")
@@ -383,6 +381,10 @@ class Execution:
             return Failed(error.code, str(error))
         logger.error("the agent raised an error (%s)", where, exc_info=error)
         return Failed("AGENT_ERROR")
+
+
+def _left_behind() -> None:
+    raise Fenced("this run was stopped; it may do nothing more")
 
 
 async def _aclose(items: AsyncIterator[Any]) -> None:

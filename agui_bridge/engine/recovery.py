@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from agui_bridge.engine.clock import Clock
 from agui_bridge.engine.context import settle_dangling
-from agui_bridge.errors import Conflict, StoreUnavailable
+from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
 from agui_bridge.protocol.history import History
 from agui_bridge.protocol.records import Loaded, ThreadKey, ThreadStatus
 from agui_bridge.protocol.transitions import Change, close_unanswered, recover
@@ -92,7 +92,7 @@ async def sweep_forever(
         await clock.sleep(interval)
         try:
             await sweep(store, mint)
-        except StoreUnavailable:
+        except StoreError:
             logger.warning("the sweeper could not reach the store; it goes on trying")
 
 

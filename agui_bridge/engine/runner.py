@@ -23,7 +23,7 @@ from agui_bridge.engine.recovery import close_batch, recover_thread, sweep_forev
 from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stopping import StopResult, stop_thread
 from agui_bridge.engine.stream import EventStream
-from agui_bridge.errors import Conflict, Refused, StoreUnavailable
+from agui_bridge.errors import Conflict, Refused, StoreError, StoreUnavailable
 from agui_bridge.protocol.admission import (
     AskAgain,
     Hold,
@@ -121,7 +121,8 @@ class Engine:
                         await recover_thread(self.store, call.key, loaded, mint)
                     case Join():
                         stream.begin()
-                        await self._wait(call.key, loaded, decision)
+                        if await self._wait_or_gone(stream, call.key, loaded, decision):
+                            return
                     case Start() | Resume():
                         execution = await self._claim(call, stream, context, decision)
                     case Hold():
@@ -169,6 +170,23 @@ class Engine:
         change = hold(loaded, decision.answers, call.principal.actor)
         if change.interrupts:
             await self._commit(call.key, change, loaded)
+
+    async def _wait_or_gone(
+        self, stream: EventStream, key: ThreadKey, loaded: Loaded, join: Join
+    ) -> bool:
+        """Wait as `_wait` does; says whether the client went away meanwhile."""
+        waiting = asyncio.ensure_future(self._wait(key, loaded, join))
+        gone = asyncio.ensure_future(stream.pipe.gone.wait())
+        try:
+            await asyncio.wait({waiting, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done():
+                return True
+            await waiting
+            return False
+        finally:
+            waiting.cancel()
+            gone.cancel()
+            await asyncio.gather(waiting, gone, return_exceptions=True)
 
     async def _wait(self, key: ThreadKey, loaded: Loaded, join: Join) -> None:
         """Wait until the run that is joined is over, or its lease or the time is.
@@ -302,7 +320,7 @@ class Engine:
             runs = {run.owner.token: run for run in self.running.values()}
             if not runs:
                 continue
-            with contextlib.suppress(StoreUnavailable):
+            with contextlib.suppress(StoreError):
                 for stop in await self.store.stops(tuple(runs)):
                     runs[stop.token].notice_stop(stop)
 

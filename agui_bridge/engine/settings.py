@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Literal, get_args
 
-__all__ = ["DisconnectPolicy", "Settings"]
+from agui_bridge.errors import ConfigurationError
+
+__all__ = ["PER_AGENT", "DisconnectPolicy", "Settings"]
 
 DisconnectPolicy = Literal["stop", "continue"]
 """What a run does when its client goes away: end gracefully, or go on without it."""
+
+HistoryPolicy = Literal["server", "client"]
+"""Whose message list is the context of a run."""
+
+PER_AGENT: Final = frozenset(
+    """
+    flush_interval keep_alive stall_timeout stop_timeout cancel_grace expires_in
+    max_interrupts on_disconnect skip_unknown_interrupts history
+    """.split()
+)
+"""Settings that an agent may have of its own; the others are one bridge's."""
+
+_CHOICES: Final = {
+    "on_disconnect": get_args(DisconnectPolicy),
+    "history": get_args(HistoryPolicy),
+    "skip_unknown_interrupts": (False, True),
+}
+_COUNTS: Final = frozenset({"pipe_events", "pipe_bytes", "max_interrupts", "max_body_bytes"})
+_POSITIVE: Final = _COUNTS | {
+    "lease_seconds",
+    "flush_interval",
+    "keep_alive",
+    "stall_timeout",
+    "stop_poll",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Times are in seconds.
+
+    An agent may have its own flush_interval, keep_alive, stall_timeout, stop_timeout,
+    cancel_grace, expires_in, max_interrupts, on_disconnect, skip_unknown_interrupts and history;
+    the others are the whole bridge's. (A shutdown waits for the bridge's cancel_grace.)
+
+    Raises:
+        ConfigurationError: a value makes no sense.
 
     Attributes:
         lease_seconds: a run whose process is silent this long counts as lost. Its owner renews
@@ -60,4 +95,47 @@ class Settings:
     max_body_bytes: int = 8 * 1024 * 1024
     on_disconnect: DisconnectPolicy = "stop"
     skip_unknown_interrupts: bool = False
-    history: Literal["server", "client"] = "server"
+    history: HistoryPolicy = "server"
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense here, not in the middle of a run."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            allowed = _unless_fit(field.name, value)
+            if allowed is not None:
+                raise ConfigurationError(f"{field.name} can't be {value!r}: it is {allowed}.")
+
+    def of_agent(self, agent: str, own: dict[str, Any]) -> Settings:
+        """These settings, with those that an agent has of its own.
+
+        Raises:
+            ConfigurationError: one is unknown, is the whole bridge's, or makes no sense.
+        """
+        if unknown := sorted(own.keys() - {field.name for field in fields(self)}):
+            raise ConfigurationError(f"Agent {agent!r} has unknown settings: {', '.join(unknown)}.")
+        if shared := sorted(own.keys() - PER_AGENT):
+            raise ConfigurationError(
+                f"Agent {agent!r} can't have its own {', '.join(shared)}: set it for the whole "
+                "bridge, with Bridge(settings=Settings(...))."
+            )
+        return replace(self, **own)
+
+
+def _unless_fit(name: str, value: object) -> str | None:
+    """What is allowed, when the value is not."""
+    if name in _CHOICES:
+        choices = _CHOICES[name]
+        fits = any(type(value) is type(choice) and value == choice for choice in choices)
+        return None if fits else f"one of {', '.join(map(repr, choices))}"
+    if name == "expires_in" and value is None:
+        return None
+    kind, bound = "a number", "above 0" if name in _POSITIVE else "of at least 0"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if name in _COUNTS:
+        kind, number = "a whole number", number and isinstance(value, int)
+    if number:
+        assert isinstance(value, int | float)
+        if math.isfinite(value) and (value > 0 or (value == 0 and name not in _POSITIVE)):
+            return None
+    unless = ", or None" if name == "expires_in" else ""
+    return f"{kind} {bound}{unless}"

@@ -40,7 +40,12 @@ async def run_agent(
     call = Call(agent, principal, parsed, on_disconnect=agent.settings.on_disconnect)
     pipe, _ = engine.submit(call)
     # The first piece tells whether there is a stream at all, or an HTTP error.
-    first = await pipe.read()
+    try:
+        first = await pipe.read()
+    except BaseException:
+        # Also when the host gives up on the request: nobody will read this stream.
+        pipe.detach()
+        raise
     return EventStreamResponse(pipe, first, agent.settings)
 
 

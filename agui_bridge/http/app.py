@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -23,7 +24,7 @@ from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stopping import StopResult
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.http.routes import build_routes
-from agui_bridge.http.service import Authenticate, error_response
+from agui_bridge.http.service import Authenticate, check_json, error_response
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.records import Json, Principal, ThreadKey
@@ -34,6 +35,8 @@ __all__ = ["Bridge"]
 
 T = TypeVar("T")
 F = TypeVar("F", bound=AgentFunction)
+
+_NAME: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._~-]+")
 
 
 class Bridge:
@@ -75,20 +78,32 @@ class Bridge:
         self._cors_origins = tuple(cors_origins)
         self._cors_origin_regex = cors_origin_regex
         self._engine: Engine | None = None
+        self._drained: asyncio.Task[None] | None = None
+        self._closing = False
         self._opening = asyncio.Lock()
 
     # --- agents ---
 
+    @overload
+    def agent(self, name: F, /) -> F: ...
+
+    @overload
     def agent(
         self, name: str | None = None, *, description: str = "", **settings: Any
-    ) -> Callable[[F], F]:
-        """Register a function as an agent (decorator).
+    ) -> Callable[[F], F]: ...
+
+    def agent(
+        self, name: F | str | None = None, *, description: str = "", **settings: Any
+    ) -> F | Callable[[F], F]:
+        """Register a function as an agent (decorator, with parentheses or without).
 
         Args:
             name: its name in addresses; by default the function's.
             description: for people; by default the function's docstring.
-            **settings: fields of `Settings` that differ for this agent.
+            **settings: fields of `Settings` that differ for this agent, of those that may.
         """
+        if callable(name):
+            return self.agent(description=description, **settings)(name)
 
         def register(function: F) -> F:
             summary = description or (function.__doc__ or "").strip().partition("\n")[0]
@@ -106,18 +121,22 @@ class Bridge:
         """Register an adapter as an agent.
 
         Raises:
-            ConfigurationError: the name is taken or unfit for an address, or a setting is
-                unknown.
+            ConfigurationError: the name is taken or unfit for an address, the adapter is none,
+                or a setting is unknown, unfit, or the whole bridge's.
         """
-        if not name or "/" in name or name != name.strip():
-            raise ConfigurationError(f"{name!r} can't be an agent's name: it is part of a path.")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ConfigurationError(
+                f"{name!r} can't be an agent's name: it is part of a path, so it has only "
+                "letters, digits and ._~- ([A-Za-z0-9._~-]+), and not only dots."
+            )
         if name in self.agents:
             raise ConfigurationError(f"There is an agent {name!r} already.")
-        try:
-            own = replace(self.settings, **settings)
-        except TypeError:
-            unknown = ", ".join(sorted(set(settings) - set(Settings.__dataclass_fields__)))
-            raise ConfigurationError(f"Agent {name!r} has unknown settings: {unknown}.") from None
+        lacks = [part for part in ("run", "aclose", "capabilities") if not hasattr(adapter, part)]
+        if isinstance(adapter, type) or lacks:
+            what = f"the class {adapter.__name__}" if isinstance(adapter, type) else repr(adapter)
+            why = f"it lacks {', '.join(lacks)}" if lacks else "make an instance of it"
+            raise ConfigurationError(f"Agent {name!r}: {what:.200} is no Adapter: {why}.")
+        own = self.settings.of_agent(name, settings)
         self.agents[name] = Agent(name, adapter, own, description)
 
     # --- life ---
@@ -141,18 +160,42 @@ class Bridge:
                 self._engine = engine
         return self._engine
 
-    async def aclose(self) -> None:
-        """Let running runs finish or stop them, flush, and close adapters and the store."""
-        engine = self._engine
-        if engine is None or engine.closing:
+    async def check_store(self) -> None:
+        """Open the store and close it again, to learn early what is wrong with its address.
+
+        Raises:
+            ConfigurationError: the address is of no store.
+            StoreUnavailable: the store can't be reached.
+            SchemaMismatch: the database is newer or older than this version.
+        """
+        if isinstance(self._store, str):
+            await (await open_store(self._store)).aclose()
+
+    async def drain(self) -> None:
+        """Take no new runs, and let running runs finish, or stop and flush them.
+
+        Their streams end with their last event. What is stored can be read until `aclose`.
+        """
+        if self._engine is None:
             return
+        if self._drained is None:
+            self._drained = asyncio.ensure_future(self._engine.aclose())
+        await self._drained
+
+    async def aclose(self) -> None:
+        """Drain, and close adapters and the store."""
+        engine = self._engine
+        if engine is None or self._closing:
+            return
+        self._closing = True
         try:
             # Until it is closed it stays the engine: a request that comes now is refused.
-            await engine.aclose()
+            await self.drain()
             for agent in self.agents.values():
                 await agent.adapter.aclose()
         finally:
-            self._engine = None
+            self._engine = self._drained = None
+            self._closing = False
             await engine.store.aclose()
 
     @contextlib.asynccontextmanager
@@ -177,12 +220,15 @@ class Bridge:
                     allow_headers=["*"],
                 )
             )
-        return Starlette(
+        app = Starlette(
             routes=self.routes(),
             lifespan=self.lifespan,
             middleware=middleware,
             exception_handlers={404: _no_such_path},
         )
+        # A redirect would repeat the Host header, which anybody can choose.
+        app.router.redirect_slashes = False
+        return app
 
     def routes(self) -> list[BaseRoute]:
         """The bridge's routes, to add to an app of your own."""
@@ -241,6 +287,8 @@ class Bridge:
         """
         if not answers and not cancel:
             raise Refused("INVALID_INPUT", "answers: name at least one interrupt, or cancel one.")
+        for interrupt, payload in answers.items():
+            check_json({interrupt: payload}, "answers")
         entries = [
             {"interruptId": i, "status": "resolved", "payload": payload}
             for i, payload in answers.items()

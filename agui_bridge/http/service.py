@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
@@ -19,7 +20,19 @@ from agui_bridge.engine.settings import Settings
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.protocol.records import Json, Principal, ThreadKey
 
-__all__ = ["Authenticate", "Endpoint", "Service", "json_response", "read_json"]
+__all__ = [
+    "Authenticate",
+    "Endpoint",
+    "Service",
+    "agent_of",
+    "asked_of",
+    "check_json",
+    "error_response",
+    "json_response",
+    "principal_of",
+    "read_json",
+    "read_json_if_any",
+]
 
 logger = logging.getLogger("agui_bridge")
 
@@ -84,8 +97,8 @@ class Endpoint:
 
 
 def json_response(value: Json, status: int = 200) -> Response:
-    """A JSON response; what JSON can't say has been cleaned before it was stored."""
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    """A JSON response, in ASCII: half of a surrogate pair has no bytes in UTF-8."""
+    body = json.dumps(value, separators=(",", ":")).encode()
     return Response(body, status, media_type="application/json")
 
 
@@ -98,16 +111,24 @@ def error_response(error: Refused) -> Response:
 
 
 async def principal_of(service: Service, request: Request) -> Principal:
-    """Who asks; without an `authenticate` hook everybody is the same principal."""
+    """Who asks; without an `authenticate` hook everybody is the same principal.
+
+    Raises:
+        Refused: the hook lets nobody in.
+        TypeError: it gave something other than a Principal.
+    """
     if service.authenticate is None:
         return Principal()
     try:
-        found = service.authenticate(request)
-        return await found if inspect.isawaitable(found) else found
+        answer = service.authenticate(request)
+        found: object = await answer if inspect.isawaitable(answer) else answer
     except HTTPException as error:
         # What a dependency of the host's own app raises.
         code = "FORBIDDEN" if error.status_code == 403 else "UNAUTHENTICATED"
         raise Refused(code, str(error.detail)) from error
+    if not isinstance(found, Principal):
+        raise TypeError(f"authenticate should return a Principal, not {type(found).__name__}")
+    return found
 
 
 def agent_of(service: Service, request: Request) -> Agent:
@@ -124,11 +145,12 @@ def agent_of(service: Service, request: Request) -> Agent:
     return agent
 
 
-async def key_of(service: Service, request: Request) -> ThreadKey:
-    """The thread that the path names, in the scope of who asks."""
+async def asked_of(service: Service, request: Request) -> tuple[Principal, Agent, ThreadKey]:
+    """Who asks, and the agent and the thread that the path names, in the scope of who asks."""
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
-    return ThreadKey(principal.scope, agent.name, request.path_params["thread"])
+    key = ThreadKey(principal.scope, agent.name, request.path_params["thread"])
+    return principal, agent, key
 
 
 async def read_json(service: Service, request: Request) -> Json:
@@ -137,12 +159,56 @@ async def read_json(service: Service, request: Request) -> Json:
     Raises:
         Refused: UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, INVALID_INPUT.
     """
+    _check_media_type(request)
+    return _parsed(await _body(service, request))
+
+
+async def read_json_if_any(service: Service, request: Request) -> Json:
+    """The same; a body without a byte, of whatever type, is an empty object."""
+    body = await _body(service, request)
+    if not body:
+        return {}
+    _check_media_type(request)
+    return _parsed(body)
+
+
+def check_json(value: object, path: str) -> None:
+    """Check that a value from code is JSON, so that it is stored as what it is.
+
+    Raises:
+        Refused: INVALID_INPUT, with the place of what is not.
+    """
+    found = [(path, value)]
+    seen = 0
+    while found:
+        path, value = found.pop()
+        seen += 1
+        if len(path) > 10_000 or seen > 1_000_000:
+            raise Refused("INVALID_INPUT", f"{path[:100]}: nests too deep, or is too large.")
+        if isinstance(value, dict):
+            for key, member in value.items():
+                if not isinstance(key, str):
+                    raise Refused("INVALID_INPUT", f"{path}: the key {key!r:.100} is no string.")
+                found.append((f"{path}.{key}", member))
+        elif isinstance(value, list):
+            found += [(f"{path}[{index}]", item) for index, item in enumerate(value)]
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise Refused("INVALID_INPUT", f"{path}: {value} is not JSON.")
+        elif not (value is None or isinstance(value, str | int | float)):
+            kind = type(value).__name__
+            raise Refused("INVALID_INPUT", f"{path}: a {kind} is not JSON.")
+
+
+def _check_media_type(request: Request) -> None:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not kind.endswith("+json"):
         raise Refused(
             "UNSUPPORTED_MEDIA_TYPE",
             f"The body must be JSON (`Content-Type: application/json`), not {kind or 'untyped'!r}.",
         )
+
+
+async def _body(service: Service, request: Request) -> bytes:
     limit = service.settings.max_body_bytes
     body = bytearray()
     async for chunk in request.stream():
@@ -151,6 +217,10 @@ async def read_json(service: Service, request: Request) -> Json:
             raise Refused(
                 "PAYLOAD_TOO_LARGE", f"The body is larger than {limit} bytes.", {"limit": limit}
             )
+    return bytes(body)
+
+
+def _parsed(body: bytes) -> Json:
     try:
         return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,10 +12,10 @@ from agui_bridge.errors import Refused
 from agui_bridge.http.service import (
     Service,
     agent_of,
+    asked_of,
     json_response,
-    key_of,
     principal_of,
-    read_json,
+    read_json_if_any,
 )
 from agui_bridge.protocol.records import Interrupt, InterruptStatus
 from agui_bridge.protocol.run_events import iso_time, public_interrupt
@@ -28,6 +29,9 @@ __all__ = [
     "stop_thread",
     "thread_interrupts",
 ]
+
+_WHOLE: Final = re.compile("[0-9]{1,9}")
+_SECONDS: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,20})?")
 
 
 async def list_threads(service: Service, request: Request) -> Response:
@@ -60,7 +64,7 @@ async def list_threads(service: Service, request: Request) -> Response:
 
 async def get_thread(service: Service, request: Request) -> Response:
     """`GET …/threads/{thread}`: messages, state, status, open interrupts."""
-    key = await key_of(service, request)
+    _, _, key = await asked_of(service, request)
     engine = await service.open()
     loaded = await engine.store.load(key, messages=True)
     record = loaded.record
@@ -86,19 +90,26 @@ async def get_thread(service: Service, request: Request) -> Response:
 
 
 async def thread_interrupts(service: Service, request: Request) -> Response:
-    """`GET …/threads/{thread}/interrupts?status=`: what was asked and answered, when, by whom."""
-    key = await key_of(service, request)
+    """`GET …/threads/{thread}/interrupts?status=&limit=`: what was asked and answered by whom.
+
+    Oldest first; `limit` is 1000 at most, and by default.
+    """
+    _, _, key = await asked_of(service, request)
+    status, limit = _status(request), _whole(request, "limit", 1000, 1000)
     engine = await service.open()
     if (await engine.store.load(key)).record is None:
         raise _unknown()
     rows = await engine.store.list_interrupts(
-        key.scope, agent=key.agent, thread=key.thread, status=_status(request)
+        key.scope, agent=key.agent, thread=key.thread, status=status, limit=limit
     )
     return json_response({"interrupts": [_audited(row) for row in rows]})
 
 
 async def list_interrupts(service: Service, request: Request) -> Response:
-    """`GET /interrupts?status=open`: all that waits in the scope, of every agent and thread."""
+    """`GET /interrupts?status=&limit=`: those of the scope, of every agent and thread.
+
+    Oldest first; `limit` is 1000 at most, 200 by default.
+    """
     principal = await principal_of(service, request)
     engine = await service.open()
     rows = await engine.store.list_interrupts(
@@ -109,11 +120,9 @@ async def list_interrupts(service: Service, request: Request) -> Response:
 
 async def stop_thread(service: Service, request: Request) -> Response:
     """`POST …/threads/{thread}/stop` with `{force?, timeout?}` or no body."""
-    key = await key_of(service, request)
-    principal = await principal_of(service, request)
-    force, timeout = False, service.settings.stop_timeout
-    if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
-        force, timeout = _stop_options(await read_json(service, request), timeout)
+    principal, agent, key = await asked_of(service, request)
+    body = await read_json_if_any(service, request)
+    force, timeout = _stop_options(body, agent.settings.stop_timeout)
     engine = await service.open()
     if (await engine.store.load(key)).record is None:
         raise _unknown()
@@ -133,8 +142,7 @@ async def stop_thread(service: Service, request: Request) -> Response:
 
 async def delete_thread(service: Service, request: Request) -> Response:
     """`DELETE …/threads/{thread}`: for good; what it runs is stopped first."""
-    key = await key_of(service, request)
-    principal = await principal_of(service, request)
+    principal, _, key = await asked_of(service, request)
     engine = await service.open()
     await engine.delete(key, principal.actor)
     return Response(status_code=204)
@@ -188,7 +196,7 @@ def _whole(request: Request, name: str, default: int, most: int) -> int:
     value = request.query_params.get(name)
     if value is None:
         return default
-    if not (value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= most):
+    if not (_WHOLE.fullmatch(value) and 1 <= int(value) <= most):
         raise Refused("INVALID_INPUT", f"{name}: must be a whole number from 1 to {most}.")
     return int(value)
 
@@ -197,13 +205,9 @@ def _seconds(request: Request, name: str) -> float | None:
     value = request.query_params.get(name)
     if value is None:
         return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = float("nan")
-    if not 0 <= seconds < 1e12:
+    if not _SECONDS.fullmatch(value):
         raise Refused("INVALID_INPUT", f"{name}: must be seconds since the epoch.")
-    return seconds
+    return float(value)
 
 
 def _stop_options(body: Any, timeout: float) -> tuple[bool, float]:

@@ -57,7 +57,8 @@ def merge_client_messages(
     superseded = _superseded(stored, [m["id"] for m in listed if m["id"] in known])
     if not allow_rewind or not superseded:
         superseded = ()
-    kept = [message.message for message in stored if message.id not in superseded]
+    gone = set(superseded)
+    kept = [message.message for message in stored if message.id not in gone]
     waiting = set(pending_calls) & {call["id"] for call in _calls(kept)}
     added: list[Message] = []
     reached: set[str] = set()

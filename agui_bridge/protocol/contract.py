@@ -129,6 +129,9 @@ def _cancels_expired(loaded: Loaded, request: Request) -> Decision | None:
         and receipt.outcome == "expired"
         for entry in request.entries
     ):
+        # A 1.0 client can't send a message without covering what has expired meanwhile.
+        if request.has_new_message:
+            return admit(loaded, replace(request, entries=()))
         return Replay()
     return None
 

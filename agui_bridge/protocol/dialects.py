@@ -26,6 +26,9 @@ __all__ = ["V0", "V1", "Dialect", "ParsedInput", "parse_input"]
 
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\Z")
 
+MAX_MEMBERS = 10_000
+"""Messages, tools, context items or resume entries of one input."""
+
 STOP_REASON = "USER_INTERRUPTED"
 
 
@@ -84,6 +87,12 @@ def parse_input(body: Any) -> ParsedInput:
     fault = find_forbidden(body)
     if fault is not None:
         raise Refused("INVALID_INPUT", f"The body holds what JSON may not: {fault}.")
+    for field in ("messages", "tools", "context", "resume"):
+        members = body.get(field)
+        if isinstance(members, list) and len(members) > MAX_MEMBERS:
+            raise Refused(
+                "PAYLOAD_TOO_LARGE", f"{field}: more than {MAX_MEMBERS} members.", {"field": field}
+            )
     try:
         parsed = RunAgentInput.model_validate(body)
     except ValidationError as error:
@@ -98,7 +107,7 @@ def parse_input(body: Any) -> ParsedInput:
     dialect, warnings = _negotiate(parsed.protocol_version)
     unknown = sorted(set(parsed.model_extra or ()))
     if unknown:
-        warnings = (*warnings, f"unknown members were ignored: {', '.join(unknown)[:200]}")
+        warnings = (*warnings, f"unknown members were ignored: {unknown!r:.200}")
     return ParsedInput(
         input=parsed,
         entries=tuple(

@@ -85,6 +85,7 @@ class History:
         self._calls: dict[str, _Entry] = {}
         for entry in self._entries.values():
             self._index_calls(entry)
+        self._last = max((m.position for m in messages), default=0)
         self._dropped: list[str] = []
         self._state = state
         self._state_dirty = False
@@ -177,10 +178,10 @@ class History:
         return sorted(self._entries.values(), key=lambda entry: entry.position)
 
     def _append(self, message: dict[str, Any]) -> _Entry:
-        last = max((entry.position for entry in self._entries.values()), default=0)
-        return self._put(_Entry((last // STRIDE + 1) * STRIDE, message))
+        return self._put(_Entry((self._last // STRIDE + 1) * STRIDE, message))
 
     def _put(self, entry: _Entry) -> _Entry:
+        self._last = max(self._last, entry.position)
         self._entries[entry.message["id"]] = entry
         self._index_calls(entry)
         return entry
@@ -203,6 +204,7 @@ class History:
             # No room is left: what follows moves on.
             for number, entry in enumerate(entries[index:], start=position // STRIDE + 1):
                 entry.position, entry.dirty = number * STRIDE, True
+                self._last = max(self._last, entry.position)
         return self._put(_Entry(position, message))
 
     # Text and reasoning messages.

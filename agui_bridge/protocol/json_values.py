@@ -5,19 +5,22 @@ output (contract.md, "Decisions"): JSON has no NaN, PostgreSQL stores no NUL, an
 encodes no lone surrogate, so each of them would break a client or a store later on.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import math
 import re
 from collections import deque
 from collections.abc import Mapping, Set
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 __all__ = [
     "MAX_DEPTH",
+    "MAX_OUTPUT_DEPTH",
     "NUL",
     "WireEvent",
     "canonical",
@@ -31,6 +34,12 @@ WireEvent: TypeAlias = dict[str, Any]
 """One AG-UI event as it travels: camelCase keys, JSON values, no key without a value."""
 
 MAX_DEPTH: Final = 100
+MAX_OUTPUT_DEPTH: Final = 88
+"""Less than may enter, so that what goes out can come back inside a request."""
+
+_LONGEST_INT: Final = 14_000
+"""Bits of an integer that Python still writes as decimal digits."""
+
 """How deep a value may nest; a scalar has depth 0, ``[]`` depth 1."""
 
 NUL: Final = "\x00"
@@ -51,34 +60,79 @@ def find_forbidden(value: Any, *, max_depth: int = MAX_DEPTH) -> str | None:
         The path of the first offence in document order and its reason, such as
         ``"$.rows[2].name: NUL character"``; None when there is no offence.
     """
-    pending: list[tuple[Any, str, int]] = [(value, "$", 0)]
+    if _is_clean(value, max_depth):
+        return None
+    # Paths are built for what offends only: one for every node would exhaust the memory.
+    pending: list[tuple[Any, _Place | None, int]] = [(value, None, 0)]
     while pending:
-        node, path, depth = pending.pop()
+        node, place, depth = pending.pop()
         if isinstance(node, str):
             if found := _FORBIDDEN_CHARACTER.search(node):
-                return f"{path}: {'NUL character' if found[0] == NUL else 'lone surrogate'}"
+                reason = "NUL character" if found[0] == NUL else "lone surrogate"
+                return f"{_path(place)}: {reason}"
         elif isinstance(node, float):
             if not math.isfinite(node):
-                return f"{path}: {node} is not a JSON number"
+                return f"{_path(place)}: {node} is not a JSON number"
         elif isinstance(node, dict | list):
             if depth >= max_depth:
-                return f"{path}: nested deeper than {max_depth} levels"
-            inner = _items(node, path) if isinstance(node, list) else _members(node, path)
-            pending.extend((child, where, depth + 1) for child, where in reversed(inner))
+                return f"{_path(place)}: nested deeper than {max_depth} levels"
+            pending.extend((child, where, depth + 1) for child, where in _inner(node, place))
     return None
 
 
-def _items(array: list[Any], path: str) -> list[tuple[Any, str]]:
-    return [(item, f"{path}[{index}]") for index, item in enumerate(array)]
+class _Place(NamedTuple):
+    """Where a value stands: a step below another place."""
+
+    above: _Place | None
+    step: str | int
+    is_key: bool = False
 
 
-def _members(members: dict[str, Any], path: str) -> list[tuple[Any, str]]:
-    """List the keys and values of an object, each key as a text of its own."""
-    listed: list[tuple[Any, str]] = []
-    for key, item in members.items():
-        where = f"{path}.{clean_text(key)}"
-        listed += ((key, f"key {where}"), (item, where))
-    return listed
+def _inner(node: dict[str, Any] | list[Any], place: _Place | None) -> list[tuple[Any, _Place]]:
+    """What a container holds, last first; the keys of an object as texts of their own."""
+    if isinstance(node, list):
+        return [(item, _Place(place, index)) for index, item in enumerate(node)][::-1]
+    found: list[tuple[Any, _Place]] = []
+    for key, item in node.items():
+        found += ((key, _Place(place, key, is_key=True)), (item, _Place(place, key)))
+    return found[::-1]
+
+
+def _path(place: _Place | None) -> str:
+    steps = []
+    is_key = place is not None and place.is_key
+    while place is not None:
+        step = place.step
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{clean_text(step)}")
+        place = place.above
+    return ("key " if is_key else "") + "$" + "".join(reversed(steps))
+
+
+def _is_clean(value: Any, max_depth: int) -> bool:
+    """Whether nothing offends, found out level by level without remembering where."""
+    level = [value]
+    for depth in range(max_depth + 1):
+        below: list[Any] = []
+        for node in level:
+            kind = type(node)
+            if kind is str:
+                if not (node.isascii() and NUL not in node) and _FORBIDDEN_CHARACTER.search(node):
+                    return False
+            elif kind is float:
+                if not math.isfinite(node):
+                    return False
+            elif kind is dict or kind is list:
+                if depth >= max_depth:
+                    return False
+                if kind is dict:
+                    below.extend(node)
+                    below.extend(node.values())
+                else:
+                    below.extend(node)
+        if not below:
+            return True
+        level = below
+    return False
 
 
 def clean_text(text: str) -> str:
@@ -94,8 +148,8 @@ def clean(value: Any) -> Any:
     NaN and infinities become None, NUL characters and lone surrogates U+FFFD. Models and
     dataclasses become objects, tuples and sets arrays (sets in canonical order), bytes
     text or base64, everything else what pydantic makes of it, or at the last its ``str``.
-    A reference back to an enclosing container, and what is nested deeper than MAX_DEPTH,
-    become None.
+    A reference back to an enclosing container, what is nested deeper than may come back
+    in a request, and integers of thousands of digits become None.
 
     Returns:
         The same object when nothing needs changing; the input is never mutated.
@@ -106,7 +160,7 @@ def clean(value: Any) -> Any:
 def _clean(value: Any, enclosing: tuple[int, ...]) -> Any:
     kind = type(value)
     if kind in _JSON_SCALARS:
-        return value
+        return None if kind is int and value.bit_length() > _LONGEST_INT else value
     if kind is str:
         return clean_text(value)
     if kind is float:
@@ -114,7 +168,7 @@ def _clean(value: Any, enclosing: tuple[int, ...]) -> Any:
     if isinstance(value, Mapping | list | tuple | Set | deque | BaseModel) or (
         dataclasses.is_dataclass(value) and not isinstance(value, type)
     ):
-        if len(enclosing) >= MAX_DEPTH or id(value) in enclosing:
+        if len(enclosing) >= MAX_OUTPUT_DEPTH or id(value) in enclosing:
             return None
         return _clean_container(value, (*enclosing, id(value)))
     return _clean_scalar(value)

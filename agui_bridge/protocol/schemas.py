@@ -32,6 +32,9 @@ __all__ = [
 MAX_SCHEMA_NODES = 10_000
 """Values in a schema, each `$ref` counted as often as it is followed."""
 
+MAX_SCHEMA_LENGTH = 256 * 1024
+"""Characters of a schema as JSON text."""
+
 MAX_SCHEMA_DEPTH = 64
 """Nesting of a schema, through its references."""
 
@@ -69,7 +72,10 @@ def check_schema(schema: Mapping[str, Any]) -> None:
     if not isinstance(schema, Mapping):
         raise UnsafeSchema(f"A response schema must be an object, not {type(schema).__name__}.")
     _measure(schema)
-    _compile(canonical(schema))
+    text = canonical(schema)
+    if len(text) > MAX_SCHEMA_LENGTH:
+        raise UnsafeSchema(f"The response schema is longer than {MAX_SCHEMA_LENGTH} characters.")
+    _compile(text)
 
 
 def find_schema_fault(schema: Mapping[str, Any], value: Any) -> str | None:
@@ -178,7 +184,7 @@ def _resolve(root: Mapping[str, Any], reference: str) -> Any:
 # --- compilation -------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _compile(text: str) -> Validator:
     """Compile a schema given as canonical JSON (equal schemas share one validator)."""
     import jsonschema
@@ -201,6 +207,7 @@ def _compile(text: str) -> Validator:
         except jsonschema.SchemaError as error:
             message = error.message[:_MAX_FAULT_LENGTH]
             raise UnsafeSchema(f"The response schema is invalid: {message}") from None
+    _refuse_unevaluated_patterns(schema)
     for pattern in _patterns(schema):
         _regex(pattern)
     linear: Any = extend(cls, _LINEAR)  # type: ignore[no-untyped-call]  # its stubs lack types
@@ -208,37 +215,39 @@ def _compile(text: str) -> Validator:
     return validator
 
 
-def _references(node: Any) -> Iterator[str]:
+def _objects(node: Any) -> Iterator[dict[str, Any]]:
+    """Every object within a schema, itself included."""
     if isinstance(node, dict):
-        for keyword in _REFERENCES:
-            if isinstance(node.get(keyword), str):
-                yield node[keyword]
-        for value in node.values():
-            yield from _references(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _references(value)
+        yield node
+    if isinstance(node, dict | list):
+        for value in node.values() if isinstance(node, dict) else node:
+            yield from _objects(value)
 
 
-def _patterns(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
+def _references(schema: Any) -> Iterator[str]:
+    for node in _objects(schema):
+        yield from (node[word] for word in _REFERENCES if isinstance(node.get(word), str))
+
+
+def _patterns(schema: Any) -> Iterator[str]:
+    for node in _objects(schema):
         if isinstance(node.get("pattern"), str):
             yield node["pattern"]
         if isinstance(node.get("patternProperties"), dict):
             yield from node["patternProperties"]
-            if any(keyword in node for keyword in _UNEVALUATED):
-                raise UnsafeSchema(
-                    "The response schema has `unevaluated…` beside `patternProperties`: "
-                    "use `additionalProperties`."
-                )
-        for value in node.values():
-            yield from _patterns(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _patterns(value)
 
 
-@lru_cache(maxsize=1024)
+def _refuse_unevaluated_patterns(schema: Any) -> None:
+    """`unevaluatedProperties` runs the patterns that it meets on Python's engine."""
+    words = {word for node in _objects(schema) for word in node}
+    if "patternProperties" in words and words.intersection(_UNEVALUATED):
+        raise UnsafeSchema(
+            "The response schema has both `unevaluated…` and `patternProperties`: "
+            "use `additionalProperties`."
+        )
+
+
+@lru_cache(maxsize=256)
 def _regex(pattern: str) -> Any:
     import re2
 

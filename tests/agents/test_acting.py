@@ -1,6 +1,7 @@
 """Steps, streams, calls and tools happen once in all runs."""
 
 import asyncio
+import functools
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -57,8 +58,13 @@ async def test_what_is_no_agent_is_refused() -> None:
 
     with pytest.raises(AgentMistake, match="not int"):
         await once(bad)
+
+    @functools.wraps(quiet)
+    def sync(run: FunctionRun) -> Any:
+        return 7
+
     with pytest.raises(AgentMistake, match="returned int"):
-        await once(lambda run: 7)
+        await once(sync)
 
 
 async def test_an_error_of_the_author_s_code_comes_out_unchanged_after_what_was_emitted() -> None:

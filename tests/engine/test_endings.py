@@ -269,4 +269,4 @@ async def test_failures_are_logged_with_agent_thread_and_run(
 ) -> None:
     with caplog.at_level(logging.ERROR, "agui_bridge"):
         await Bench(Scripted([ValueError(SECRET)])).say("hi", runId="run-77")
-    assert "run run-77" in caplog.text and "thread t" in caplog.text
+    assert "run 'run-77'" in caplog.text and "thread 't'" in caplog.text

@@ -35,11 +35,13 @@ class Mutant:
 
     Attributes:
         name: what is broken.
+        seed: where a search soon meets a schedule that shows it.
         engine: the engine to drive.
         broken: a context in which the package itself is broken.
     """
 
     name: str
+    seed: int
     engine: type[Engine] = Engine
     broken: Callable[[], AbstractContextManager[object]] = nullcontext
 
@@ -130,30 +132,34 @@ def _reopened_answers_stay() -> Iterator[None]:
 
 
 MUTANTS: tuple[Mutant, ...] = (
-    Mutant("a claim is written without compare-and-swap", _ClaimsBlindly),
-    Mutant("a lost run is reopened", _ReopensLostRuns),
-    Mutant("a lost run leaves no receipt", _ForgetsWhatWasLost),
-    Mutant("an owner executes without looking at its lease", _ExecutesWithoutLease),
-    Mutant("an owner writes without its lease", _OwnersWriteByVersion),
-    Mutant("asks never expire", _NeverExpires),
-    Mutant("a stop leaves the batch open", _StopLeavesTheBatchOpen),
-    Mutant("every thread begins with version 1", _VersionsBeginAtOne),
-    Mutant("held answers can be changed", broken=_rows({"2": None})),
-    Mutant("nothing is replayed", broken=_rows({"4": None})),
-    Mutant("closed batches are not looked at", broken=_rows({"4": None, "5": None, "7": None})),
+    Mutant("a claim is written without compare-and-swap", 2, _ClaimsBlindly),
+    Mutant("a lost run is reopened", 5, _ReopensLostRuns),
+    Mutant("a lost run leaves no receipt", 2, _ForgetsWhatWasLost),
+    Mutant("an owner executes without looking at its lease", 8, _ExecutesWithoutLease),
+    Mutant("an owner writes without its lease", 10, _OwnersWriteByVersion),
+    Mutant("asks never expire", 1, _NeverExpires),
+    Mutant("a stop leaves the batch open", 1, _StopLeavesTheBatchOpen),
+    Mutant("every thread begins with version 1", 5, _VersionsBeginAtOne),
+    Mutant("held answers can be changed", 1, broken=_rows({"2": None})),
+    Mutant("nothing is replayed", 1, broken=_rows({"4": None})),
+    Mutant("closed batches are not looked at", 1, broken=_rows({"4": None, "5": None, "7": None})),
     Mutant(
-        "a batch closes although an answer is held", broken=_rows({"10": _close_what_is_not_open})
+        "a batch closes although an answer is held",
+        6,
+        broken=_rows({"10": _close_what_is_not_open}),
     ),
-    Mutant("held answers beside expired asks wait for ever", broken=_rows({"10b": None})),
-    Mutant("expired asks can be resolved", broken=_rows({"14": None})),
-    Mutant("payloads are not checked", broken=_rows({"15": None})),
+    Mutant("held answers beside expired asks wait for ever", 6, broken=_rows({"10b": None})),
+    Mutant("expired asks can be resolved", 5, broken=_rows({"14": None})),
+    Mutant("payloads are not checked", 1, broken=_rows({"15": None})),
     Mutant(
         "answered asks must be answered again",
+        2,
         broken=lambda: patch.object(contract, "_outstanding", _answered_is_outstanding),
     ),
     Mutant(
         "1 is the same as true",
+        2,
         broken=lambda: patch.object(contract, "_same", _equal_to_python),
     ),
-    Mutant("reopened asks keep an answer", broken=_reopened_answers_stay),
+    Mutant("reopened asks keep an answer", 1, broken=_reopened_answers_stay),
 )
