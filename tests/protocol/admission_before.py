@@ -190,6 +190,12 @@ BEFORE: Final[Mapping[str, tuple[Case, ...]]] = {
             resume(no("a"), no("b")),
             Replay,
         ),
+        by(
+            "a message that comes with such a cancel is taken",
+            closed_as("expired", yes("a")),
+            resume(no("a"), has_new_message=True),
+            Start,
+        ),
         not_by(
             "but not resolved",
             closed_as("expired", yes("a"), yes("b")),
