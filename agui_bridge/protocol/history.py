@@ -7,10 +7,11 @@ makes a new one, and what was handed out stays as it was.
 
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import EllipsisType, MappingProxyType
 from typing import Any, Final
 
+from agui_bridge.protocol.history_entry import Entry
 from agui_bridge.protocol.json_patch import apply_patch
 from agui_bridge.protocol.json_values import WireEvent
 
@@ -32,57 +33,13 @@ class StoredMessage:
     message: dict[str, Any]
 
 
-@dataclass(slots=True)
-class _Entry:
-    position: int
-    message: dict[str, Any]
-    dirty: bool = True
-    open: set[str] = field(default_factory=set)
-    """What is streamed into it now: "" for its text, else tool call ids."""
-    text: list[str] = field(default_factory=list)
-    arguments: dict[str, list[str]] = field(default_factory=dict)
-
-    def settle(self) -> dict[str, Any]:
-        """Join the deltas that have come since the last time; return the message."""
-        if self.text:
-            content = self.message.get("content")
-            text = (content if isinstance(content, str) else "") + "".join(self.text)
-            self.message = {**self.message, "content": text}
-            self.text = []
-        if self.arguments:
-            calls = [_with_arguments(call, self.arguments) for call in self.message["toolCalls"]]
-            self.message = {**self.message, "toolCalls": calls}
-            self.arguments = {}
-        return self.message
-
-    def change(self, **members: Any) -> None:
-        self.message = {**self.settle(), **members}
-        self.dirty = True
-
-    def merge_metadata(self, metadata: Mapping[str, Any] | None) -> None:
-        if metadata is not None:
-            self.change(metadata={**self.message.get("metadata", {}), **metadata})
-
-    def change_call(self, call_id: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        calls = self.settle()["toolCalls"]
-        self.change(toolCalls=[change(call) if call["id"] == call_id else call for call in calls])
-
-
-def _with_arguments(call: dict[str, Any], parts: Mapping[str, list[str]]) -> dict[str, Any]:
-    if call["id"] not in parts:
-        return call
-    function = call["function"]
-    arguments = function["arguments"] + "".join(parts[call["id"]])
-    return {**call, "function": {**function, "arguments": arguments}}
-
-
 class History:
     """The messages and the state of one thread while a run changes them."""
 
     def __init__(self, messages: Sequence[StoredMessage] = (), state: Any = None) -> None:
         """Begin with what is stored: the messages in context, sorted by position."""
-        self._entries = {m.id: _Entry(m.position, m.message, dirty=False) for m in messages}
-        self._calls: dict[str, _Entry] = {}
+        self._entries = {m.id: Entry(m.position, m.message, dirty=False) for m in messages}
+        self._calls: dict[str, Entry] = {}
         for entry in self._entries.values():
             self._index_calls(entry)
         self._last = max((m.position for m in messages), default=0)
@@ -174,23 +131,23 @@ class History:
 
     # The list.
 
-    def _sorted(self) -> list[_Entry]:
+    def _sorted(self) -> list[Entry]:
         return sorted(self._entries.values(), key=lambda entry: entry.position)
 
-    def _append(self, message: dict[str, Any]) -> _Entry:
-        return self._put(_Entry((self._last // STRIDE + 1) * STRIDE, message))
+    def _append(self, message: dict[str, Any]) -> Entry:
+        return self._put(Entry((self._last // STRIDE + 1) * STRIDE, message))
 
-    def _put(self, entry: _Entry) -> _Entry:
+    def _put(self, entry: Entry) -> Entry:
         self._last = max(self._last, entry.position)
         self._entries[entry.message["id"]] = entry
         self._index_calls(entry)
         return entry
 
-    def _index_calls(self, entry: _Entry) -> None:
+    def _index_calls(self, entry: Entry) -> None:
         for call in entry.message.get("toolCalls") or ():
             self._calls[call["id"]] = entry
 
-    def _insert_result(self, message: dict[str, Any]) -> _Entry:
+    def _insert_result(self, message: dict[str, Any]) -> Entry:
         """Put a tool's result after its assistant message and the results that follow it."""
         carrier = self._calls.get(message["toolCallId"])
         if carrier is None:
@@ -205,7 +162,7 @@ class History:
             for number, entry in enumerate(entries[index:], start=position // STRIDE + 1):
                 entry.position, entry.dirty = number * STRIDE, True
                 self._last = max(self._last, entry.position)
-        return self._put(_Entry(position, message))
+        return self._put(Entry(position, message))
 
     # Text and reasoning messages.
 
@@ -248,7 +205,7 @@ class History:
             entry.change_call(call_id, lambda call: _merged(_renamed(call, name), event))
         entry.open.add(call_id)
 
-    def _carrier(self, event: WireEvent) -> _Entry:
+    def _carrier(self, event: WireEvent) -> Entry:
         parent, call_id = event.get("parentMessageId"), event["toolCallId"]
         found = self._entries.get(parent) if parent else None
         if found is not None and found.message["role"] == "assistant":
@@ -305,7 +262,7 @@ class History:
         elif replace:
             kept = _some(entry.message, "metadata") if entry.message["role"] == "activity" else {}
             self._calls = {key: held for key, held in self._calls.items() if held is not entry}
-            entry = self._put(_Entry(entry.position, message | kept))
+            entry = self._put(Entry(entry.position, message | kept))
         entry.merge_metadata(event.get("metadata"))
 
     def _patch_activity(self, event: WireEvent) -> None:
@@ -345,7 +302,7 @@ class History:
         for entry in before:
             message_id = entry.message["id"]
             if message_id in incoming:
-                replaced = _Entry(entry.position, incoming.pop(message_id), open=entry.open)
+                replaced = Entry(entry.position, incoming.pop(message_id), open=entry.open)
                 replaced.dirty = entry.dirty or replaced.message != entry.settle()
                 self._put(replaced)
             elif stays(entry.message):

@@ -1,0 +1,58 @@
+"""One message of a history while a run changes it: deltas are joined when it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Entry"]
+
+
+@dataclass(slots=True)
+class Entry:
+    """A message of a history, its position, and what is streamed into it now."""
+
+    position: int
+    message: dict[str, Any]
+    dirty: bool = True
+    open: set[str] = field(default_factory=set)
+    """What is streamed into it now: "" for its text, else tool call ids."""
+    text: list[str] = field(default_factory=list)
+    arguments: dict[str, list[str]] = field(default_factory=dict)
+
+    def settle(self) -> dict[str, Any]:
+        """Join the deltas that have come since the last time; return the message."""
+        if self.text:
+            content = self.message.get("content")
+            text = (content if isinstance(content, str) else "") + "".join(self.text)
+            self.message = {**self.message, "content": text}
+            self.text = []
+        if self.arguments:
+            calls = [_with_arguments(call, self.arguments) for call in self.message["toolCalls"]]
+            self.message = {**self.message, "toolCalls": calls}
+            self.arguments = {}
+        return self.message
+
+    def change(self, **members: Any) -> None:
+        """Set members of the message."""
+        self.message = {**self.settle(), **members}
+        self.dirty = True
+
+    def merge_metadata(self, metadata: Mapping[str, Any] | None) -> None:
+        """Add to the message's metadata; None adds nothing."""
+        if metadata is not None:
+            self.change(metadata={**self.message.get("metadata", {}), **metadata})
+
+    def change_call(self, call_id: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Put what `change` makes of one of its tool calls in that call's place."""
+        calls = self.settle()["toolCalls"]
+        self.change(toolCalls=[change(call) if call["id"] == call_id else call for call in calls])
+
+
+def _with_arguments(call: dict[str, Any], parts: Mapping[str, list[str]]) -> dict[str, Any]:
+    if call["id"] not in parts:
+        return call
+    function = call["function"]
+    arguments = function["arguments"] + "".join(parts[call["id"]])
+    return {**call, "function": {**function, "arguments": arguments}}
