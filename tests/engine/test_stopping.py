@@ -9,7 +9,7 @@ from ag_ui.core import SubagentStartedEvent
 
 from agui_bridge.adapters import Pause, Run, RunItem
 from agui_bridge.engine.stopping import StopResult
-from agui_bridge.errors import UpstreamError
+from agui_bridge.errors import Fenced, UpstreamError
 from agui_bridge.protocol.records import InterruptStatus, RunLease, ThreadStatus
 from agui_bridge.stores.base import Change, Expected
 from agui_bridge.stores.memory import MemoryStore
@@ -366,3 +366,28 @@ async def test_deleting_a_running_thread_stops_it_first() -> None:
     await bench.engine.delete(bench.KEY, "ann")
     assert outcome(await reader.rest()) == "cancelled"
     assert (await bench.load()).record is None
+
+
+async def test_an_agent_that_outlives_its_stop_finds_its_lease_over() -> None:
+    refused = asyncio.Event()
+
+    async def stubborn(run: Run) -> AsyncIterator[RunItem]:
+        yield "x"
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.4)
+        try:
+            run.check_lease()
+        except Fenced:
+            refused.set()
+        yield "never heard"
+
+    bench = Bench(Scripted(stubborn))
+    reader = bench.begin("go")
+    await reader.until("TEXT_MESSAGE_CONTENT")
+    assert (await bench.engine.stop(bench.KEY, force=True)).status == "success"
+    await reader.rest()
+    async with asyncio.timeout(5):
+        await refused.wait()
+    assert "never heard" not in str(reader.events)
