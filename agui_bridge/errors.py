@@ -111,7 +111,7 @@ CODES: Mapping[str, ErrorCode] = {
     ),
     "RUN_INDETERMINATE": ErrorCode(
         500,
-        "The process that carried out the answer was lost; whether it acted is unknown.",
+        "The process that carried out the run was lost; whether it acted is unknown.",
         "Check the effect yourself; it is not executed again. New messages are welcome.",
     ),
     "AGENT_ERROR": ErrorCode(

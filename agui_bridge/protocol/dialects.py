@@ -124,11 +124,11 @@ def parse_input(body: Any) -> ParsedInput:
 def _negotiate(version: str | None) -> tuple[Dialect, tuple[str, ...]]:
     if version is None:
         return V0, ()
+    if version.startswith("0."):
+        return V0, ()
     match = _VERSION.match(version)
     if match is None:
         return V1, (f"protocolVersion {version[:40]!r} can't be read; 1.0 is spoken",)
-    if match[1] == "0":
-        return V0, ()
     if match[1] != "1":
         raise Refused(
             "UNSUPPORTED_VERSION",

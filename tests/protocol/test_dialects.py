@@ -25,6 +25,7 @@ def parse(**members: Any) -> Any:
         ("1.0", V1, False),
         ("1.7", V1, True),
         ("0.0", V0, False),
+        ("0.0.59", V0, False),
         ("one", V1, True),
         ("1", V1, True),
     ],
