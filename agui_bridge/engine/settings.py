@@ -17,10 +17,18 @@ HistoryPolicy = Literal["server", "client"]
 """Whose message list is the context of a run."""
 
 PER_AGENT: Final = frozenset(
-    """
-    flush_interval keep_alive stall_timeout stop_timeout cancel_grace expires_in
-    max_interrupts on_disconnect skip_unknown_interrupts history
-    """.split()
+    {
+        "flush_interval",
+        "keep_alive",
+        "stall_timeout",
+        "stop_timeout",
+        "cancel_grace",
+        "expires_in",
+        "max_interrupts",
+        "on_disconnect",
+        "skip_unknown_interrupts",
+        "history",
+    }
 )
 """Settings that an agent may have of its own; the others are one bridge's."""
 

@@ -124,7 +124,7 @@ class Bridge:
             ConfigurationError: the name is taken or unfit for an address, the adapter is none,
                 or a setting is unknown, unfit, or the whole bridge's.
         """
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(str(name)):
             raise ConfigurationError(
                 f"{name!r} can't be an agent's name: it is part of a path, so it has only "
                 "letters, digits and ._~- ([A-Za-z0-9._~-]+), and not only dots."

@@ -183,7 +183,7 @@ def check_json(value: object, path: str) -> None:
     while found:
         path, value = found.pop()
         seen += 1
-        if len(path) > 10_000 or seen > 1_000_000:
+        if len(path) > 2_000 or seen > 1_000_000:
             raise Refused("INVALID_INPUT", f"{path[:100]}: nests too deep, or is too large.")
         if isinstance(value, dict):
             for key, member in value.items():

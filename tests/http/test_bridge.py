@@ -1,8 +1,11 @@
 """The bridge without HTTP: registering agents, answering and stopping from code."""
 
 import asyncio
+import datetime
+import decimal
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,7 +158,9 @@ def test_the_synchronous_twins_refuse_a_store_that_nobody_shares() -> None:
         bridge.stop_sync("agent", "t")
 
 
-@pytest.mark.parametrize("name", ["", "a/b", " a", "agent"])
+@pytest.mark.parametrize(
+    "name", ["", "a/b", " a", "agent", ".", "..", "a b", "a?b", "é", "a\n", "<l>"]
+)
 def test_an_unfit_or_taken_name_is_refused(name: str) -> None:
     bridge = made(Answering())
     with pytest.raises(ConfigurationError):
@@ -182,6 +187,107 @@ def test_an_agents_own_settings_and_description_are_its_own() -> None:
     assert bridge.agents["helper"].settings.expires_in == 5.0
     assert bridge.agents["agent"].settings.expires_in is None
     assert helper.__name__ == "helper"
+
+
+def test_the_decorator_works_without_parentheses() -> None:
+    bridge = made(Answering())
+
+    @bridge.agent
+    async def helper(run: FunctionRun) -> str:
+        """Help out."""
+        return "x"
+
+    assert bridge.agents["helper"].description == "Help out."
+    assert helper.__name__ == "helper"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"lease_seconds": 5.0},
+        {"pipe_events": 5},
+        {"pipe_bytes": 5},
+        {"store_retry": 5.0},
+        {"stop_poll": 5.0},
+        {"sweep_interval": 5.0},
+        {"shutdown_grace": 5.0},
+        {"max_body_bytes": 5},
+        {"busy_patience": 5.0},
+    ],
+)
+def test_a_setting_of_the_whole_bridge_is_refused_for_one_agent(setting: dict[str, Any]) -> None:
+    bridge = made(Answering())
+    with pytest.raises(ConfigurationError, match=f"{next(iter(setting))}.*whole"):
+        bridge.add("other", Answering(), **setting)
+    assert list(bridge.agents) == ["agent"]
+
+
+def test_an_agents_own_setting_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="history"):
+        made(Answering()).add("other", Answering(), history="both")
+
+
+@pytest.mark.parametrize("adapter", [object(), None, Answering, lambda run: "x"])
+def test_what_is_no_adapter_is_refused(adapter: Any) -> None:
+    with pytest.raises(ConfigurationError, match="no Adapter"):
+        made(Answering()).add("other", adapter)
+
+
+CYCLE: list[Any] = []
+CYCLE.append(CYCLE)
+DEEP: list[Any] = []
+for _ in range(2500):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    ("payload", "place"),
+    [
+        ({"limit": decimal.Decimal("1.5")}, r"answers\.x\.limit: a Decimal"),
+        ([1, object()], r"answers\.x\[1\]: a object"),
+        ({"at": datetime.datetime(2024, 1, 1)}, r"answers\.x\.at: a datetime"),
+        ({"a": {1: "x"}}, r"answers\.x\.a: the key 1"),
+        ((1, 2), r"answers\.x: a tuple"),
+        (float("inf"), r"answers\.x: inf"),
+        (CYCLE, "deep"),
+        (DEEP, "deep"),
+    ],
+)
+async def test_resume_with_what_is_no_json_is_refused_and_says_where(
+    payload: Any, place: str
+) -> None:
+    agent = Answering()
+    bridge = made(agent)
+    async with bridge.lifespan():
+        with pytest.raises(Refused, match=place) as refused:
+            await bridge.resume("agent", "t", {"x": payload})
+        assert refused.value.code == "INVALID_INPUT"
+        assert agent.runs == []
+
+
+async def test_resume_with_a_key_that_is_no_interrupt_id_is_refused() -> None:
+    bridge = made(Answering())
+    wrong: Any = {1: True}
+    async with bridge.lifespan():
+        with pytest.raises(Refused, match="the key 1"):
+            await bridge.resume("agent", "t", wrong)
+
+
+async def test_a_drained_bridge_ends_streams_refuses_runs_and_still_reads() -> None:
+    async def forever(run: Run) -> AsyncIterator[RunItem]:
+        yield "partial"
+        await asyncio.Event().wait()
+
+    bridge = made(Scripted(forever))
+    async with serve(bridge.app()) as base, client(base) as http:
+        reader = await begin(bridge)
+        await reader.until("TEXT_MESSAGE_CONTENT")
+        await asyncio.gather(bridge.drain(), bridge.drain())
+        assert (await reader.rest())[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
+        refused = await http.post("/agents/agent", json=run_input("x", thread="t2"))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "SHUTTING_DOWN")
+        messages = (await http.get("/agents/agent/threads/t")).json()["messages"]
+        assert messages[-1]["content"] == "partial"
 
 
 async def test_while_it_closes_it_stays_the_same_and_is_not_ready() -> None:

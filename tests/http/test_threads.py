@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import CODES
+from agui_bridge.http.service import json_response
+from agui_bridge.protocol.records import Principal
 from tests.http.conftest import Serving, Site, by_token
 from tests.support.agents import Answering, Scripted, approval
 from tests.support.server import open_stream, run_input
@@ -270,3 +273,82 @@ async def test_what_a_dependency_of_the_host_raises_becomes_the_documented_error
         response = await site.http.get("/agents")
     assert response.json() == {"error": {"code": code, "message": "no badge"}}
     assert response.status_code == CODES[code].status
+
+
+NONSENSE = ["limit=000000001999999", f"limit={'9' * 30}", "limit=0", "limit=1e2", "limit=%D9%A1"]
+NOT_SECONDS = ["nan", "inf", "-1", "1_0", "1" * 30, "%201", f"1.{'0' * 5000}"]
+
+
+@pytest.mark.parametrize("query", [*NONSENSE, *(f"before={value}" for value in NOT_SECONDS)])
+async def test_a_limit_or_time_out_of_bounds_is_refused(serving: Serving, query: str) -> None:
+    async with serving() as site:
+        await site.ask()
+        paths = ["/agents/agent/threads"]
+        if query.startswith("limit"):
+            paths += ["/interrupts", "/agents/agent/threads/t/interrupts"]
+        for path in paths:
+            refused = await site.http.get(f"{path}?{query}")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (422, "INVALID_INPUT")
+
+
+async def test_the_interrupts_of_a_thread_are_limited_oldest_first(serving: Serving) -> None:
+    async with serving(Answering(approval("a"), approval("b"))) as site:
+        url = "/agents/agent/threads/t/interrupts"
+        await site.ask()
+        every = (await site.http.get(url)).json()["interrupts"]
+        for limit in range(1, len(every) + 1):
+            some = (await site.http.get(f"{url}?limit={limit}")).json()["interrupts"]
+            assert [i["id"] for i in some] == [i["id"] for i in every[:limit]]
+
+
+async def test_a_stop_with_an_empty_chunked_body_is_one_without_a_body(serving: Serving) -> None:
+    async def nothing() -> AsyncIterator[bytes]:
+        return
+        yield b""
+
+    async with serving() as site:
+        await site.ask()
+        stopped = await site.http.post(STOP, content=nothing())
+        assert stopped.request.headers["transfer-encoding"] == "chunked"
+        assert (stopped.status_code, stopped.json()["status"]) == (200, "success")
+        wrong = await site.http.post(STOP, content=b"force=1")
+        assert wrong.status_code == 415
+
+
+async def test_a_hook_that_gives_no_principal_is_an_internal_error_that_is_logged(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(authenticate=lambda request: {"scope": "x"}) as site:
+        for path in ("/agents", "/agents/agent/threads/t"):
+            failed = await site.http.get(path)
+            assert failed.status_code == 500
+            assert failed.json()["error"]["code"] == "INTERNAL_ERROR"
+    assert "should return a Principal, not dict" in caplog.text
+
+
+async def test_a_request_is_authenticated_once(serving: Serving) -> None:
+    asked: list[str] = []
+
+    def hook(request: Request) -> Principal:
+        asked.append(request.method)
+        return Principal()
+
+    async with serving(authenticate=hook) as site:
+        await site.ask()
+        await site.http.get("/agents/agent/threads/t")
+        await site.http.post(STOP)
+        await site.http.delete("/agents/agent/threads/t")
+        assert asked == ["POST", "GET", "POST", "DELETE"]
+
+
+def test_half_of_a_surrogate_pair_breaks_no_response() -> None:
+    assert json_response({"x": "\ud800é"}).body == b'{"x":"\\ud800\\u00e9"}'
+
+
+async def test_a_path_with_a_slash_at_its_end_is_unknown_and_redirects_nowhere(
+    serving: Serving,
+) -> None:
+    async with serving() as site:
+        answer = await site.http.get("/agents/", headers={"host": "evil.example"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
+        assert "location" not in answer.headers

@@ -1,0 +1,141 @@
+"""Single schedules, step by step: what the search may meet, and how the model tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from agui_bridge.protocol.admission import Request
+from agui_bridge.protocol.records import Interrupt
+from tests.model.clients import answer_to
+from tests.model.engine import LEASE, Engine
+from tests.model.mutants import MUTANTS
+from tests.model.operations import Action, AskKind, Fate, Pause, Plan, Process
+from tests.model.promises import check_execution
+from tests.model.world import Job, Violation, World
+
+
+@dataclass
+class Schedule:
+    """A world moved by hand."""
+
+    engine_class: type[Engine] = Engine
+    world: World = field(default_factory=World)
+
+    def __post_init__(self) -> None:
+        self.engine = self.engine_class(self.world)
+
+    def begin(self, process: Process) -> Job:
+        return Job("job", process)
+
+    def step(self, job: Job, *plan: Plan, times: int = 1, fate: Fate = Fate.DELIVERED) -> None:
+        """Let a job do so many operations, or fewer when it is over."""
+        left = list(plan)
+        for _ in range(times):
+            if job.over:
+                break
+            executed = len(self.world.ledger.executions)
+            self.world.step(job, fate, left)
+            for execution in self.world.ledger.executions[executed:]:
+                check_execution(self.world, execution)
+
+    def pause(self) -> Interrupt:
+        """Bring the thread to a pause that asks for one approval."""
+        job = self.begin(self.engine.answer(Request(has_new_message=True)))
+        self.step(job, Pause((AskKind(),)), times=4)
+        assert job.told == "finished"
+        return self.world.look().batch_interrupts()[0]
+
+    def approve(self, ask: Interrupt) -> Job:
+        return self.begin(self.engine.answer(Request((answer_to(ask, "approve", 1),))))
+
+
+def reopening() -> type[Engine]:
+    return next(mutant.engine for mutant in MUTANTS if mutant.name == "a lost run is reopened")
+
+
+def test_lost_run_that_is_reopened_would_execute_twice() -> None:
+    schedule = Schedule(reopening())
+    ask = schedule.pause()
+    schedule.step(schedule.approve(ask), Action.EXECUTE, times=3)
+    schedule.world.clock.advance(LEASE)
+    again = schedule.approve(ask)
+
+    with pytest.raises(Violation, match="executed twice"):
+        schedule.step(again, Action.EXECUTE, times=9)
+
+
+def test_lost_run_is_indeterminate_and_not_executed_again() -> None:
+    schedule = Schedule()
+    ask = schedule.pause()
+    schedule.step(schedule.approve(ask), Action.EXECUTE, times=3)
+    schedule.world.clock.advance(LEASE)
+    again = schedule.approve(ask)
+
+    schedule.step(again, times=3)
+
+    assert again.told == "RUN_INDETERMINATE"
+    assert len(schedule.world.ledger.executions) == 1
+
+
+def test_of_two_approvals_at_once_one_executes_and_the_other_hears_of_it() -> None:
+    schedule = Schedule()
+    ask = schedule.pause()
+    first, second = schedule.approve(ask), schedule.approve(ask)
+    for job in (first, second, first, second):  # both look, then both claim
+        schedule.step(job)
+    schedule.step(first, Action.EXECUTE, Action.FINISH, times=3)
+    schedule.step(second, times=3)
+
+    assert (first.told, second.told) == ("finished", "replay")
+    assert len(schedule.world.ledger.executions) == 1
+
+
+def test_claim_whose_acknowledgement_was_lost_is_taken_up_by_its_retry() -> None:
+    schedule = Schedule()
+    job = schedule.approve(schedule.pause())
+    schedule.step(job)
+    schedule.step(job, fate=Fate.UNACKNOWLEDGED)
+    schedule.step(job)
+
+    schedule.step(job, Action.EXECUTE, Action.FINISH, times=3)
+
+    assert job.told == "finished"
+
+
+def test_owner_that_stood_still_executes_nothing_and_writes_nothing() -> None:
+    schedule = Schedule()
+    job = schedule.approve(schedule.pause())
+    schedule.step(job, times=2)
+    schedule.world.clock.advance(LEASE)
+
+    schedule.step(job, Action.EXECUTE, times=2)
+
+    assert job.told == "RUN_INDETERMINATE"
+    assert schedule.world.ledger.executions == []
+
+
+def test_end_whose_acknowledgement_was_lost_is_found_by_its_receipt() -> None:
+    schedule = Schedule()
+    job = schedule.approve(schedule.pause())
+    schedule.step(job, Action.EXECUTE, Action.FINISH, times=4)
+    schedule.step(job, fate=Fate.UNACKNOWLEDGED)
+    other = schedule.begin(schedule.engine.answer(Request(has_new_message=True)))
+    schedule.step(other, times=2)
+
+    schedule.step(job, times=2)
+
+    assert job.told == "finished"
+
+
+def test_stale_claim_does_not_reach_a_thread_that_was_made_anew() -> None:
+    schedule = Schedule()
+    stale = schedule.approve(schedule.pause())
+    schedule.step(stale)
+    schedule.step(schedule.begin(schedule.engine.delete()), times=3)
+    schedule.pause()
+
+    schedule.step(stale, times=2)
+
+    assert stale.told == "INTERRUPT_NOT_FOUND"
