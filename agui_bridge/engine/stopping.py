@@ -91,7 +91,10 @@ async def stop_thread(
                     return _failure(loaded, "The run was lost before it could be stopped.")
                 until = loaded.now + (_FORCE_GRACE if force else timeout)
                 stop = StopRequest(record.run.token, force, until, actor)
-                return await _stop_run(store, clock, running.get(key), key, stop, timeout)
+                result = await _stop_run(store, clock, running.get(key), key, stop, timeout)
+                if result is None:
+                    continue
+                return result
         except Conflict:
             continue
         if record.ended is not None and record.ended.outcome == "stopped":
@@ -106,7 +109,8 @@ async def _stop_run(
     key: ThreadKey,
     stop: StopRequest,
     timeout: float,
-) -> StopResult:
+) -> StopResult | None:
+    """Stop a run; None when it has ended by asking: then the question is what to stop."""
     await store.request_stop(key, stop)
     limit = clock.monotonic() + (0.0 if stop.force else timeout) + _FORCE_GRACE
     if local is not None and local.owner.token == stop.token:
@@ -121,6 +125,8 @@ async def _stop_run(
         return StopResult("error", error="The thread was deleted.")
     if record.run is not None and record.run.token == stop.token:
         return _failure(loaded, "The run did not end in time; it will stop as soon as it can.")
+    if record.status is ThreadStatus.INTERRUPTED:
+        return None
     ended = record.ended
     if ended is None or ended.token != stop.token:
         return _failure(loaded, "The run ended, and another one has begun since.")

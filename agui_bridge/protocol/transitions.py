@@ -55,6 +55,8 @@ class Change:
         messages: rows to write, by message id.
         superseded: ids of messages that leave the context (they are kept).
         lease_seconds: the lease ends this long after the store's now; None leaves it.
+        not_after: store time from which the change is refused: an answer that was in time when
+            it was admitted may be committed too late.
     """
 
     record: ThreadRecord
@@ -63,6 +65,7 @@ class Change:
     messages: tuple[StoredMessage, ...] = ()
     superseded: tuple[str, ...] = ()
     lease_seconds: float | None = None
+    not_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,9 @@ def claim_resume(
             for ask in loaded.batch_interrupts()
         ),
         messages=tuple(messages),
+        not_after=_earliest(
+            ask for ask in loaded.batch_interrupts() if ask.id not in decision.expired
+        ),
     )
 
 
@@ -147,6 +153,7 @@ def hold(loaded: Loaded, answers: Mapping[str, RecordedAnswer], actor: str) -> C
             for ask in loaded.batch_interrupts()
             if ask.is_open and ask.id in answers
         ),
+        not_after=_earliest(ask for ask in loaded.batch_interrupts() if ask.id in answers),
     )
 
 
@@ -307,6 +314,11 @@ def reopen(record: ThreadRecord, claimed: Sequence[Interrupt], *, now: float) ->
             for ask in claimed
         ),
     )
+
+
+def _earliest(asks: Iterable[Interrupt]) -> float | None:
+    """When the first of some questions expires."""
+    return min((ask.expires_at for ask in asks if ask.expires_at is not None), default=None)
 
 
 def _existing(loaded: Loaded) -> ThreadRecord:

@@ -100,7 +100,7 @@ class MemoryStore:
         if thread is not None and thread.record.write_id == write_id:
             return Committed(codec.copy_thread(thread.record), now)
         head = rules.Head.of(thread.record) if thread is not None else None
-        rules.check(head, expected, now)
+        rules.check(head, expected, now, change.not_after)
         # All copies are made before the first write: a value that is not JSON changes nothing.
         record = codec.copy_thread(rules.next_record(key, change, head, write_id, now))
         interrupts = {ask.id: codec.copy_interrupt(ask) for ask in change.interrupts}

@@ -55,19 +55,25 @@ class Head:
         )
 
 
-def check(head: Head | None, expected: Expected, now: float) -> None:
+def check(
+    head: Head | None, expected: Expected, now: float, not_after: float | None = None
+) -> None:
     """Let a write pass, or raise.
 
     Args:
         head: of the stored thread; None when there is none.
         expected: the guard.
         now: the store's time.
+        not_after: of the change (see `Change.not_after`).
 
     Raises:
         Fenced: the guard names a lease that is over or another's (a thread that is gone has
             none).
-        Conflict: the thread is missing, is there although it should not be, or has moved on.
+        Conflict: the thread is missing, is there although it should not be, or has moved on;
+            or the change comes too late.
     """
+    if not_after is not None and now >= not_after:
+        raise Conflict("the time to answer was over before the answer could be stored")
     if expected.lease is not None and not _holds(head, expected.lease, now):
         raise Fenced("the lease of this run is over or was taken over; its owner must stop")
     if expected.version is None:

@@ -117,7 +117,7 @@ class SqlStore:
                 stored = self._record(connection, key)
                 assert stored is not None, "the row is locked by this transaction"
                 return Committed(stored, now)
-            rules.check(head, expected, now)
+            rules.check(head, expected, now, change.not_after)
             record = rules.next_record(key, change, head, write_id, now)
             self._put_thread(connection, record, new=head is None)
             self._put_rows(connection, key, change, now)

@@ -10,9 +10,10 @@ from agui_bridge.adapters import Ask, Pause, Run, RunItem
 from agui_bridge.engine.recovery import sweep
 from agui_bridge.errors import Refused, StoreUnavailable
 from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
+from agui_bridge.protocol.transitions import Change
 from agui_bridge.stores.base import Due
 from agui_bridge.stores.memory import MemoryStore
-from tests.engine.hooked import HookedStore
+from tests.engine.hooked import HookedStore, claims
 from tests.support.agents import (
     Answering,
     Bench,
@@ -221,3 +222,40 @@ async def test_shutting_down_ends_those_who_wait_for_a_run_elsewhere() -> None:
     assert outcome(await waiting.rest()) == "SHUTTING_DOWN"
     release.set()
     assert outcome(await first.rest()) == "success"
+
+
+async def test_an_answer_that_is_stored_after_its_time_is_refused_and_executes_nothing() -> None:
+    bench, agent, clock = expiring()
+    asked = await bench.ask()
+    store = bench.store
+    assert isinstance(store, HookedStore)
+
+    async def stand_still(change: Change) -> None:
+        # As a process does that is frozen between admission and claim.
+        if claims(change):
+            clock.advance(3600)
+
+    store.before = stand_still
+    assert outcome(await bench.say(resume=bench.entries(asked))) == "INTERRUPT_EXPIRED"
+    assert agent.executed == []
+
+
+async def test_a_stop_whose_run_ends_by_asking_closes_the_question() -> None:
+    ask_now = asyncio.Event()
+
+    async def asking(run: Run) -> AsyncIterator[RunItem]:
+        yield "x"
+        await ask_now.wait()
+        yield Pause([Ask("n", "confirmation")])
+
+    bench = Bench(Scripted(asking, ["next"]))
+    reader = bench.begin("go")
+    await reader.until("TEXT_MESSAGE_CONTENT")
+    # It asks before it hears of the stop, which only the store knows.
+    execution = bench.engine.running[bench.KEY]
+    execution.request_stop = lambda **_: ask_now.set()  # type: ignore[method-assign]
+    stopped = await bench.engine.stop(bench.KEY)
+    await reader.rest()
+    assert stopped.status == "success"
+    assert (await bench.load()).status is ThreadStatus.IDLE
+    assert outcome(await bench.say("more")) == "success"

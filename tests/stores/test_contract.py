@@ -274,3 +274,16 @@ async def test_of_two_processes_one_wins_each_round(store: Store, url: str) -> N
     record = (await store.load(KEY)).record
     assert record is not None
     assert record.version == 200
+
+
+async def test_a_change_that_comes_after_its_time_is_refused(
+    store: Store, clock: FakeClock
+) -> None:
+    record = (await put(store, idle())).record
+    late = Change(idle(state="late"), not_after=clock.time() + 5)
+    clock.advance(5)
+
+    with pytest.raises(Conflict):
+        await store.commit(KEY, late, Expected(version=record.version), write_id())
+
+    assert (await store.load(KEY)).record == record
