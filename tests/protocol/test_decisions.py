@@ -210,7 +210,9 @@ def test_pydantic_parameters_are_checked_through_their_definitions() -> None:
     bad = {"approved": True, "editedArgs": {"origin": {"city": "Riga"}, "stops": [{"city": ""}]}}
 
     assert find_fault(interrupt, good) is None
-    assert find_fault(interrupt, bad) == "/editedArgs/stops/0/city: '' should be non-empty"
+    fault = find_fault(interrupt, bad)
+    # jsonschema words it differently in different versions.
+    assert fault is not None and fault.startswith("/editedArgs/stops/0/city: ''")
 
 
 def test_pointers_into_the_parameters_lead_to_the_same_place() -> None:
