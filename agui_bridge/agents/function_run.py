@@ -282,6 +282,7 @@ class FunctionRun(RunView):
         model = None if schema is None or isinstance(schema, Mapping) else TypeAdapter(schema)
         decision = await self.decide(
             message,
+            # Without a model it is a mapping or None, which the type checker can't see.
             schema=schema if model is None else model.json_schema(),  # type: ignore[arg-type]
             reason=reason,
             expires_in=expires_in,

@@ -66,6 +66,7 @@ def parameter_schema(
     elif parameters is not None:
         schema = parameters.model_json_schema()
     elif function is not None:
+        # pydantic takes functions too, but its annotation says types only.
         adapter: TypeAdapter[Any] = TypeAdapter(function)  # type: ignore[arg-type]
         schema = adapter.json_schema()
     else:

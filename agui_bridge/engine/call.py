@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from agui_bridge.adapters import Adapter
 from agui_bridge.engine.settings import DisconnectPolicy, Settings
 from agui_bridge.protocol.dialects import ParsedInput
-from agui_bridge.protocol.records import Json, Principal, ThreadKey
+from agui_bridge.protocol.records import Principal, ThreadKey
 
 __all__ = ["Agent", "Call"]
 
@@ -22,14 +21,12 @@ class Agent:
         adapter: what runs it.
         description: for people, "" when there is none.
         settings: the bridge's settings with this agent's own changes.
-        metadata: further members of `GET /agents`.
     """
 
     name: str
     adapter: Adapter
     settings: Settings
     description: str = ""
-    metadata: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,3 @@ class Call:
     def run_id(self) -> str:
         """The run's id as the client chose it; clients re-use them."""
         return self.parsed.input.run_id
-
-    def without_resume(self) -> Call:
-        """The same input without its answers (they were carried out before)."""
-        return replace(self, parsed=replace(self.parsed, entries=()))

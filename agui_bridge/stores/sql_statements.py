@@ -144,6 +144,7 @@ def _upsert(
     """Write rows by their id, leaving the column `keeping` of rows that are there already."""
     statement = insert(table)
     kept = {*KEY, id, keeping}
+    # A column collection iterates over columns, not over names: keys() is no redundancy.
     return statement.on_conflict_do_update(
         index_elements=[*KEY, id],
         set_={name: statement.excluded[name] for name in table.c.keys() if name not in kept},  # noqa: SIM118
