@@ -18,6 +18,7 @@
     │   │   └── Fenced              the lease is over: its owner may write no more
     │   ├── StoreUnavailable      no answer, or no connection
     │   └── SchemaMismatch        the database is older or newer than this version
+    ├── ClientError             talking to an AG-UI endpoint failed (client.errors)
     └── ConfigurationError      a setting, an agent or an adapter is wrong or missing
 
 `CODES` is the only place where a code has its cause, remedy and HTTP status; the
@@ -136,6 +137,15 @@ CODES: Mapping[str, ErrorCode] = {
     "THREAD_NOT_FOUND": ErrorCode(
         404, "There is no such thread here.", "Check the thread's id and the credentials.", False
     ),
+    "INTERRUPT_NOT_PENDING": ErrorCode(
+        409,
+        "The session waits for no answer: nothing was asked, it expired, or it was answered.",
+        "Send a message to go on with the conversation.",
+        False,
+    ),
+    "INTERRUPTS_UNSUPPORTED": ErrorCode(
+        404, "The agent never asks anything.", "Send it messages instead.", False
+    ),
     "NOT_FOUND": ErrorCode(404, "There is no such path.", "Check the address.", False),
     "METHOD_NOT_ALLOWED": ErrorCode(
         405, "The path does not take this method.", "Use a method that `Allow` names.", False
@@ -144,7 +154,10 @@ CODES: Mapping[str, ErrorCode] = {
         401, "Credentials are missing or wrong.", "Send valid credentials.", False
     ),
     "FORBIDDEN": ErrorCode(
-        403, "The request is not allowed here.", "Use a permitted origin.", False
+        403,
+        "The host, the origin or the account may not do this.",
+        "Do what the message says: it names the setting, if one would allow it.",
+        False,
     ),
     "UNSUPPORTED_MEDIA_TYPE": ErrorCode(
         415, "The body is not JSON.", "Send `Content-Type: application/json`.", False
@@ -152,8 +165,14 @@ CODES: Mapping[str, ErrorCode] = {
     "PAYLOAD_TOO_LARGE": ErrorCode(
         413, "The body is larger than allowed.", "Send less, or raise the limit.", False
     ),
+    "REQUEST_TIMEOUT": ErrorCode(
+        408, "The body did not arrive in time.", "Send it at once, or raise the limit.", False
+    ),
     "TOO_MANY_RUNS": ErrorCode(
-        429, "Too many runs at once.", "Wait for one of them to end.", False
+        429,
+        "Too many runs of this scope at once; nothing was begun and no answer was taken.",
+        "Wait for one of them to end, or stop one, and send it again.",
+        False,
     ),
     "UNSUPPORTED_VERSION": ErrorCode(
         400, "The client speaks another major version of AG-UI.", "Use a 1.x client.", False
@@ -162,7 +181,7 @@ CODES: Mapping[str, ErrorCode] = {
         503, "The server takes no new runs.", "Try again; another server may answer."
     ),
     "INTERNAL_ERROR": ErrorCode(
-        500, "The server made a mistake.", "See the server's log and report it.", False
+        500, "The server made a mistake.", "See the server's log and report it."
     ),
 }
 """Every code on the wire, in the order of the documentation."""

@@ -55,6 +55,7 @@ class Request:
         entries: the resume; empty when absent.
         has_new_message: whether it brings a user message of an id that the store lacks.
         answers_singly: the dialect answers one interrupt at a time (draft, langgraph, chat).
+        unnamed_answer: it has an answer that does not say to which interrupt.
         auto_resume: None when auto-resume is off for this request.
         skip_unknown: ignore entries for ids that the thread never raised instead of refusing.
     """
@@ -62,6 +63,7 @@ class Request:
     entries: tuple[Entry, ...] = ()
     has_new_message: bool = False
     answers_singly: bool = False
+    unnamed_answer: bool = False
     auto_resume: AutoResume | None = None
     skip_unknown: bool = False
 

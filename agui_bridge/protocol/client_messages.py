@@ -4,7 +4,7 @@ A client's list is its view of the thread, not the thread: it may be stale, opti
 forged (contract.md, "Messages and state").
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,7 +110,7 @@ def _is_turn(message: Message) -> bool:
     return message["role"] in ("user", "assistant")
 
 
-def _calls(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+def _calls(messages: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for message in messages:
         yield from message.get("toolCalls") or ()
 
@@ -185,6 +185,6 @@ def repair(
             "content": reason,
             "role": "tool",
         }
-        for call in _calls([dict(message) for message in messages])
+        for call in _calls(messages)
         if call["id"] not in answered and call["id"] not in pending
     ]

@@ -163,6 +163,22 @@ def _running(loaded: Loaded, request: Request) -> Decision | None:
     return _reject("RUN_IN_PROGRESS", "Another run of this thread is in progress.", ())
 
 
+def _unnamed(loaded: Loaded, request: Request) -> Decision | None:
+    if not request.unnamed_answer:
+        return None
+    asks = _asks(loaded)
+    names = [ask.id for ask in asks if ask.is_open and not ask.expired(loaded.now)]
+    if names:
+        return _reject(
+            "INTERRUPT_NOT_COVERED",
+            f"The answer does not say to what it is one; {_names(names)} is to be named.",
+            names,
+        )
+    if asks:
+        return _expired(ask.id for ask in asks)
+    return _reject("INTERRUPT_NOT_FOUND", "The answer names no interrupt, and none is open.", ())
+
+
 def _all_expired(loaded: Loaded, request: Request) -> Decision | None:
     asks = _asks(loaded)
     if asks and not request.entries and all(ask.expired(loaded.now) for ask in asks):
@@ -267,6 +283,7 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("7", _batch_closed),
     ("8", _never_raised),
     ("9", _running),
+    ("9b", _unnamed),
     ("10", _all_expired),
     ("10b", _rest_expired),
     ("11", _auto_answer),

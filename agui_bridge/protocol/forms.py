@@ -33,6 +33,7 @@ __all__ = [
     "FormField",
     "fields_from_schema",
     "payload_from_input",
+    "resolve_schema",
     "schema_from_fields",
 ]
 
@@ -122,7 +123,7 @@ def fields_from_schema(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
     Returns:
         A field for each property, in order; one called `value` when it is no object.
     """
-    whole = _resolved(schema, schema)
+    whole = resolve_schema(schema, schema)
     properties = whole.get("properties")
     if not isinstance(properties, Mapping) or not properties:
         asks_nothing = whole.get("type") == "object"
@@ -146,15 +147,15 @@ def payload_from_input(schema: Mapping[str, Json], values: Mapping[str, Json]) -
         schema: the schema that the form's fields were made from.
         values: by field name, texts and booleans; unknown names are kept.
     """
-    whole = _resolved(schema, schema)
+    whole = resolve_schema(schema, schema)
     properties = whole.get("properties")
     if not isinstance(properties, Mapping) or not properties:
         if whole.get("type") == "object" or set(values) != {WHOLE_VALUE}:
             return dict(values)
-        return _read(_resolved(schema, schema), values[WHOLE_VALUE])
+        return _read(resolve_schema(schema, schema), values[WHOLE_VALUE])
     required = whole.get("required", ())
     return {
-        name: _read(_resolved(schema, properties.get(name, {})), value)
+        name: _read(resolve_schema(schema, properties.get(name, {})), value)
         for name, value in values.items()
         if value != "" or name in required or name not in properties
     }
@@ -171,7 +172,7 @@ def _property(field: FormField) -> dict[str, Json]:
 
 def _field(root: Mapping[str, Json], name: str, subschema: Json, *, required: bool) -> FormField:
     label = _label(subschema)
-    inner = _resolved(root, subschema)
+    inner = resolve_schema(root, subschema)
     options = tuple(_option(choice) for choice in _choices(inner))
     kind: FieldType = "text"
     if options:
@@ -186,7 +187,7 @@ def _label(subschema: Json) -> str:
     return title if isinstance(title, str) else ""
 
 
-def _resolved(root: Mapping[str, Json], subschema: Json) -> Mapping[str, Json]:
+def resolve_schema(root: Mapping[str, Json], subschema: Json) -> Mapping[str, Json]:
     """Follow a pointer, and take the one alternative beside null."""
     if not isinstance(subschema, Mapping):
         return {}
@@ -196,11 +197,11 @@ def _resolved(root: Mapping[str, Json], subschema: Json) -> Mapping[str, Json]:
         for step in reference[2:].split("/"):
             step = step.replace("~1", "/").replace("~0", "~")
             node = node.get(step) if isinstance(node, Mapping) else None
-        return _resolved(root, node)
+        return resolve_schema(root, node)
     for word in ("anyOf", "oneOf"):
         others = [s for s in subschema.get(word) or () if s != {"type": "null"}]
         if len(others) == 1:
-            return _resolved(root, others[0])
+            return resolve_schema(root, others[0])
     kinds = subschema.get("type")
     if isinstance(kinds, list):
         others = [kind for kind in kinds if kind != "null"]

@@ -8,6 +8,7 @@ makes a new one, and what was handed out stays as it was.
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from types import EllipsisType, MappingProxyType
 from typing import Any, Final
 
@@ -42,15 +43,22 @@ class History:
         self._calls: dict[str, Entry] = {}
         for entry in self._entries.values():
             self._index_calls(entry)
-        self._last = max((m.position for m in messages), default=0)
+        self._last = messages[-1].position if messages else 0
+        self._order: list[Entry] | None = list(self._entries.values())
+        self._messages: list[dict[str, Any]] | None = None
         self._dropped: list[str] = []
         self._state = state
         self._state_dirty = False
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages in their order, those still streaming as far as they have come."""
-        return [entry.settle() for entry in self._sorted()]
+        """The messages in their order, those still streaming as far as they have come.
+
+        The list is not to be changed: it is kept until something changes the messages.
+        """
+        if self._messages is None:
+            self._messages = [entry.settle() for entry in self._sorted()]
+        return self._messages
 
     @property
     def state(self) -> Any:
@@ -97,6 +105,7 @@ class History:
 
         To be called before the events that close them are applied.
         """
+        self._messages = None
         cut = [entry for entry in self._sorted() if entry.open]
         for entry in cut:
             entry.merge_metadata(TRUNCATED)
@@ -127,17 +136,27 @@ class History:
         """
         apply = _APPLY.get(event["type"])
         if apply is not None:
+            self._messages = None
             apply(self, event)
 
     # The list.
 
     def _sorted(self) -> list[Entry]:
-        return sorted(self._entries.values(), key=lambda entry: entry.position)
+        if self._order is None:
+            self._order = sorted(self._entries.values(), key=attrgetter("position"))
+        return self._order
 
     def _append(self, message: dict[str, Any]) -> Entry:
         return self._put(Entry((self._last // STRIDE + 1) * STRIDE, message))
 
     def _put(self, entry: Entry) -> Entry:
+        self._messages = None
+        is_new = entry.message["id"] not in self._entries
+        if is_new and entry.position > self._last and self._order is not None:
+            # Most are added at the end.
+            self._order.append(entry)
+        else:
+            self._order = None
         self._last = max(self._last, entry.position)
         self._entries[entry.message["id"]] = entry
         self._index_calls(entry)
@@ -173,12 +192,14 @@ class History:
             message = {"id": event["messageId"], "role": event.get("role", role), "content": ""}
             entry = self._append(message | _some(event, "name", "subagentRunId"))
         if entry.message["role"] != "activity":
-            entry.open.add("")
+            entry.open |= {""}
             entry.merge_metadata(event.get("metadata"))
 
     def _append_text(self, event: WireEvent) -> None:
         entry = self._entries.get(event["messageId"])
         if entry is not None and entry.message["role"] != "activity":
+            if entry.text is None:
+                entry.text = []
             entry.text.append(event["delta"])
             entry.dirty = True
             if "metadata" in event:
@@ -187,7 +208,7 @@ class History:
     def _end_text(self, event: WireEvent) -> None:
         entry = self._entries.get(event["messageId"])
         if entry is not None:
-            entry.open.discard("")
+            entry.open -= {""}
             entry.merge_metadata(event.get("metadata"))
 
     # Tool calls.
@@ -203,7 +224,7 @@ class History:
             self._calls[call_id] = entry
         else:
             entry.change_call(call_id, lambda call: _merged(_renamed(call, name), event))
-        entry.open.add(call_id)
+        entry.open |= {call_id}
 
     def _carrier(self, event: WireEvent) -> Entry:
         parent, call_id = event.get("parentMessageId"), event["toolCallId"]
@@ -217,6 +238,8 @@ class History:
     def _append_arguments(self, event: WireEvent) -> None:
         entry = self._calls.get(event["toolCallId"])
         if entry is not None:
+            if entry.arguments is None:
+                entry.arguments = {}
             entry.arguments.setdefault(event["toolCallId"], []).append(event["delta"])
             entry.dirty = True
             if "metadata" in event:
@@ -225,7 +248,7 @@ class History:
     def _end_call(self, event: WireEvent) -> None:
         entry = self._calls.get(event["toolCallId"])
         if entry is not None:
-            entry.open.discard(event["toolCallId"])
+            entry.open -= {event["toolCallId"]}
             if "metadata" in event:
                 entry.change_call(event["toolCallId"], lambda call: _merged(call, event))
 
@@ -298,7 +321,7 @@ class History:
             return types is not None and message["activityType"] not in types
 
         before = self._sorted()
-        self._entries, self._calls = {}, {}
+        self._entries, self._calls, self._order = {}, {}, None
         for entry in before:
             message_id = entry.message["id"]
             if message_id in incoming:
@@ -337,23 +360,21 @@ def _merged(call: dict[str, Any], event: WireEvent) -> dict[str, Any]:
     return {**call, "metadata": {**call.get("metadata", {}), **event["metadata"]}}
 
 
-_APPLY: Final[Mapping[str, Callable[[History, WireEvent], None]]] = MappingProxyType(
-    {
-        "TEXT_MESSAGE_START": History._start_text,
-        "TEXT_MESSAGE_CONTENT": History._append_text,
-        "TEXT_MESSAGE_END": History._end_text,
-        "REASONING_MESSAGE_START": History._start_text,
-        "REASONING_MESSAGE_CONTENT": History._append_text,
-        "REASONING_MESSAGE_END": History._end_text,
-        "REASONING_ENCRYPTED_VALUE": History._encrypted,
-        "TOOL_CALL_START": History._start_call,
-        "TOOL_CALL_ARGS": History._append_arguments,
-        "TOOL_CALL_END": History._end_call,
-        "TOOL_CALL_RESULT": History._result,
-        "ACTIVITY_SNAPSHOT": History._activity,
-        "ACTIVITY_DELTA": History._patch_activity,
-        "STATE_SNAPSHOT": History._set_state,
-        "STATE_DELTA": History._patch_state,
-        "MESSAGES_SNAPSHOT": History._snapshot,
-    }
-)
+_APPLY: Final[dict[str, Callable[[History, WireEvent], None]]] = {
+    "TEXT_MESSAGE_START": History._start_text,
+    "TEXT_MESSAGE_CONTENT": History._append_text,
+    "TEXT_MESSAGE_END": History._end_text,
+    "REASONING_MESSAGE_START": History._start_text,
+    "REASONING_MESSAGE_CONTENT": History._append_text,
+    "REASONING_MESSAGE_END": History._end_text,
+    "REASONING_ENCRYPTED_VALUE": History._encrypted,
+    "TOOL_CALL_START": History._start_call,
+    "TOOL_CALL_ARGS": History._append_arguments,
+    "TOOL_CALL_END": History._end_call,
+    "TOOL_CALL_RESULT": History._result,
+    "ACTIVITY_SNAPSHOT": History._activity,
+    "ACTIVITY_DELTA": History._patch_activity,
+    "STATE_SNAPSHOT": History._set_state,
+    "STATE_DELTA": History._patch_state,
+    "MESSAGES_SNAPSHOT": History._snapshot,
+}

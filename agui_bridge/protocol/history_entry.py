@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["Entry"]
 
 
-@dataclass(slots=True)
 class Entry:
-    """A message of a history, its position, and what is streamed into it now."""
+    """A message of a history, its position, and what is streamed into it now.
 
-    position: int
-    message: dict[str, Any]
-    dirty: bool = True
-    open: set[str] = field(default_factory=set)
-    """What is streamed into it now: "" for its text, else tool call ids."""
-    text: list[str] = field(default_factory=list)
-    arguments: dict[str, list[str]] = field(default_factory=dict)
+    A thread may have thousands, of which a run changes a few: what only those need is made
+    once they do.
+
+    Attributes:
+        dirty: whether it has changed since it was taken.
+        open: what is streamed into it now: "" for its text, else tool call ids.
+        text: deltas of its text that are not joined yet.
+        arguments: the same of its tool calls, by their ids.
+    """
+
+    __slots__ = ("arguments", "dirty", "message", "open", "position", "text")
+
+    def __init__(
+        self,
+        position: int,
+        message: dict[str, Any],
+        *,
+        dirty: bool = True,
+        open: frozenset[str] = frozenset(),
+    ) -> None:
+        self.position = position
+        self.message = message
+        self.dirty = dirty
+        self.open = open
+        self.text: list[str] | None = None
+        self.arguments: dict[str, list[str]] | None = None
 
     def settle(self) -> dict[str, Any]:
         """Join the deltas that have come since the last time; return the message."""
@@ -27,11 +44,11 @@ class Entry:
             content = self.message.get("content")
             text = (content if isinstance(content, str) else "") + "".join(self.text)
             self.message = {**self.message, "content": text}
-            self.text = []
+            self.text = None
         if self.arguments:
             calls = [_with_arguments(call, self.arguments) for call in self.message["toolCalls"]]
             self.message = {**self.message, "toolCalls": calls}
-            self.arguments = {}
+            self.arguments = None
         return self.message
 
     def change(self, **members: Any) -> None:

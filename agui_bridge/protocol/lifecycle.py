@@ -65,6 +65,7 @@ class Lifecycle:
         self._effects = Effects(
             self._state, MessageIds(mint, known_messages, known_activities), mint
         )
+        self._texts = self._state.streams["text"]
         self._speaking: str | None = None
 
     def feed(self, item: BaseEvent | str) -> list[WireEvent]:
@@ -76,12 +77,10 @@ class Lifecycle:
             ProtocolViolation: The event is the engine's own, or names what was never
                 started or belongs to another subagent. Nothing has changed.
         """
-        if isinstance(item, str):
-            if self._speaking is not None and item:
-                return [delta_event("text", self._speaking, None, clean_text(item))]
-            return self._say(clean_text(item))
-        if not self._state.lanes and (plain := self._plain_delta(item)) is not None:
+        if (plain := self.delta(item)) is not None:
             return [plain]
+        if isinstance(item, str):
+            return self._say(clean_text(item))
         if not isinstance(item, BaseEvent):
             raise ProtocolViolation(
                 f"an adapter yields AG-UI events, a Pause or str, not {type(item).__name__}"
@@ -90,6 +89,34 @@ class Lifecycle:
         self._take(to_wire(item), out)
         self._listen()
         return out
+
+    def delta(self, item: Any) -> WireEvent | None:
+        """Take an item that is text or arguments and nothing else, as nearly all are.
+
+        Returns:
+            The one event to send; None when the item is to be fed: nothing has changed.
+        """
+        kind = type(item)
+        if kind is str:
+            if self._speaking is not None and item:
+                return delta_event("text", self._speaking, None, clean_text(item))
+        elif self._state.lanes:
+            return None
+        elif kind is TextMessageContentEvent:
+            # A model's own look-up of an attribute takes thrice that of its dict.
+            fields = item.__dict__
+            stream = self._texts.get(fields["message_id"])
+            if stream is not None and _is_plain(item, fields, stream.owner):
+                delta = clean_text(fields["delta"])
+                return delta_event("text", stream.wire_id, fields["subagent_run_id"], delta)
+        elif kind is ToolCallArgsEvent:
+            fields = item.__dict__
+            call = self._state.calls.get(fields["tool_call_id"])
+            if call is not None and call.open and _is_plain(item, fields, call.owner):
+                delta = clean_text(fields["delta"])
+                call.parts.append(delta)
+                return delta_event("call", call.id, fields["subagent_run_id"], delta)
+        return None
 
     @property
     def unanswered(self) -> tuple[ToolCall, ...]:
@@ -163,7 +190,7 @@ class Lifecycle:
         self._listen()
         return out
 
-    # Deltas without anything special about them.
+    # Plain text that has no message yet.
 
     def _say(self, text: str) -> list[WireEvent]:
         out: list[WireEvent] = []
@@ -181,22 +208,6 @@ class Lifecycle:
         """Remember which message plain text goes to now."""
         stream = self._state.speaking()
         self._speaking = stream.wire_id if stream else None
-
-    def _plain_delta(self, item: Any) -> WireEvent | None:
-        """Turn most deltas into wire events without the cost of a pydantic dump."""
-        if type(item) is TextMessageContentEvent:
-            stream = self._state.streams["text"].get(item.message_id)
-            if stream is not None and _is_plain(item, stream.owner):
-                return delta_event(
-                    "text", stream.wire_id, item.subagent_run_id, clean_text(item.delta)
-                )
-        elif type(item) is ToolCallArgsEvent:
-            call = self._state.calls.get(item.tool_call_id)
-            if call is not None and call.open and _is_plain(item, call.owner):
-                delta = clean_text(item.delta)
-                call.parts.append(delta)
-                return delta_event("call", call.id, item.subagent_run_id, delta)
-        return None
 
     # Everything else: first what may be refused, then what changes.
 
@@ -220,13 +231,13 @@ def _view(call: Call) -> ToolCall:
     return ToolCall(call.id, call.name, "".join(call.parts), call.owner)
 
 
-def _is_plain(event: TextMessageContentEvent | ToolCallArgsEvent, owner: Owner) -> bool:
+def _is_plain(event: BaseEvent, fields: Mapping[str, Any], owner: Owner) -> bool:
     """Tell whether a delta of ``owner``'s has text and nothing but it."""
     return (
-        event.delta != ""
-        and event.timestamp is None
-        and event.raw_event is None
-        and event.metadata is None
-        and (event.subagent_run_id is None or event.subagent_run_id == owner)
+        fields["delta"] != ""
+        and fields["timestamp"] is None
+        and fields["raw_event"] is None
+        and fields["metadata"] is None
+        and fields["subagent_run_id"] in (None, owner)
         and not event.__pydantic_extra__
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal
 
 from agui_bridge.protocol.history import StoredMessage
@@ -145,10 +146,15 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """All that one pause asked, and what the adapter needs to go on from there."""
+    """All that one pause asked, and what the adapter needs to go on from there.
+
+    Attributes:
+        trace: W3C `traceparent` of the run that paused, None when nobody traced it.
+    """
 
     id: str
     continuation: Json = None
+    trace: str | None = None
 
 
 ReceiptOutcome = Literal["finished", "stopped", "failed", "lost", "expired", "cancelled"]
@@ -251,9 +257,11 @@ class ThreadRecord:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loaded:
     """One consistent look at a thread.
+
+    Without slots, so that it can keep what the rows of admission ask for again and again.
 
     Attributes:
         record: None when the thread does not exist (which counts as idle).
@@ -277,6 +285,10 @@ class Loaded:
 
     def batch_interrupts(self) -> tuple[Interrupt, ...]:
         """The interrupts of the record's own batch, in order."""
+        return self._batch_interrupts
+
+    @cached_property
+    def _batch_interrupts(self) -> tuple[Interrupt, ...]:
         if self.record is None or self.record.batch is None:
             return ()
         batch = self.record.batch.id

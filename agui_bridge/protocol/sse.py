@@ -7,11 +7,8 @@ allowed), the WHATWG HTML standard, section "Interpreting an event stream", for 
 import codecs
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from json.encoder import encode_basestring
-from types import MappingProxyType
 from typing import Final
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -23,23 +20,40 @@ __all__ = ["KEEP_ALIVE", "Decoder", "Frame", "FrameTooLarge", "encode"]
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 """A comment: it keeps proxies from closing an idle stream, and no client sees it."""
 
+_MANY: Final = 1024
+_SHORT: Final = 100
+
+
+class _Prefixes(dict[str, str]):
+    """What stands before a delta, by the entity that it belongs to.
+
+    A dict costs half of what `lru_cache` does. One that is full begins anew.
+    """
+
+    def __init__(self, kind: str, key: str) -> None:
+        super().__init__()
+        self.key = key
+        self._start = f'data: {{"type":"{kind}","{key}":'
+
+    def __missing__(self, entity: str) -> str:
+        if NUL in entity:
+            raise ValueError("a NUL character is to be replaced")
+        if len(self) >= _MANY:
+            self.clear()
+        prefix = self[entity] = f'{self._start}{encode_basestring(entity)},"delta":'
+        return prefix
+
+
 # The deltas are nearly all of a stream, most of them a few characters long. A string around
 # the C string encoder of the standard library beats every other encoder for those.
-_DELTA_KEYS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "TEXT_MESSAGE_CONTENT": "messageId",
-        "TOOL_CALL_ARGS": "toolCallId",
-        "REASONING_MESSAGE_CONTENT": "messageId",
-    }
-)
-_SHORT: Final = 200
-
-
-@lru_cache(maxsize=1024)
-def _delta_prefix(kind: str, entity: str) -> str:
-    if NUL in entity:
-        raise ValueError("a NUL character is to be replaced")
-    return f'data: {{"type":"{kind}","{_DELTA_KEYS[kind]}":{encode_basestring(entity)},"delta":'
+_DELTAS: Final = {
+    kind: _Prefixes(kind, key)
+    for kind, key in (
+        ("TEXT_MESSAGE_CONTENT", "messageId"),
+        ("TOOL_CALL_ARGS", "toolCallId"),
+        ("REASONING_MESSAGE_CONTENT", "messageId"),
+    )
+}
 
 
 def encode(event: WireEvent) -> bytes:
@@ -55,13 +69,14 @@ def encode(event: WireEvent) -> bytes:
         ``data: {json}`` and an empty line, UTF-8.
     """
     kind = event["type"]
-    if len(event) == 3 and kind in _DELTA_KEYS:
+    if len(event) == 3 and kind in _DELTAS:
         try:
             delta = event["delta"]
             if NUL not in delta:
-                prefix = _delta_prefix(kind, event[_DELTA_KEYS[kind]])
+                prefixes = _DELTAS[kind]
+                prefix = prefixes[event[prefixes.key]]
                 if len(delta) > _SHORT:
-                    return b"%b%b}\n\n" % (prefix.encode(), to_json(delta))
+                    return prefix.encode() + to_json(delta) + b"}\n\n"
                 return f"{prefix}{encode_basestring(delta)}}}\n\n".encode()
         except (KeyError, TypeError, ValueError):
             pass  # other keys or types than the plain ones, a lone surrogate, or a NUL

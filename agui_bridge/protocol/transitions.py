@@ -99,6 +99,7 @@ def claim_start(
     messages: Sequence[StoredMessage] = (),
     superseded: Sequence[str] = (),
     state: Json,
+    lease_seconds: float | None = None,
 ) -> Change:
     """Row 19 (and 10): the thread runs, the input's messages are stored with the claim."""
     record = loaded.record or ThreadRecord(key=key, version=fresh_version)
@@ -111,6 +112,7 @@ def claim_start(
         receipts=closing.receipts if closing else (),
         messages=tuple(messages),
         superseded=tuple(superseded),
+        lease_seconds=lease_seconds,
     )
 
 
@@ -121,6 +123,7 @@ def claim_resume(
     *,
     messages: Sequence[StoredMessage] = (),
     state: Json,
+    lease_seconds: float | None = None,
 ) -> Change:
     """Row 18 (and 10b, 11): the claim. Whoever commits it is the one that executes."""
     record = _existing(loaded)
@@ -136,6 +139,7 @@ def claim_resume(
             for ask in loaded.batch_interrupts()
         ),
         messages=tuple(messages),
+        lease_seconds=lease_seconds,
         not_after=_earliest(
             ask for ask in loaded.batch_interrupts() if ask.id not in decision.expired
         ),
@@ -153,7 +157,12 @@ def hold(loaded: Loaded, answers: Mapping[str, RecordedAnswer], actor: str) -> C
             for ask in loaded.batch_interrupts()
             if ask.is_open and ask.id in answers
         ),
-        not_after=_earliest(ask for ask in loaded.batch_interrupts() if ask.id in answers),
+        # The cancel of what has expired is in time for ever: refused, it would be tried for ever.
+        not_after=_earliest(
+            ask
+            for ask in loaded.batch_interrupts()
+            if ask.id in answers and not ask.expired(loaded.now)
+        ),
     )
 
 

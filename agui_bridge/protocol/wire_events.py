@@ -37,16 +37,15 @@ def start_event(kind: str, wire: WireEvent) -> WireEvent:
     return start
 
 
+_DELTAS: Final = {name: (kind.content, kind.key) for name, kind in KINDS.items()}
+
+
 def delta_event(kind: str, wire_id: str, owner: str | None, delta: str) -> WireEvent:
     """Make a CONTENT event without anything special about it."""
+    content, key = _DELTAS[kind]
     if owner is None:
-        return {"type": KINDS[kind].content, KINDS[kind].key: wire_id, "delta": delta}
-    return {
-        "type": KINDS[kind].content,
-        "subagentRunId": owner,
-        KINDS[kind].key: wire_id,
-        "delta": delta,
-    }
+        return {"type": content, key: wire_id, "delta": delta}
+    return {"type": content, "subagentRunId": owner, key: wire_id, "delta": delta}
 
 
 def end_event(kind: str, wire_id: str, owner: str | None) -> WireEvent:

@@ -11,6 +11,7 @@ from agui_bridge.protocol.admission import (
     AutoResume,
     Hold,
     Replay,
+    Request,
     Resume,
     Start,
 )
@@ -43,7 +44,27 @@ QUESTION = ask("q", tool=False, schema={"type": "string"})
 UNDERSTOOD = AutoResume((yes("q", "text"),), follows_ask=True)
 
 
+UNNAMED = Request(unnamed_answer=True)
+"""An answer in the draft's form that does not say to what."""
+
 NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
+    "9b": (
+        by(
+            "an answer to nothing named is not taken for one to what is open",
+            interrupted(ONE),
+            UNNAMED,
+            "INTERRUPT_NOT_COVERED",
+        ),
+        by("nor does it begin anything anew", interrupted(LATE), UNNAMED, "INTERRUPT_EXPIRED"),
+        by("nor where nothing was asked", idle(), UNNAMED, "INTERRUPT_NOT_FOUND"),
+        by(
+            "what has expired is not among what it leaves out",
+            interrupted(LATE, TWO),
+            UNNAMED,
+            "INTERRUPT_NOT_COVERED",
+        ),
+        not_by("a message that answers nothing", interrupted(ONE), MESSAGE, "INTERRUPT_PENDING"),
+    ),
     "10": (
         by("a message after every ask expired starts anew", interrupted(LATE), MESSAGE, Start),
         by(

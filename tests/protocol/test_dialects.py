@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -57,7 +58,8 @@ def test_unknown_members_are_ignored_with_a_warning() -> None:
         ({**BODY, "messages": None}, "messages"),
         ({**BODY, "messages": [{"id": "m", "role": "wizard"}]}, "messages.0"),
         ({**BODY, "messages": [{"id": "m", "role": "user"}]}, "messages.0.user.content"),
-        ({**BODY, "resume": {"interruptId": "i"}}, "resume"),
+        ({**BODY, "resume": "i"}, "resume"),
+        ({**BODY, "resume": {"interruptId": 7}}, "resume.interruptId"),
         ({**BODY, "resume": [{"interruptId": "i"}]}, "resume.0.status"),
         ({**BODY, "resume": [{"interruptId": "i", "status": "done"}]}, "resume.0.status"),
         ({**BODY, "tools": "all"}, "tools"),
@@ -75,6 +77,28 @@ def test_a_malformed_field_is_refused_by_name(body: Any, field: str) -> None:
 def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
     with pytest.raises(Refused, match="JSON object"):
         parse_input(body)
+
+
+@pytest.mark.parametrize(
+    ("members", "field"),
+    [
+        ({"messages": [{"id": "m", "role": "user", "content": [0] * 10}] * 2_000}, "messages.0."),
+        ({"tools": [{}] * 10_000}, "tools.0.name"),
+        ({"context": [{}] * 10_000}, "context.0.description"),
+        ({"resume": [{}] * 10_000}, "resume.0.interruptId"),
+    ],
+)
+def test_of_a_list_only_the_first_bad_member_is_described(members: Any, field: str) -> None:
+    # Twenty thousand descriptions, of which one is told, would take some 20 MB.
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refused) as caught:
+            parse(**members)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert caught.value.details["field"].startswith(field)
+    assert most < 2_000_000
 
 
 @pytest.mark.parametrize("value", ["\x00", "\ud800", float("nan"), float("inf")])
@@ -129,5 +153,5 @@ def finished(**members: Any) -> dict[str, Any]:
 )
 def test_older_clients_get_only_shapes_that_they_accept(event: Any, older: Any) -> None:
     before = copy.deepcopy(event)
-    assert V0.outgoing(event) == older
-    assert V1.outgoing(event) == event == before
+    assert V0.outgoing(event) == (older,)
+    assert V1.outgoing(event) == (before,) == (event,)

@@ -30,7 +30,7 @@ def activity(content: Wire, **rest: Any) -> Wire:
 
 
 class TestActivities:
-    PATCH: Wire = {  # noqa: RUF012
+    PATCH: Wire = {
         "type": "ACTIVITY_DELTA",
         "messageId": "x",
         "activityType": "plan2",
@@ -101,8 +101,8 @@ class TestState:
 
 
 class TestSnapshots:
-    REASONING: Wire = {"id": "r", "role": "reasoning", "content": "hm"}  # noqa: RUF012
-    PLAN: Wire = {"id": "p", "role": "activity", "activityType": "plan", "content": {}}  # noqa: RUF012
+    REASONING: Wire = {"id": "r", "role": "reasoning", "content": "hm"}
+    PLAN: Wire = {"id": "p", "role": "activity", "activityType": "plan", "content": {}}
 
     def snapshot(self, *messages: Wire, **rest: Any) -> Wire:
         return {"type": "MESSAGES_SNAPSHOT", "messages": list(messages), **rest}

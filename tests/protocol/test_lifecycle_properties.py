@@ -121,5 +121,6 @@ def test_whatever_an_adapter_yields_the_run_is_valid(
     events += live.suspend({}) if ending == "suspend" else getattr(live, ending)()
     # Only arguments that no suffix makes valid, such as "}", may stay invalid.
     hopeless = any(completion(call.arguments) is None for call in live.unanswered)
-    answered = any(event["type"] == "TOOL_CALL_RESULT" for event in events)
+    results = {"TOOL_CALL_RESULT", "MESSAGES_SNAPSHOT"}
+    answered = any(event["type"] in results for event in events)
     check(events, HISTORY if resumed else None, broken_arguments=hopeless or answered)

@@ -175,7 +175,7 @@ class TestClosing:
         change = close_unanswered(loaded, "expired" if cause == "expired" else "stopped", "ada")
 
         assert (change.record.status, change.record.batch) == (ThreadStatus.IDLE, None)
-        assert change.record.closed == (ClosedBatch(None, cause),)  # type: ignore[arg-type]
+        assert change.record.closed == (ClosedBatch(None, cause),)  # type: ignore[arg-type]  # each of the literals
         assert statuses(change) == {"a": status, "b": status}
         assert trail(change.interrupts) == [(status, NOW, "ada")] * 2
         (receipt,) = change.receipts
@@ -218,7 +218,7 @@ class TestOwner:
         self, outcome: str, code: str | None
     ) -> None:
         claim, record = claimed_run(ask("a"), a=yes("a").answer)
-        end = RunEnd(outcome, code=code)  # type: ignore[arg-type]
+        end = RunEnd(outcome, code=code)  # type: ignore[arg-type]  # each of the literals
 
         change = end_run(record, claim.interrupts, end, state=None, now=NOW + 1)
 
@@ -227,7 +227,7 @@ class TestOwner:
             None,
             None,
         )
-        assert change.record.ended == RunEnding("token", outcome)  # type: ignore[arg-type]
+        assert change.record.ended == RunEnding("token", outcome)  # type: ignore[arg-type]  # each of the literals
         (receipt,) = change.receipts
         assert (receipt.batch, receipt.outcome, receipt.code) == ("now", outcome, code)
         assert (receipt.lease, receipt.at) == ("token", NOW + 1)

@@ -1,0 +1,29 @@
+"""Wire dialects: what clients of each kind send, and the shapes that they accept.
+
+See docs/dialects.md.
+"""
+
+from agui_bridge.protocol.dialects.dialect import (
+    CHAT,
+    STOP_REASON,
+    V0,
+    V1,
+    CallOf,
+    Dialect,
+    DialectChoice,
+    proposal_of,
+)
+from agui_bridge.protocol.dialects.parsing import ParsedInput, parse_input
+
+__all__ = [
+    "CHAT",
+    "STOP_REASON",
+    "V0",
+    "V1",
+    "CallOf",
+    "Dialect",
+    "DialectChoice",
+    "ParsedInput",
+    "parse_input",
+    "proposal_of",
+]

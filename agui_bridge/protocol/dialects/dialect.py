@@ -1,0 +1,100 @@
+"""What a dialect is, and those of AG-UI's own versions.
+
+A client that declares no version gets only shapes that `@ag-ui/client` 0.0.59 accepts. A
+downgrade is a pure transformation: never another outcome, other ids or another order.
+
+Source: AG-UI 1.0, versioning; docs/contract.md, "What goes on the wire".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agui_bridge.protocol.json_values import WireEvent
+
+__all__ = ["CHAT", "STOP_REASON", "V0", "V1", "CallOf", "Dialect", "DialectChoice", "proposal_of"]
+
+STOP_REASON = "USER_INTERRUPTED"
+
+DialectChoice = Literal["auto", "ag-ui", "langgraph", "langgraph-both", "draft"]
+"""`auto`: by the answer's shape, else AG-UI's own; `ag-ui`: that one, whatever the shape."""
+
+CallOf = Callable[[str], dict[str, Any] | None]
+"""Gives `{"tool": name, "args": arguments}` of a tool call by its id, None if it is unknown."""
+
+
+def proposal_of(messages: Iterable[Mapping[str, Any]], call_id: str) -> dict[str, Any] | None:
+    """Find a tool call among AG-UI messages, in the form that `CallOf` has."""
+    for message in messages:
+        for call in message.get("toolCalls") or ():
+            if call["id"] == call_id:
+                function = call["function"]
+                try:
+                    args = json.loads(function["arguments"])
+                except ValueError:
+                    args = function["arguments"]
+                return {"tool": function["name"], "args": args}
+    return None
+
+
+def _unknown(_: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One wire dialect.
+
+    Attributes:
+        name: `1.0`, `0.x`, `langgraph`, `langgraph-both`, `draft` or `chat`.
+        answers_singly: its clients answer one interrupt at a time.
+        finish: makes this dialect's events of a RUN_FINISHED event in the 1.0 shape.
+    """
+
+    name: str
+    answers_singly: bool
+    finish: Callable[[WireEvent, CallOf], Sequence[WireEvent]]
+
+    def outgoing(self, event: WireEvent, call_of: CallOf = _unknown) -> Sequence[WireEvent]:
+        """The event as this dialect's clients accept it.
+
+        Args:
+            event: in the 1.0 shape.
+            call_of: knows the thread's tool calls.
+        """
+        return self.finish(event, call_of) if event["type"] == "RUN_FINISHED" else (event,)
+
+
+def _same(event: WireEvent, _: CallOf) -> Sequence[WireEvent]:
+    return (event,)
+
+
+def _before_one(event: WireEvent, _: CallOf) -> Sequence[WireEvent]:
+    """RUN_FINISHED without what makes 0.0.59 throw.
+
+    An expired card bricks a 0.x client, which refuses even to cancel it, so that it must not
+    know the time: expiry is enforced here.
+    """
+    outcome = event["outcome"]
+    older = dict(event)
+    if outcome["type"] == "cancelled":
+        del older["outcome"]
+        older["result"] = {"stopReason": STOP_REASON}
+    elif outcome["type"] == "interrupt":
+        interrupts = [
+            {key: value for key, value in interrupt.items() if key != "expiresAt"}
+            for interrupt in outcome["interrupts"]
+        ]
+        older["outcome"] = {"type": "interrupt", "interrupts": interrupts}
+    else:
+        older["outcome"] = {"type": "success"}
+    return (older,)
+
+
+V1 = Dialect("1.0", answers_singly=False, finish=_same)
+V0 = Dialect("0.x", answers_singly=False, finish=_before_one)
+CHAT = Dialect("chat", answers_singly=True, finish=_same)
+"""SuperAgent's chat API, whose surface makes frames of its own of the 1.0 shapes."""

@@ -1,0 +1,218 @@
+"""A run's input as clients of every dialect send it, made into one shape.
+
+1.0 is declared by `protocolVersion`; an input without it comes from a client from before 1.0.
+The other dialects are asked for by name, or known by a shape that nothing else has: an object
+as `resume` (draft), `forwardedProps.command.resume` (langgraph).
+
+Source: AG-UI 1.0, versioning; docs/dialects.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final
+
+from ag_ui.core import Context, Message, ResumeEntry, RunAgentInput, Tool
+from pydantic import FailFast, TypeAdapter, ValidationError
+
+from agui_bridge.errors import Refused
+from agui_bridge.protocol.admission import Entry
+from agui_bridge.protocol.dialects.dialect import V0, V1, Dialect, DialectChoice
+from agui_bridge.protocol.dialects.draft import draft_dialect, read_draft
+from agui_bridge.protocol.dialects.langgraph import langgraph_dialect, read_command
+from agui_bridge.protocol.input_limits import (
+    UNLIMITED,
+    InputLimits,
+    beyond,
+    check_ids,
+    check_members,
+    depth_of,
+)
+from agui_bridge.protocol.json_values import find_forbidden
+from agui_bridge.protocol.records import Json, RecordedAnswer
+
+__all__ = ["ParsedInput", "parse_input"]
+
+_VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\Z")
+
+_LONGEST_REASON = 300
+
+_LISTS: Final[Mapping[str, TypeAdapter[Any]]] = {
+    "messages": TypeAdapter(Annotated[list[Message], FailFast()]),
+    "tools": TypeAdapter(Annotated[list[Tool], FailFast()]),
+    "context": TypeAdapter(Annotated[list[Context], FailFast()]),
+    "resume": TypeAdapter(Annotated[list[ResumeEntry], FailFast()]),
+}
+"""The lists of an input, validated to their first bad member.
+
+The models of AG-UI would describe every bad member of every list, millions in one body, though
+only the first fault is told.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedInput:
+    """A run's input, normalised.
+
+    Attributes:
+        input: in the 1.0 shape.
+        entries: its resume, empty when absent.
+        messages: its messages as JSON, as they were sent.
+        has_state: whether it carries a state. An empty object is none: a fresh client always sends
+            one, and would wipe what the thread has.
+        dialect: how to answer.
+        unnamed_answer: whether it answers an interrupt without saying which one.
+        warnings: what was ignored or could not be understood, for the log.
+    """
+
+    input: RunAgentInput
+    entries: tuple[Entry, ...]
+    messages: tuple[Mapping[str, Json], ...]
+    has_state: bool
+    dialect: Dialect
+    unnamed_answer: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def parse_input(
+    body: Any, limits: InputLimits = UNLIMITED, choice: DialectChoice = "auto"
+) -> ParsedInput:
+    """Read a run's input.
+
+    Args:
+        body: the request's body, parsed from JSON.
+        limits: how much it may hold.
+        choice: the dialect that was asked for, apart from the version, which the body declares.
+
+    Raises:
+        Refused: INVALID_INPUT, naming the field; PAYLOAD_TOO_LARGE for too many members;
+            UNSUPPORTED_VERSION for another major version.
+    """
+    if not isinstance(body, dict):
+        raise Refused("INVALID_INPUT", "The body must be a JSON object, a RunAgentInput.")
+    check_members(body, limits)
+    fault = find_forbidden(body, max_depth=limits.max_depth)
+    if fault is not None:
+        if (depth := depth_of(body)) > limits.max_depth:
+            raise beyond(
+                "INVALID_INPUT", "the body", found=depth, limit=limits.max_depth, unit="levels",
+                setting="max_depth",
+            )  # fmt: skip
+        raise Refused("INVALID_INPUT", f"The body holds what JSON may not: {_short(fault)}.")
+    shaped = _shaped(body, commands=choice != "ag-ui")
+    body = shaped.body
+    parsed = _validated(body)
+    if not parsed.thread_id or not parsed.run_id:
+        field = "runId" if parsed.thread_id else "threadId"
+        raise Refused("INVALID_INPUT", f"{field}: must not be empty.", {"field": field})
+    check_ids(parsed, limits)
+    dialect, warnings = _negotiate(parsed.protocol_version)
+    dialect = _chosen(shaped.dialect if choice == "auto" else choice, dialect)
+    if shaped.dialect == "langgraph":
+        # Such a client knows one question at a time, whatever else it is told.
+        dialect = replace(dialect, answers_singly=True)
+    unknown = sorted(set(parsed.model_extra or ()))
+    if unknown:
+        warnings = (*warnings, f"unknown members were ignored: {unknown!r:.200}")
+    return ParsedInput(
+        input=parsed,
+        entries=tuple(
+            Entry(entry.interrupt_id, RecordedAnswer(entry.status, entry.payload))
+            for entry in parsed.resume or ()
+        ),
+        messages=tuple(body["messages"]),
+        has_state=body.get("state") not in (None, {}),
+        dialect=dialect,
+        unnamed_answer=shaped.unnamed,
+        warnings=warnings,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """A body in the 1.0 shape.
+
+    Attributes:
+        dialect: which one its own shape is of.
+        unnamed: whether it has an answer that names no interrupt, which the body then lacks.
+    """
+
+    body: Mapping[str, Any]
+    dialect: DialectChoice = "ag-ui"
+    unnamed: bool = False
+
+
+def _shaped(body: Mapping[str, Any], *, commands: bool) -> _Shaped:
+    """The body with its answer where 1.0 has it.
+
+    Args:
+        body: as it came.
+        commands: whether what may be an answer of LangGraph's clients is one; else it is a value
+            of the application's.
+
+    Raises:
+        Refused: INVALID_INPUT.
+    """
+    if isinstance(body.get("resume"), dict):
+        entries = read_draft(body["resume"])
+        # The draft's own examples carry nothing but the answer.
+        return _Shaped({"messages": [], **body, "resume": entries}, "draft", not entries)
+    if commands and not body.get("resume") and (command := read_command(body)) is not None:
+        return _Shaped({**body, "resume": command}, "langgraph", not command)
+    return _Shaped(body)
+
+
+def _chosen(choice: DialectChoice, version: Dialect) -> Dialect:
+    """The dialect of the answer: as chosen, on top of the declared version."""
+    if choice == "draft":
+        return draft_dialect()
+    if choice in ("langgraph", "langgraph-both"):
+        return langgraph_dialect(version, outcome=choice == "langgraph-both")
+    return version
+
+
+def _validated(body: Mapping[str, Any]) -> RunAgentInput:
+    """The input as a model.
+
+    Raises:
+        Refused: INVALID_INPUT, naming the first field that is wrong.
+    """
+    members = {field: body[field] for field in _LISTS if isinstance(body.get(field), list)}
+    field: str | None = None
+    try:
+        parsed = RunAgentInput.model_validate({**body, **{name: [] for name in members}})
+        for field, given in members.items():
+            setattr(parsed, field, _LISTS[field].validate_python(given))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        steps = first["loc"] if field is None else (field, *first["loc"])
+        where = ".".join(str(step) for step in steps) or "the body"
+        # Some of its messages repeat the value, however long it is.
+        reason = _short(first["msg"])
+        raise Refused(
+            "INVALID_INPUT", f"{where}: {reason}.", {"field": where, "reason": reason}
+        ) from None
+    return parsed
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
+
+
+def _negotiate(version: str | None) -> tuple[Dialect, tuple[str, ...]]:
+    if version is None:
+        return V0, ()
+    if version.startswith("0."):
+        return V0, ()
+    match = _VERSION.match(version)
+    if match is None:
+        return V1, (f"protocolVersion {version[:40]!r} can't be read; 1.0 is spoken",)
+    if match[1] != "1":
+        raise Refused(
+            "UNSUPPORTED_VERSION",
+            f"This server speaks AG-UI 1.0; the input declares {version[:40]!r}.",
+        )
+    newer = int(match[2]) > 0
+    return V1, (f"the client speaks {version}; 1.0 is spoken",) if newer else ()

@@ -1,0 +1,136 @@
+"""How much one input may hold, and what is said of one that holds more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ag_ui.core import RunAgentInput
+
+from agui_bridge.errors import Refused
+from agui_bridge.protocol.json_values import MAX_DEPTH
+
+__all__ = [
+    "UNLIMITED",
+    "InputLimits",
+    "beyond",
+    "check_id",
+    "check_ids",
+    "check_members",
+    "depth_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class InputLimits:
+    """The limits of `Settings` that hold for an input's content; None is no limit.
+
+    Attributes:
+        max_messages: messages.
+        max_members: tools, context items, and resume entries, of each, and of each message the
+            content parts and the tool calls.
+        max_id_bytes: bytes of an id in UTF-8.
+        max_depth: nesting of the whole input.
+    """
+
+    max_messages: int | None
+    max_members: int | None
+    max_id_bytes: int | None
+    max_depth: int = MAX_DEPTH
+
+
+UNLIMITED: Final = InputLimits(None, None, None)
+"""For inputs that code makes, not a client."""
+
+
+def beyond(
+    code: str, what: str, *, found: object, limit: float, unit: str, setting: str
+) -> Refused:
+    """What is said of anything beyond a limit: the limit, what was found, and the setting.
+
+    Args:
+        code: a key of `CODES`.
+        what: the field, or what else is too large.
+        found: how much there is (or a word for it).
+        limit: how much there may be.
+        unit: of both.
+        setting: the field of `Settings` that holds the limit.
+    """
+    details = {"field": what, "found": found, "limit": limit, "setting": setting}
+    return Refused(
+        code, f"{what}: {found} {unit}; at most {limit} are allowed ({setting}).", details
+    )
+
+
+def check_members(body: Mapping[str, Any], limits: InputLimits) -> None:
+    """Check how many members an input's lists have, before each of them is looked at.
+
+    Raises:
+        Refused: PAYLOAD_TOO_LARGE.
+    """
+    for field, members in _lists(body):
+        setting = "max_messages" if field == "messages" else "max_members"
+        limit = limits.max_messages if field == "messages" else limits.max_members
+        if limit is not None and len(members) > limit:
+            found = len(members)
+            raise beyond(
+                "PAYLOAD_TOO_LARGE", field, found=found, limit=limit, unit="members",
+                setting=setting,
+            )  # fmt: skip
+
+
+def _lists(body: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The lists whose members are validated, the outer ones first, with their fields."""
+    for field in ("messages", "tools", "context", "resume"):
+        if isinstance(members := body.get(field), list):
+            yield field, members
+    messages = body.get("messages")
+    for i, message in enumerate(messages if isinstance(messages, list) else ()):
+        if isinstance(message, dict):
+            # Both spellings of the tool calls are read.
+            for field in ("content", "toolCalls", "tool_calls"):
+                if isinstance(members := message.get(field), list):
+                    yield f"messages.{i}.{field}", members
+
+
+def check_ids(parsed: RunAgentInput, limits: InputLimits) -> None:
+    """Check the length of the ids that stores have as keys.
+
+    Raises:
+        Refused: INVALID_INPUT, naming the field.
+    """
+    if (limit := limits.max_id_bytes) is None:
+        return
+    ids = [
+        ("threadId", parsed.thread_id),
+        ("runId", parsed.run_id),
+        ("parentRunId", parsed.parent_run_id or ""),
+    ]
+    ids += [(f"messages.{i}.id", message.id) for i, message in enumerate(parsed.messages)]
+    ids += [(f"resume.{i}.interruptId", e.interrupt_id) for i, e in enumerate(parsed.resume or ())]
+    for field, value in ids:
+        check_id(field, value, limit)
+
+
+def check_id(field: str, value: str, limit: int) -> None:
+    """Check the length of one id.
+
+    Raises:
+        Refused: INVALID_INPUT, naming the field.
+    """
+    if (size := len(value.encode())) > limit:
+        raise beyond(
+            "INVALID_INPUT", field, found=size, limit=limit, unit="bytes", setting="max_id_bytes"
+        )
+
+
+def depth_of(value: Any) -> int:
+    """How deep a value nests, found without recursion; a scalar has depth 0, ``[]`` depth 1."""
+    depth, level = 0, [value]
+    while containers := [node for node in level if isinstance(node, dict | list)]:
+        depth += 1
+        level = []
+        for node in containers:
+            level.extend(node.values() if isinstance(node, dict) else node)
+    return depth
