@@ -190,10 +190,11 @@ class Store(Protocol):
         """
         ...
 
-    async def prune(self, older_than: float, limit: int = 1000) -> int:
+    async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete idle threads not touched for `older_than` seconds or more; gives how many.
 
-        The longest untouched go first.
+        The longest untouched go first. What runs or waits for an answer stays, however old it
+        is. With `dry_run` nothing is deleted: it gives how many would be.
         """
         ...
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
-from agui_bridge.protocol.history import StoredMessage
 from agui_bridge.protocol.records import (
     AuditEntry,
     Batch,
@@ -29,10 +27,6 @@ from agui_bridge.protocol.records import (
 )
 
 __all__ = [
-    "copy_interrupt",
-    "copy_message",
-    "copy_receipt",
-    "copy_thread",
     "decode",
     "decode_interrupt",
     "decode_receipt",
@@ -56,7 +50,7 @@ def encode_thread(record: ThreadRecord) -> str:
     batch, run, ended = record.batch, record.run, record.ended
     return encode(
         {
-            "batch": batch and [batch.id, batch.continuation],
+            "batch": batch and [batch.id, batch.continuation, batch.trace],
             "run": run and [run.run_id, run.token, run.ends_at, run.actor],
             "state": record.state,
             "closed": [[closed.continuation, closed.cause] for closed in record.closed],
@@ -149,34 +143,6 @@ def decode_receipt(text: str) -> Receipt:
     data: dict[str, Any] = decode(text)
     answers = {id: RecordedAnswer(*answer) for id, answer in data.pop("answers").items()}
     return Receipt(answers=answers, **data)
-
-
-def copy_thread(record: ThreadRecord) -> ThreadRecord:
-    """Copy a record so that nothing mutable is shared."""
-    return replace(
-        decode_thread(encode_thread(record), record.key),
-        status=record.status,
-        version=record.version,
-        stop=record.stop,
-        write_id=record.write_id,
-        created_at=record.created_at,
-        updated_at=record.updated_at,
-    )
-
-
-def copy_interrupt(interrupt: Interrupt) -> Interrupt:
-    """Copy an interrupt so that nothing mutable is shared."""
-    return decode_interrupt(encode_interrupt(interrupt))
-
-
-def copy_receipt(receipt: Receipt) -> Receipt:
-    """Copy a receipt so that nothing mutable is shared."""
-    return decode_receipt(encode_receipt(receipt))
-
-
-def copy_message(message: StoredMessage) -> StoredMessage:
-    """Copy a message so that nothing mutable is shared."""
-    return StoredMessage(message.id, message.position, decode(encode(message.message)))
 
 
 def _answer(answer: RecordedAnswer) -> list[Json]:

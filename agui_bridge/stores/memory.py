@@ -21,7 +21,7 @@ from agui_bridge.protocol.records import (
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores import codec, rules
+from agui_bridge.stores import copies, rules
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
 from agui_bridge.stores.watching import Wakeups
 
@@ -71,20 +71,20 @@ class MemoryStore:
         batches = {thread.interrupts[id].batch for id in interrupt_ids if id in thread.interrupts}
         batches |= {ask.batch for ask in thread.batch()}
         return Loaded(
-            record=codec.copy_thread(thread.record),
+            record=copies.copy_thread(thread.record),
             now=self._now(),
             interrupts={
-                id: codec.copy_interrupt(ask)
+                id: copies.copy_interrupt(ask)
                 for id, ask in thread.interrupts.items()
                 if ask.batch in batches
             },
             receipts={
-                batch: codec.copy_receipt(receipt)
+                batch: copies.copy_receipt(receipt)
                 for batch, receipt in thread.receipts.items()
                 if batch in batches
             },
             messages=tuple(
-                codec.copy_message(message)
+                copies.copy_message(message)
                 for message in _in_order(thread)
                 if message.id not in thread.superseded
             )
@@ -98,14 +98,14 @@ class MemoryStore:
         """Take a change whole, or not at all (see `Store.commit`)."""
         thread, now = self._threads.get(key), self._now()
         if thread is not None and thread.record.write_id == write_id:
-            return Committed(codec.copy_thread(thread.record), now)
+            return Committed(copies.copy_thread(thread.record), now)
         head = rules.Head.of(thread.record) if thread is not None else None
         rules.check(head, expected, now, change.not_after)
         # All copies are made before the first write: a value that is not JSON changes nothing.
-        record = codec.copy_thread(rules.next_record(key, change, head, write_id, now))
-        interrupts = {ask.id: codec.copy_interrupt(ask) for ask in change.interrupts}
-        receipts = {receipt.batch: codec.copy_receipt(receipt) for receipt in change.receipts}
-        messages = {message.id: codec.copy_message(message) for message in change.messages}
+        record = copies.copy_thread(rules.next_record(key, change, head, write_id, now))
+        interrupts = {ask.id: copies.copy_interrupt(ask) for ask in change.interrupts}
+        receipts = {receipt.batch: copies.copy_receipt(receipt) for receipt in change.receipts}
+        messages = {message.id: copies.copy_message(message) for message in change.messages}
 
         if thread is None:
             thread = self._threads[key] = _Thread(record)
@@ -117,7 +117,7 @@ class MemoryStore:
         thread.superseded -= messages.keys()
         thread.superseded |= thread.messages.keys() & set(change.superseded)
         self._wakeups.notify(key)
-        return Committed(codec.copy_thread(record), now)
+        return Committed(copies.copy_thread(record), now)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""
@@ -127,7 +127,7 @@ class MemoryStore:
         sharpened = rules.sharpen(rules.Head.of(thread.record), stop)
         thread.record = replace(thread.record, stop=sharpened)
         self._wakeups.notify(key)
-        return codec.copy_thread(thread.record)
+        return copies.copy_thread(thread.record)
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
         """The stop requests for runs with these lease tokens (see `Store.stops`)."""
@@ -148,7 +148,7 @@ class MemoryStore:
         now = self._now()
         return [
             ThreadRow(
-                codec.copy_thread(thread.record),
+                copies.copy_thread(thread.record),
                 messages=len(thread.messages) - len(thread.superseded),
                 open_interrupts=sum(_waits(ask, now) for ask in thread.interrupts.values()),
             )
@@ -177,12 +177,12 @@ class MemoryStore:
         found.sort(
             key=lambda row: (row[0], row[1].agent, row[1].thread, row[2].position, row[2].id)
         )
-        return [InterruptRow(key, codec.copy_interrupt(ask)) for _, key, ask in found[:limit]]
+        return [InterruptRow(key, copies.copy_interrupt(ask)) for _, key, ask in found[:limit]]
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:
         """All messages of a thread in order (see `Store.history`)."""
         thread = self._threads.get(key)
-        return [codec.copy_message(message) for message in _in_order(thread)] if thread else []
+        return [copies.copy_message(message) for message in _in_order(thread)] if thread else []
 
     async def due(self, limit: int = 100) -> list[Due]:
         """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
@@ -209,7 +209,7 @@ class MemoryStore:
         del self._threads[key]
         self._wakeups.notify(key)
 
-    async def prune(self, older_than: float, limit: int = 1000) -> int:
+    async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete idle threads that were not touched for long (see `Store.prune`)."""
         latest = self._now() - older_than
         old = [
@@ -218,7 +218,7 @@ class MemoryStore:
             if thread.record.status is ThreadStatus.IDLE and thread.record.updated_at <= latest
         ]
         old.sort(key=lambda record: (record.updated_at, *_sortable(record.key)))
-        for record in old[:limit]:
+        for record in () if dry_run else old[:limit]:
             del self._threads[record.key]
             self._wakeups.notify(record.key)
         return len(old[:limit])

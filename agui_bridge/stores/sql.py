@@ -1,22 +1,18 @@
-"""The store in a SQL database: `SqlStore`. SQLite today; see `sql_database` for the next one.
+"""The store in a SQLite file: `SqlStore`.
 
-Each method is one transaction, written as a plain function over a connection.
+Each method is one transaction, written as a plain function over a connection of the driver.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from itertools import islice
+import sqlite3
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
-
-from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
 
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.history import StoredMessage
 from agui_bridge.protocol.records import (
-    Batch,
     Interrupt,
     InterruptStatus,
     Loaded,
@@ -26,8 +22,8 @@ from agui_bridge.protocol.records import (
     ThreadRecord,
 )
 from agui_bridge.stores import codec, rules
+from agui_bridge.stores import sql_statements as statements
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
-from agui_bridge.stores.sql_database import Database
 from agui_bridge.stores.sql_open import open_database
 from agui_bridge.stores.sql_rows import (
     interrupt_row,
@@ -35,13 +31,14 @@ from agui_bridge.stores.sql_rows import (
     message_row,
     read_head,
     read_message,
+    read_messages,
     read_stop,
     read_thread,
     receipt_row,
     stop_row,
     thread_row,
 )
-from agui_bridge.stores.sql_statements import Statements, key_parameters
+from agui_bridge.stores.sql_sqlite import SqliteDatabase
 from agui_bridge.stores.watching import Wakeups
 
 __all__ = ["SqlStore"]
@@ -53,14 +50,13 @@ MOST_PARAMETERS = 500
 class SqlStore:
     """Keeps threads in a SQL database; use `SqlStore.open`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         """Take over a database whose schema is the right one.
 
         Args:
             database: is closed with the store.
         """
         self._database = database
-        self._statements = Statements(database.insert)
         self._wakeups = Wakeups()
 
     @classmethod
@@ -86,21 +82,31 @@ class SqlStore:
     ) -> Loaded:
         """Take one consistent look at a thread (see `Store.load`)."""
 
-        def body(connection: Connection) -> Loaded:
-            record = self._record(connection, key)
-            if record is None:
-                return Loaded(None, self._database.now(connection))
-            parameters = key_parameters(key)
-            interrupts, receipts = self._batches(connection, key, record.batch, interrupt_ids)
-            context: Iterable[Any] = ()
-            if messages:
-                context = connection.execute(self._statements.context, parameters)
+        def body(connection: sqlite3.Connection) -> Loaded:
+            record: ThreadRecord | None = None
+            context: tuple[StoredMessage, ...] = ()
+            asks: list[Interrupt] = []
+            receipts: list[Receipt] = []
+            for some in _portions(interrupt_ids) or [()]:
+                # Once is enough for the messages.
+                statement = statements.load(len(some), messages=messages and record is None)
+                parameters = key_row(key) | statements.numbered("id", some)
+                row = connection.execute(statement, parameters).fetchone()
+                if row is None:
+                    break
+                *columns, found_asks, found_receipts, found_messages = row
+                if record is None:
+                    record = read_thread(columns)
+                    context = read_messages(found_messages)
+                asks += map(codec.decode_interrupt, _lines(found_asks))
+                receipts += map(codec.decode_receipt, _lines(found_receipts))
+            batches = {ask.batch for ask in asks}
             return Loaded(
                 record=record,
-                now=self._database.now(connection),
-                interrupts=interrupts,
-                receipts=receipts,
-                messages=tuple(read_message(row) for row in context),
+                now=self._database.now(),
+                interrupts={ask.id: ask for ask in asks},
+                receipts={done.batch: done for done in receipts if done.batch in batches},
+                messages=context,
             )
 
         return await self._database.read(body)
@@ -110,9 +116,9 @@ class SqlStore:
     ) -> Committed:
         """Take a change whole, or not at all (see `Store.commit`)."""
 
-        def body(connection: Connection) -> Committed:
+        def body(connection: sqlite3.Connection) -> Committed:
             head = self._head(connection, key)
-            now = self._database.now(connection)
+            now = self._database.now()
             if head is not None and head.write_id == write_id:
                 stored = self._record(connection, key)
                 assert stored is not None, "the row is locked by this transaction"
@@ -132,12 +138,12 @@ class SqlStore:
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""
 
-        def body(connection: Connection) -> ThreadRecord | None:
+        def body(connection: sqlite3.Connection) -> ThreadRecord | None:
             head = self._head(connection, key)
             if head is None:
                 return None
             values = stop_row(rules.sharpen(head, stop))
-            connection.execute(self._statements.update_thread, key_parameters(key) | values)
+            connection.execute(statements.REQUEST_STOP, key_row(key) | values)
             return self._record(connection, key)
 
         try:
@@ -150,11 +156,13 @@ class SqlStore:
         if not tokens:
             return []
 
-        def body(connection: Connection) -> list[StopRequest]:
+        def body(connection: sqlite3.Connection) -> list[StopRequest]:
             return [
                 read_stop(row)
                 for some in _portions(tokens)
-                for row in connection.execute(self._statements.stops, {"tokens": some})
+                for row in connection.execute(
+                    statements.stops(len(some)), statements.numbered("token", some)
+                )
             ]
 
         return await self._database.read(body)
@@ -164,18 +172,18 @@ class SqlStore:
     ) -> list[ThreadRow]:
         """List an agent's threads, last touched first (see `Store.list_threads`)."""
 
-        def body(connection: Connection) -> list[ThreadRow]:
+        def body(connection: sqlite3.Connection) -> list[ThreadRow]:
             parameters = {
-                "k_scope": scope,
-                "k_agent": agent,
+                "scope": scope,
+                "agent": agent,
                 "before": math.inf if before is None else before,
                 "limit": limit,
-                "now": self._database.now(connection),
+                "now": self._database.now(),
             }
             return [
                 ThreadRow(read_thread(row), messages, open_interrupts)
                 for *row, messages, open_interrupts in connection.execute(
-                    self._statements.threads, parameters
+                    statements.THREADS, parameters
                 )
             ]
 
@@ -191,21 +199,21 @@ class SqlStore:
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
-        statement = self._statements.list_interrupts(
+        statement = statements.list_interrupts(
             agent=agent is not None,
             thread=thread is not None,
             status=status is not None,
             unexpired=status is InterruptStatus.OPEN,
         )
 
-        def body(connection: Connection) -> list[InterruptRow]:
+        def body(connection: sqlite3.Connection) -> list[InterruptRow]:
             parameters = {
-                "k_scope": scope,
-                "k_agent": agent,
-                "k_thread": thread,
-                "k_status": status and status.value,
+                "scope": scope,
+                "agent": agent,
+                "thread": thread,
+                "status": status and status.value,
                 "limit": limit,
-                "now": self._database.now(connection),
+                "now": self._database.now(),
             }
             return [
                 InterruptRow(ThreadKey(*key), codec.decode_interrupt(data))
@@ -217,8 +225,8 @@ class SqlStore:
     async def history(self, key: ThreadKey) -> list[StoredMessage]:
         """All messages of a thread in order (see `Store.history`)."""
 
-        def body(connection: Connection) -> list[StoredMessage]:
-            rows = connection.execute(self._statements.history, key_parameters(key))
+        def body(connection: sqlite3.Connection) -> list[StoredMessage]:
+            rows = connection.execute(statements.HISTORY, key_row(key))
             return [read_message(row) for row in rows]
 
         return await self._database.read(body)
@@ -226,12 +234,12 @@ class SqlStore:
     async def due(self, limit: int = 100) -> list[Due]:
         """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
 
-        def body(connection: Connection) -> list[Due]:
-            parameters = {"now": self._database.now(connection), "limit": limit}
-            leases = connection.execute(self._statements.leases_over, parameters)
+        def body(connection: sqlite3.Connection) -> list[Due]:
+            parameters = {"now": self._database.now(), "limit": limit}
+            leases = connection.execute(statements.LEASES_OVER, parameters)
             found = [Due(ThreadKey(*row), "lease") for row in leases]
             parameters["limit"] = limit - len(found)
-            batches = connection.execute(self._statements.batches_expired, parameters)
+            batches = connection.execute(statements.BATCHES_EXPIRED, parameters)
             return found + [Due(ThreadKey(*row), "expiry") for row in batches]
 
         return await self._database.read(body)
@@ -239,31 +247,31 @@ class SqlStore:
     async def delete(self, key: ThreadKey, expected: Expected) -> None:
         """Delete a thread with all its rows (see `Store.delete`)."""
 
-        def body(connection: Connection) -> None:
+        def body(connection: sqlite3.Connection) -> None:
             head = self._head(connection, key)
-            rules.check(head, expected, self._database.now(connection))
+            rules.check(head, expected, self._database.now())
             if head is None:
                 raise Conflict("there is no such thread")
-            connection.execute(self._statements.delete_thread, key_parameters(key))
+            connection.execute(statements.DELETE_THREAD, key_row(key))
 
         try:
             await self._database.write(body)
         finally:
             self._wakeups.notify(key)
 
-    async def prune(self, older_than: float, limit: int = 1000) -> int:
+    async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete idle threads that were not touched for long (see `Store.prune`)."""
 
-        def body(connection: Connection) -> list[ThreadKey]:
-            latest = self._database.now(connection) - older_than
-            old = connection.execute(self._statements.old, {"latest": latest, "limit": limit})
+        def body(connection: sqlite3.Connection) -> list[ThreadKey]:
+            latest = self._database.now() - older_than
+            old = connection.execute(statements.OLD, {"latest": latest, "limit": limit})
             keys = [ThreadKey(*row) for row in old]
-            if keys:
-                connection.execute(
-                    self._statements.delete_thread, [key_parameters(key) for key in keys]
-                )
+            if keys and not dry_run:
+                connection.executemany(statements.DELETE_THREAD, [key_row(key) for key in keys])
             return keys
 
+        if dry_run:
+            return len(await self._database.read(body))
         pruned = await self._database.write(body)
         for key in pruned:
             self._wakeups.notify(key)
@@ -272,10 +280,10 @@ class SqlStore:
     async def ping(self) -> float:
         """The store's time, after a look at the database (see `Store.ping`)."""
 
-        def body(connection: Connection) -> float:
+        def body(connection: sqlite3.Connection) -> float:
             # A bare SELECT 1 would not touch a SQLite file at all.
-            connection.execute(self._statements.mark, key_parameters(ThreadKey("", "", "")))
-            return self._database.now(connection)
+            connection.execute(statements.MARK, key_row(ThreadKey("", "", "")))
+            return self._database.now()
 
         return await self._database.read(body)
 
@@ -285,10 +293,10 @@ class SqlStore:
         Only a hint: changes made through this object wake at once, those of other processes
         are found by polling, up to half a second later.
         """
-        parameters = key_parameters(key)
+        parameters = key_row(key)
 
-        def body(connection: Connection) -> tuple[Any, ...] | None:
-            row = connection.execute(self._statements.mark, parameters).first()
+        def body(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
+            row = connection.execute(statements.MARK, parameters).fetchone()
             return None if row is None else tuple(row)
 
         return self._wakeups.watch(key, lambda: self._database.read(body))
@@ -297,71 +305,49 @@ class SqlStore:
         """Release connections; the store can't be used afterwards."""
         await self._database.aclose()
 
-    def _head(self, connection: Connection, key: ThreadKey) -> rules.Head | None:
-        row = connection.execute(self._statements.head, key_parameters(key)).first()
+    def _head(self, connection: sqlite3.Connection, key: ThreadKey) -> rules.Head | None:
+        row = connection.execute(statements.HEAD, key_row(key)).fetchone()
         return None if row is None else read_head(row)
 
-    def _record(self, connection: Connection, key: ThreadKey) -> ThreadRecord | None:
-        row = connection.execute(self._statements.record, key_parameters(key)).first()
+    def _record(self, connection: sqlite3.Connection, key: ThreadKey) -> ThreadRecord | None:
+        row = connection.execute(statements.RECORD, key_row(key)).fetchone()
         return None if row is None else read_thread(row)
 
-    def _batches(
-        self, connection: Connection, key: ThreadKey, own: Batch | None, ids: Sequence[str]
-    ) -> tuple[dict[str, Interrupt], dict[str, Receipt]]:
-        """The record's own batch and those of some ids, whole, with their receipts."""
-        parameters: dict[str, Any] = key_parameters(key)
-        batches = {own.id} if own else set()
-        for some in _portions(ids):
-            parameters["k_ids"] = some
-            batches.update(connection.scalars(self._statements.batches, parameters))
-        asks: list[Interrupt] = []
-        for some in _portions(batches):
-            parameters["k_batches"] = some
-            rows = connection.scalars(self._statements.interrupts, parameters)
-            asks += map(codec.decode_interrupt, rows)
-        receipts: list[Receipt] = []
-        for some in _portions({ask.batch for ask in asks}):
-            parameters["k_batches"] = some
-            rows = connection.scalars(self._statements.receipts, parameters)
-            receipts += map(codec.decode_receipt, rows)
-        return {ask.id: ask for ask in asks}, {receipt.batch: receipt for receipt in receipts}
+    def _put_thread(
+        self, connection: sqlite3.Connection, record: ThreadRecord, *, new: bool
+    ) -> None:
+        statement = statements.INSERT_THREAD if new else statements.UPDATE_THREAD
+        connection.execute(statement, key_row(record.key) | thread_row(record))
 
-    def _put_thread(self, connection: Connection, record: ThreadRecord, *, new: bool) -> None:
-        values = thread_row(record)
-        if not new:
-            connection.execute(self._statements.update_thread, key_parameters(record.key) | values)
-            return
-        try:
-            connection.execute(self._statements.insert_thread, key_row(record.key) | values)
-        except IntegrityError as error:
-            # A missing row can't be locked: where writers run side by side, this decides.
-            raise Conflict("the thread exists already") from error.orig
-
-    def _put_rows(self, connection: Connection, key: ThreadKey, change: Change, now: float) -> None:
+    def _put_rows(
+        self, connection: sqlite3.Connection, key: ThreadKey, change: Change, now: float
+    ) -> None:
         columns = key_row(key)
         if change.interrupts:
-            connection.execute(
-                self._statements.put_interrupts,
+            connection.executemany(
+                statements.PUT_INTERRUPTS,
                 [interrupt_row(columns, ask, now) for ask in change.interrupts],
             )
         if change.receipts:
-            connection.execute(
-                self._statements.put_receipts,
+            connection.executemany(
+                statements.PUT_RECEIPTS,
                 [receipt_row(columns, receipt) for receipt in change.receipts],
             )
         if change.messages:
-            connection.execute(
-                self._statements.put_messages,
+            connection.executemany(
+                statements.PUT_MESSAGES,
                 [message_row(columns, message) for message in change.messages],
             )
         if change.superseded:
-            connection.execute(
-                self._statements.supersede,
-                [key_parameters(key) | {"k_id": id} for id in change.superseded],
+            connection.executemany(
+                statements.SUPERSEDE, [columns | {"id": id} for id in change.superseded]
             )
 
 
-def _portions(items: Iterable[str]) -> Iterator[list[str]]:
-    iterator = iter(items)
-    while some := list(islice(iterator, MOST_PARAMETERS)):
-        yield some
+def _portions(items: Sequence[str]) -> list[Sequence[str]]:
+    return [items[at : at + MOST_PARAMETERS] for at in range(0, len(items), MOST_PARAMETERS)]
+
+
+def _lines(texts: str | None) -> list[str]:
+    # JSON text holds no line break of its own.
+    return texts.split("\n") if texts else []

@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch
-from agui_bridge.stores.sql_database import Database, raise_plainly
 from agui_bridge.stores.sql_schema import check_revision, upgrade
 from agui_bridge.stores.sql_sqlite import BUSY_SECONDS, SqliteDatabase, sqlite_engine
+from agui_bridge.stores.sql_sqlite_errors import plainly
 
 __all__ = ["open_database"]
 
@@ -25,7 +25,7 @@ FORMS = "`sqlite:///relative.db` or `sqlite:////absolute/path.db`"
 
 async def open_database(
     url: str, *, clock: Callable[[], float] | None = None, migrate: bool = True
-) -> Database:
+) -> SqliteDatabase:
     """Open the database of an address, its schema up to date (see `SqlStore.open`)."""
     path = _path_of(url)
     await asyncio.to_thread(_prepare, path, url, migrate)
@@ -68,11 +68,11 @@ def _prepare(path: str, url: str, migrate: bool) -> None:
                     upgrade(connection)
                 connection.commit()
     except OperationalError as error:
-        raise_plainly(error)
+        raise plainly(error) from error
     except DatabaseError as error:
         _refuse(url, error)
     except SQLAlchemyError as error:
-        raise_plainly(error)
+        raise plainly(error) from error
 
 
 def _use_wal(connection: Connection, url: str) -> None:
@@ -101,4 +101,4 @@ def _refuse(url: str, error: DatabaseError) -> NoReturn:
         raise ConfigurationError(
             f"{url!r} is a file, but no SQLite database: move it away or name another file"
         ) from error.orig
-    raise_plainly(error)
+    raise plainly(error) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from agui_bridge.protocol.history import StoredMessage
@@ -24,6 +25,7 @@ __all__ = [
     "message_row",
     "read_head",
     "read_message",
+    "read_messages",
     "read_stop",
     "read_thread",
     "receipt_row",
@@ -122,10 +124,18 @@ def read_message(row: Row) -> StoredMessage:
     return StoredMessage(id, position, codec.decode(data))
 
 
+def read_messages(text: str | None) -> tuple[StoredMessage, ...]:
+    """Messages in order, from what `sql_statements.load` gives of them."""
+    rows: list[Any] = codec.decode(f"[{text}]") if text else []
+    # The order of the database's: by code points too.
+    return tuple(StoredMessage(*row) for row in sorted(rows, key=itemgetter(1, 0)))
+
+
 def read_stop(row: Row) -> StopRequest:
     """A stop request, from the columns `sql_tables.STOP`."""
     token, force, until, actor = row
-    return StopRequest(token, force, until, actor)
+    # SQLite has no booleans: it gives 0 or 1.
+    return StopRequest(token, bool(force), until, actor)
 
 
 def _stop_if_any(row: Row) -> StopRequest | None:

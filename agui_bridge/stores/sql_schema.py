@@ -11,7 +11,7 @@ from sqlalchemy import ColumnClause, Connection, column, inspect, select, table
 
 from agui_bridge.errors import SchemaMismatch
 
-__all__ = ["HEAD", "KNOWN", "VERSION_TABLE", "check_revision", "upgrade"]
+__all__ = ["HEAD", "KNOWN", "VERSION_TABLE", "check_revision", "judge_revision", "upgrade"]
 
 KNOWN = ("0001",)
 """The revisions in `migrations/versions`, oldest first."""
@@ -38,7 +38,15 @@ def check_revision(connection: Connection, *, url: str, migrate: bool) -> bool:
         SchemaMismatch: the database is newer than this version, or older and may not be
             migrated.
     """
-    revision = _revision(connection)
+    return judge_revision(_revision(connection), url=url, migrate=migrate)
+
+
+def judge_revision(revision: str | None, *, url: str, migrate: bool) -> bool:
+    """Tell the same of a revision that was found, None where there are no tables.
+
+    Raises:
+        SchemaMismatch: as `check_revision`.
+    """
     if revision == HEAD:
         return False
     if revision is not None and revision not in KNOWN:

@@ -1,27 +1,28 @@
 """SQLite for `SqlStore`: one file, any number of processes on one machine.
 
-SQLAlchemy's sync engine runs in threads of the store's own, a whole transaction per hop. An
-async driver (aiosqlite) would hop to its thread and back for every call of the DBAPI, which
-takes three times as long, and a cancellation could meet a transaction half done; here it only
-stops the waiting, never the transaction.
+The driver runs in threads of the store's own, a whole transaction per hop. An async driver
+(aiosqlite) would hop to its thread and back for every call of the DBAPI, which takes three times
+as long, and a cancellation could meet a transaction half done; here it only stops the waiting,
+never the transaction. SQLAlchemy opens and migrates a file; statements go to the driver as text,
+because SQLAlchemy's part in each takes longer than SQLite's.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
-from sqlalchemy import Connection, Engine, NullPool, Table, create_engine, event
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Engine, NullPool, create_engine
 
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.stores.sql_database import raise_plainly
+from agui_bridge.stores.sql_sqlite_errors import plainly
+from agui_bridge.stores.sql_sqlite_writer import Writer
 
 __all__ = ["BUSY_SECONDS", "SqliteDatabase", "sqlite_engine"]
 
@@ -39,33 +40,32 @@ CONNECTION_PRAGMAS = (
 )
 
 
+def connect(path: str) -> sqlite3.Connection:
+    """A connection that begins no transaction of its own accord, for one thread at a time."""
+    # pysqlite's legacy control begins too late (not for SELECT) and never IMMEDIATE.
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        for pragma in CONNECTION_PRAGMAS:
+            connection.execute(pragma)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def sqlite_engine(path: str) -> Engine:
-    """An engine whose connections begin no transaction of their own accord."""
-    engine = create_engine(
-        URL.create("sqlite", database=path),
-        # A thread keeps its one connection; another closes it at the end.
-        poolclass=NullPool,
-        connect_args={"check_same_thread": False},
-        hide_parameters=True,
+    """An engine over such connections, for the schema."""
+    return create_engine(
+        "sqlite://", creator=partial(connect, path), poolclass=NullPool, hide_parameters=True
     )
-
-    @event.listens_for(engine, "connect")
-    def configure(connection: Any, _record: object) -> None:
-        # pysqlite's legacy control begins too late (not for SELECT) and never IMMEDIATE.
-        connection.isolation_level = None
-        try:
-            for pragma in CONNECTION_PRAGMAS:
-                connection.execute(pragma)
-        except Exception:
-            # The pool has not taken it over yet: nobody else would close it.
-            connection.close()
-            raise
-
-    return engine
 
 
 class SqliteDatabase:
-    """A SQLite file: one thread and connection that writes, a few that read."""
+    """A SQLite file: one thread and connection that writes, a few that read.
+
+    A cancelled `read` or `write` either takes place whole or not at all, and leaves the
+    database usable.
+    """
 
     def __init__(self, path: str, clock: Callable[[], float] = time.time) -> None:
         """Connect to nothing yet.
@@ -74,27 +74,24 @@ class SqliteDatabase:
             path: of the file, absolute or relative to the working directory.
             clock: the store's time. All processes are on one machine, so its clock is theirs.
         """
-        self._clock = clock
-        engine = sqlite_engine(path)
-        self._readers = _Lane(engine, READERS, "BEGIN")
-        # IMMEDIATE takes the file's write lock first: nobody changes what a guard has read.
-        self._writer = _Lane(engine, 1, "BEGIN IMMEDIATE")
+        self.now = clock
+        self._readers = _Readers(path)
+        self._writer = Writer(partial(connect, path), lambda: BUSY_SECONDS)
 
-    @property
-    def insert(self) -> Callable[[Table], Any]:
-        """SQLite's INSERT."""
-        return sqlite.insert
+    async def read(self, body: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a function in one consistent snapshot.
 
-    def now(self, connection: Connection) -> float:
-        """The machine's time."""
-        return self._clock()
-
-    async def read(self, body: Callable[[Connection], T]) -> T:
-        """Run a function in one consistent snapshot."""
+        Raises:
+            StoreUnavailable: the database did not answer.
+        """
         return await self._readers.run(body)
 
-    async def write(self, body: Callable[[Connection], T]) -> T:
-        """Run a function in a transaction, one at a time."""
+    async def write(self, body: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a function in a transaction that commits when it returns, as if it ran alone.
+
+        Raises:
+            StoreUnavailable: the database did not answer; whether it committed is unknown.
+        """
         return await self._writer.run(body)
 
     async def aclose(self) -> None:
@@ -103,57 +100,50 @@ class SqliteDatabase:
         await self._writer.aclose()
 
 
-class _Lane:
-    """Threads that run transactions, each with a connection of its own."""
+class _Readers:
+    """Threads that read, each with a connection of its own: no reader waits for the writer."""
 
-    def __init__(self, engine: Engine, threads: int, begin: str) -> None:
-        self._engine = engine
-        self._begin = begin
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="agui-bridge-sqlite")
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="agui-bridge-sqlite")
         self._own = threading.local()
-        self._connections: set[Connection] = set()
+        self._connections: set[sqlite3.Connection] = set()
         self._closed = False
 
-    async def run(self, body: Callable[[Connection], T]) -> T:
+    async def run(self, body: Callable[[sqlite3.Connection], T]) -> T:
         if self._closed:
             raise StoreUnavailable("the store is closed")
         deadline = time.monotonic() + BUSY_SECONDS
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._transact, body, deadline)
+        return await loop.run_in_executor(self._threads, self._read, body, deadline)
 
-    def _transact(self, body: Callable[[Connection], T], deadline: float) -> T:
-        # Behind a transaction that waits for another process's lock, each waits its turn once:
-        # without a limit a queue would wait the sum of all their time-outs.
+    def _read(self, body: Callable[[sqlite3.Connection], T], deadline: float) -> T:
         if time.monotonic() > deadline:
             raise StoreUnavailable("the database is busy: no turn came in time")
         try:
             connection = self._connection()
             try:
-                connection.exec_driver_sql(self._begin)
-                result = body(connection)
-                connection.commit()
-            except BaseException:
-                connection.rollback()
-                raise
-            return result
-        except SQLAlchemyError as error:
+                connection.execute("BEGIN")
+                return body(connection)
+            finally:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
             self._forget()
-            raise_plainly(error)
+            raise plainly(error) from error
 
-    def _connection(self) -> Connection:
-        connection: Connection | None = getattr(self._own, "connection", None)
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
-            connection = self._own.connection = self._engine.connect()
+            connection = self._own.connection = connect(self._path)
             self._connections.add(connection)
         return connection
 
     def _forget(self) -> None:
         """Drop this thread's connection: after an error the next transaction gets a fresh one."""
-        connection: Connection | None = getattr(self._own, "connection", None)
+        connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         self._own.connection = None
         if connection is not None:
             self._connections.discard(connection)
-            connection.invalidate()
             connection.close()
 
     async def aclose(self) -> None:

@@ -1,208 +1,189 @@
-"""The statements of the SQL stores, built once for each store.
+"""The statements of `SqlStore`, as the text that the driver takes.
 
-They are the same for every database, but for the `insert` that knows ON CONFLICT, which each
-dialect of SQLAlchemy brings along. Parameters of guards begin with `k_`, because an UPDATE
-takes the bare names of columns for its values.
+Text, because an expression of SQLAlchemy costs several times what SQLite takes to carry it out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
+from functools import lru_cache
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Select,
-    Table,
-    and_,
-    bindparam,
-    delete,
-    exists,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Table
 
-from agui_bridge.protocol.records import InterruptStatus, ThreadKey, ThreadStatus
+from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.rules import WAITING
-from agui_bridge.stores.sql_tables import KEY, STOP, interrupts, messages, receipts, threads
+from agui_bridge.stores.sql_tables import KEY, STOP, interrupts, messages, receipts
 
-__all__ = ["Statements", "key_of", "key_parameters"]
+__all__ = [
+    "BATCHES_EXPIRED",
+    "DELETE_THREAD",
+    "HEAD",
+    "HISTORY",
+    "INSERT_THREAD",
+    "LEASES_OVER",
+    "MARK",
+    "OLD",
+    "PUT_INTERRUPTS",
+    "PUT_MESSAGES",
+    "PUT_RECEIPTS",
+    "RECORD",
+    "REQUEST_STOP",
+    "SUPERSEDE",
+    "THREADS",
+    "UPDATE_THREAD",
+    "list_interrupts",
+    "load",
+    "numbered",
+    "stops",
+]
 
-RECORD = (
-    *(threads.c[name] for name in (*KEY, "data", "status", "version", "write_id")),
-    *(threads.c[name] for name in ("created_at", "updated_at", *STOP)),
+COLUMNS = ", ".join(
+    [*KEY, "data", "status", "version", "write_id", "created_at", "updated_at", *STOP]
 )
 """What `sql_rows.read_thread` reads, in its order."""
 
+OWN = " AND ".join(f"{name} = :{name}" for name in KEY)
+"""The condition that a row belongs to the thread of the parameters."""
 
-def key_of(table: Table) -> ColumnElement[bool]:
-    """The condition that a row belongs to the thread of the parameters."""
-    return and_(*(table.c[name] == bindparam(f"k_{name}") for name in KEY))
+SAME = " AND ".join(f"x.{name} = t.{name}" for name in KEY)
+"""The condition that the row `x` belongs to the thread `t`."""
 
+LATER = "(expires_at IS NULL OR expires_at > :now)"
 
-def key_parameters(key: ThreadKey) -> dict[str, Any]:
-    """The parameters of `key_of`."""
-    return {"k_scope": key.scope, "k_agent": key.agent, "k_thread": key.thread}
-
-
-def _same_thread(one: Table, other: Table) -> ColumnElement[bool]:
-    return and_(*(one.c[name] == other.c[name] for name in KEY))
-
-
-class Statements:
-    """Every statement that needs no arguments to be built."""
-
-    def __init__(self, insert: Callable[[Table], Any]) -> None:
-        """Build them.
-
-        Args:
-            insert: the dialect's own, with `on_conflict_do_update`.
-        """
-        head = ("version", "write_id", "created_at", "lease", "lease_ends_at", *STOP)
-        self.head = (
-            select(*(threads.c[name] for name in head)).where(key_of(threads)).with_for_update()
-        )
-        self.record = select(*RECORD).where(key_of(threads))
-        self.mark = select(
-            *(threads.c[name] for name in ("version", "stop_token", "stop_force", "stop_until"))
-        ).where(key_of(threads))
-        self.stops = select(*(threads.c[name] for name in STOP)).where(
-            threads.c.stop_token.in_(bindparam("tokens", expanding=True))
-        )
-        self.insert_thread = insert(threads)
-        self.update_thread = update(threads).where(key_of(threads))
-        self.delete_thread = delete(threads).where(key_of(threads))
-
-        self.put_interrupts = _upsert(insert, interrupts, "id", keeping="raised_at")
-        self.put_receipts = _upsert(insert, receipts, "batch")
-        self.put_messages = _upsert(insert, messages, "id")
-        self.supersede = (
-            update(messages)
-            .where(key_of(messages), messages.c.id == bindparam("k_id"))
-            .values(superseded=True)
-        )
-
-        self.batches = (
-            select(interrupts.c.batch)
-            .where(key_of(interrupts), interrupts.c.id.in_(bindparam("k_ids", expanding=True)))
-            .distinct()
-        )
-        self.interrupts = select(interrupts.c.data).where(
-            key_of(interrupts), interrupts.c.batch.in_(bindparam("k_batches", expanding=True))
-        )
-        self.receipts = select(receipts.c.data).where(
-            key_of(receipts), receipts.c.batch.in_(bindparam("k_batches", expanding=True))
-        )
-        message = (messages.c.id, messages.c.position, messages.c.data)
-        self.history = (
-            select(*message).where(key_of(messages)).order_by(messages.c.position, messages.c.id)
-        )
-        self.context = self.history.where(messages.c.superseded.is_(False))
-
-        self.leases_over = (
-            select(*(threads.c[name] for name in KEY))
-            .where(threads.c.lease_ends_at <= bindparam("now"))
-            .order_by(threads.c.lease_ends_at)
-            .limit(bindparam("limit"))
-        )
-        self.batches_expired = _batches_expired()
-        self.old = (
-            select(*(threads.c[name] for name in KEY))
-            .where(
-                threads.c.updated_at <= bindparam("latest"),
-                threads.c.status == ThreadStatus.IDLE.value,
-            )
-            .order_by(threads.c.updated_at, *(threads.c[name] for name in KEY))
-            .limit(bindparam("limit"))
-            .with_for_update()
-        )
-        self.threads = _threads()
-
-    @staticmethod
-    def list_interrupts(*, agent: bool, thread: bool, status: bool, unexpired: bool) -> Select[Any]:
-        """The list of a scope's interrupts, with the filters that are wanted."""
-        names = ("scope", *(n for n, wanted in (("agent", agent), ("thread", thread)) if wanted))
-        names = (*names, "status") if status else names
-        conditions = [interrupts.c[name] == bindparam(f"k_{name}") for name in names]
-        if unexpired:
-            conditions.append(_later(interrupts.c.expires_at))
-        order = ("raised_at", "agent", "thread", "position", "id")
-        return (
-            select(*(interrupts.c[name] for name in (*KEY, "data")))
-            .where(*conditions)
-            .order_by(*(interrupts.c[name] for name in order))
-            .limit(bindparam("limit"))
-        )
+WRITTEN = (
+    *("version", "status", "batch", "lease", "lease_ends_at", "write_id"),
+    *("created_at", "updated_at", "data"),
+)
+"""What a commit writes of a thread besides its key."""
 
 
-def _upsert(
-    insert: Callable[[Table], Any], table: Table, id: str, keeping: str | None = None
-) -> Any:
+def _insert(table: str, columns: Iterable[str]) -> str:
+    names = list(columns)
+    values = ", ".join(f":{name}" for name in names)
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
+
+
+def _update_thread(columns: Iterable[str]) -> str:
+    values = ", ".join(f"{name} = :{name}" for name in columns)
+    return f"UPDATE agui_threads SET {values} WHERE {OWN}"
+
+
+def _upsert(table: Table, id: str, keeping: str | None = None) -> str:
     """Write rows by their id, leaving the column `keeping` of rows that are there already."""
-    statement = insert(table)
-    kept = {*KEY, id, keeping}
     # A column collection iterates over columns, not over names: keys() is no redundancy.
-    return statement.on_conflict_do_update(
-        index_elements=[*KEY, id],
-        set_={name: statement.excluded[name] for name in table.c.keys() if name not in kept},  # noqa: SIM118
+    names = list(table.c.keys())
+    kept = {*KEY, id, keeping}
+    values = ", ".join(f"{name} = excluded.{name}" for name in names if name not in kept)
+    target = ", ".join([*KEY, id])
+    return f"{_insert(table.name, names)} ON CONFLICT ({target}) DO UPDATE SET {values}"
+
+
+HEAD = (
+    f"SELECT version, write_id, created_at, lease, lease_ends_at, {', '.join(STOP)}"
+    f" FROM agui_threads WHERE {OWN}"
+)
+RECORD = f"SELECT {COLUMNS} FROM agui_threads WHERE {OWN}"
+MARK = f"SELECT version, stop_token, stop_force, stop_until FROM agui_threads WHERE {OWN}"
+
+INSERT_THREAD = _insert("agui_threads", (*KEY, *WRITTEN))
+UPDATE_THREAD = _update_thread(WRITTEN)
+REQUEST_STOP = _update_thread(STOP)
+DELETE_THREAD = f"DELETE FROM agui_threads WHERE {OWN}"
+
+PUT_INTERRUPTS = _upsert(interrupts, "id", keeping="raised_at")
+PUT_RECEIPTS = _upsert(receipts, "batch")
+PUT_MESSAGES = _upsert(messages, "id")
+SUPERSEDE = f"UPDATE agui_messages SET superseded = 1 WHERE {OWN} AND id = :id"
+
+HISTORY = f"SELECT id, position, data FROM agui_messages WHERE {OWN} ORDER BY position, id"
+
+LEASES_OVER = f"""
+SELECT {", ".join(KEY)} FROM agui_threads
+WHERE lease_ends_at <= :now ORDER BY lease_ends_at LIMIT :limit"""
+
+BATCHES_EXPIRED = f"""
+SELECT {", ".join(f"t.{name}" for name in KEY)}
+FROM agui_interrupts x JOIN agui_threads t ON {SAME} AND x.batch = t.batch
+WHERE x.status IN ({", ".join(f"'{status.value}'" for status in WAITING)})
+    AND x.expires_at <= :now AND t.status = '{ThreadStatus.INTERRUPTED.value}'
+    AND NOT EXISTS (
+        SELECT 1 FROM agui_interrupts x WHERE {SAME} AND x.batch = t.batch AND {LATER}
     )
+GROUP BY {", ".join(f"t.{name}" for name in KEY)}
+ORDER BY max(x.expires_at) LIMIT :limit"""
+
+OLD = f"""
+SELECT {", ".join(KEY)} FROM agui_threads
+WHERE updated_at <= :latest AND status = '{ThreadStatus.IDLE.value}'
+ORDER BY updated_at, {", ".join(KEY)} LIMIT :limit"""
+
+THREADS = f"""
+SELECT {COLUMNS},
+    (SELECT count(*) FROM agui_messages x WHERE {SAME} AND NOT superseded),
+    (SELECT count(*) FROM agui_interrupts x
+        WHERE {SAME} AND x.status = '{InterruptStatus.OPEN.value}' AND {LATER})
+FROM agui_threads t
+WHERE scope = :scope AND agent = :agent AND updated_at < :before
+ORDER BY updated_at DESC, thread LIMIT :limit"""
 
 
-def _later(expires_at: Column[Any]) -> ColumnElement[bool]:
-    return or_(expires_at.is_(None), expires_at > bindparam("now"))
+@lru_cache
+def load(ids: int, *, messages: bool) -> str:
+    """The look at a thread: its record, then three texts or nulls.
+
+    They hold the data of the asks of the batches that are wanted, a line each, and of the
+    receipts of these batches, and the messages in context as members of a JSON array, in any
+    order. One statement is one snapshot, and each row that is fetched is a turn with Python's
+    lock.
+
+    Args:
+        ids: how many ids of interrupts the parameters have (see `numbered`).
+        messages: whether the messages are wanted.
+    """
+    context = "NULL"
+    if messages:
+        context = f"""(
+        SELECT group_concat('[' || json_quote(id) || ',' || position || ',' || data || ']')
+        FROM agui_messages WHERE {OWN} AND superseded = 0
+    )"""
+    return f"""
+WITH wanted AS (
+    SELECT batch FROM agui_threads WHERE {OWN} AND batch IS NOT NULL
+    UNION SELECT batch FROM agui_interrupts WHERE {OWN} AND id IN ({_places("id", ids)})
+)
+SELECT {COLUMNS},
+    (SELECT group_concat(data, char(10)) FROM agui_interrupts
+        WHERE {OWN} AND batch IN (SELECT batch FROM wanted)),
+    (SELECT group_concat(data, char(10)) FROM agui_receipts
+        WHERE {OWN} AND batch IN (SELECT batch FROM wanted)),
+    {context}
+FROM agui_threads WHERE {OWN}"""
 
 
-def _batches_expired() -> Select[Any]:
-    sibling = interrupts.alias()
-    lives = exists().where(
-        *(sibling.c[name] == threads.c[name] for name in (*KEY, "batch")),
-        _later(sibling.c.expires_at),
-    )
-    key = [threads.c[name] for name in KEY]
+@lru_cache
+def stops(tokens: int) -> str:
+    """The stop requests with some tokens (see `numbered`)."""
     return (
-        select(*key)
-        .join_from(
-            interrupts,
-            threads,
-            and_(_same_thread(interrupts, threads), interrupts.c.batch == threads.c.batch),
-        )
-        .where(
-            interrupts.c.status.in_([status.value for status in WAITING]),
-            interrupts.c.expires_at <= bindparam("now"),
-            threads.c.status == ThreadStatus.INTERRUPTED.value,
-            ~lives,
-        )
-        .group_by(*key)
-        .order_by(func.max(interrupts.c.expires_at))
-        .limit(bindparam("limit"))
+        f"SELECT {', '.join(STOP)} FROM agui_threads"
+        f" WHERE stop_token IN ({_places('token', tokens)})"
     )
 
 
-def _threads() -> Select[Any]:
-    in_context = (
-        select(func.count())
-        .where(_same_thread(messages, threads), messages.c.superseded.is_(False))
-        .scalar_subquery()
-    )
-    waiting = (
-        select(func.count())
-        .where(
-            _same_thread(interrupts, threads),
-            interrupts.c.status == InterruptStatus.OPEN.value,
-            _later(interrupts.c.expires_at),
-        )
-        .scalar_subquery()
-    )
-    return (
-        select(*RECORD, in_context, waiting)
-        .where(
-            threads.c.scope == bindparam("k_scope"),
-            threads.c.agent == bindparam("k_agent"),
-            threads.c.updated_at < bindparam("before"),
-        )
-        .order_by(threads.c.updated_at.desc(), threads.c.thread)
-        .limit(bindparam("limit"))
-    )
+@lru_cache
+def list_interrupts(*, agent: bool, thread: bool, status: bool, unexpired: bool) -> str:
+    """The list of a scope's interrupts, with the filters that are wanted."""
+    filters = (("agent", agent), ("thread", thread), ("status", status))
+    conditions = [f"{name} = :{name}" for name, wanted in filters if wanted]
+    return f"""
+SELECT {", ".join(KEY)}, data FROM agui_interrupts
+WHERE {" AND ".join(["scope = :scope", *conditions, *([LATER] if unexpired else [])])}
+ORDER BY raised_at, agent, thread, position, id LIMIT :limit"""
+
+
+def numbered(name: str, values: Iterable[str]) -> dict[str, str]:
+    """Parameters for a list of values."""
+    return {f"{name}{number}": value for number, value in enumerate(values)}
+
+
+def _places(name: str, count: int) -> str:
+    return ", ".join(f":{name}{number}" for number in range(count))

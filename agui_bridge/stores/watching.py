@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.protocol.records import ThreadKey
 
 __all__ = ["Wakeups"]
 
@@ -30,18 +29,18 @@ class Wakeups:
 
     def __init__(self) -> None:
         """Start with nobody waiting."""
-        self._waiting: dict[ThreadKey, set[asyncio.Event]] = {}
+        self._waiting: dict[Hashable, set[asyncio.Event]] = {}
 
-    def notify(self, key: ThreadKey) -> None:
+    def notify(self, key: Hashable) -> None:
         """Wake those who watch a thread; to be called on the event loop."""
         for event in self._waiting.get(key, ()):
             event.set()
 
-    async def watch(self, key: ThreadKey, look: Look | None = None) -> AsyncGenerator[None, None]:
+    async def watch(self, key: Hashable, look: Look | None = None) -> AsyncGenerator[None, None]:
         """Yield at once, on every `notify`, when `look` differs, and once a second.
 
         Args:
-            key: the thread.
+            key: the thread, or what stands for it.
             look: polled ever more slowly; None where every change happens in this process. A
                 look that fails counts as a change: who watches reads again and sees for itself.
         """
@@ -56,7 +55,7 @@ class Wakeups:
         finally:
             self._forget(key, event)
 
-    def _forget(self, key: ThreadKey, event: asyncio.Event) -> None:
+    def _forget(self, key: Hashable, event: asyncio.Event) -> None:
         events = self._waiting[key]
         events.discard(event)
         if not events:

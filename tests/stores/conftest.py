@@ -8,8 +8,12 @@ import pytest
 
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
+from agui_bridge.stores.redis import RedisStore
 from agui_bridge.stores.sql import SqlStore
+from agui_bridge.stores.sql_postgres import PostgresStore
 from tests.support.clock import FakeClock
+from tests.support.postgres import emptied
+from tests.support.redis_server import cluster_url, redis_url
 
 Opener = Callable[[], Awaitable[Store]]
 """Opens one more store on the data of this test."""
@@ -22,11 +26,13 @@ class Backend:
     Attributes:
         url: address of the test's own data below a directory; None when a store of this kind
             can't be opened twice.
+        slow: whether random schedules on it take too long.
     """
 
     name: str
     open: Callable[[str, FakeClock], Awaitable[Store]]
     url: Callable[[Path], str] | None = None
+    slow: bool = False
 
 
 async def open_memory(_url: str, clock: FakeClock) -> Store:
@@ -37,11 +43,23 @@ async def open_sql(url: str, clock: FakeClock) -> Store:
     return await SqlStore.open(url, clock=clock.time)
 
 
+async def open_postgres(url: str, clock: FakeClock) -> Store:
+    return await PostgresStore.open(url, clock=clock.time)
+
+
+async def open_redis(url: str, clock: FakeClock) -> Store:
+    return await RedisStore.open(url, clock=clock.time)
+
+
 BACKENDS = [
     Backend("memory", open_memory),
     Backend("sqlite", open_sql, lambda directory: f"sqlite:///{directory / 'store.db'}"),
+    Backend("postgres", open_postgres, lambda _: emptied()),
+    Backend("redis", open_redis, redis_url),
+    Backend("redis-cluster", open_redis, cluster_url, slow=True),
 ]
 SHARED = [backend for backend in BACKENDS if backend.url]
+COMPARED = [backend for backend in SHARED if not backend.slow]
 
 
 @pytest.fixture

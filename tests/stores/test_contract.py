@@ -203,6 +203,18 @@ async def test_a_retry_finds_its_own_write(store: Store, clock: FakeClock) -> No
     assert (await store.load(KEY)).record == again.record
 
 
+async def test_a_retry_of_an_owners_write_within_its_lease_is_written_once(
+    store: Store, clock: FakeClock
+) -> None:
+    record = (await put(store, running())).record
+    change = Change(replace(record, state=1), lease_seconds=LEASE_SECONDS)
+    first = await store.commit(KEY, change, LEASE, "w")
+    clock.advance(5)
+
+    assert (await store.commit(KEY, change, LEASE, "w")).record == first.record
+    assert (await store.load(KEY)).record == first.record
+
+
 async def test_a_retry_after_the_lease_is_over_has_still_succeeded(
     store: Store, clock: FakeClock
 ) -> None:

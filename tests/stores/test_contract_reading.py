@@ -273,6 +273,15 @@ async def test_expired_asks_of_no_open_batch_are_not_due(
     assert await store.due() == []
 
 
+async def test_expired_asks_that_wait_for_nothing_are_not_due(
+    store: Store, clock: FakeClock
+) -> None:
+    settled = ask("a", expires_at=clock.time() - 1, status=InterruptStatus.CLAIMED)
+    await put(store, interrupted(), interrupts=(settled,))
+
+    assert await store.due() == []
+
+
 async def test_due_covers_all_scopes_and_names_none_twice(store: Store, clock: FakeClock) -> None:
     keys = [ThreadKey(f"scope{n}", "agent", "thread") for n in range(6)]
     for n, key in enumerate(keys):

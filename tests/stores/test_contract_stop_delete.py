@@ -104,6 +104,17 @@ async def test_stops_are_found_by_the_tokens_of_their_runs(store: Store) -> None
     assert len(await store.stops([f"t{n}" for n in range(2000)] + ["two"])) == 1
 
 
+async def test_of_several_stop_requests_only_the_one_that_is_stored_is_found(store: Store) -> None:
+    await put(store, running())
+    await store.request_stop(KEY, stop("earlier"))
+    await store.request_stop(KEY, stop(until=50))
+    await store.request_stop(KEY, stop(force=True, until=20))
+
+    assert await store.stops(["earlier", "token"]) == [stop(force=True, until=20)]
+    await store.delete(KEY, Expected(version=1000))
+    assert await store.stops(["earlier", "token"]) == []
+
+
 # --- deletion ---
 
 
@@ -170,6 +181,8 @@ async def test_prune_deletes_idle_threads_that_were_not_touched(
 
     # a, b and c are 101, 100 and 99 seconds old.
     assert await store.prune(102) == 0
+    assert await store.prune(100, dry_run=True) == 2
+    assert await store.prune(100, limit=1, dry_run=True) == 1
     assert await store.prune(100, limit=1) == 1
     rows = await store.list_threads("scope", "agent")
     assert sorted(row.record.key.thread for row in rows) == ["b", "c", "interrupted", "running"]

@@ -30,7 +30,7 @@ from agui_bridge.protocol.records import (
 )
 from agui_bridge.stores.base import ABSENT, Change, Expected, Store
 from agui_bridge.stores.memory import MemoryStore
-from tests.stores.conftest import SHARED, Backend
+from tests.stores.conftest import COMPARED, Backend
 from tests.stores.samples import ask, message, receipt, stop
 from tests.support.clock import FakeClock
 
@@ -243,7 +243,7 @@ async def _outcome(call: Call, store: Store) -> Any:
         return "raised", type(error)
 
 
-@pytest.mark.parametrize("backend", SHARED, ids=lambda backend: backend.name, indirect=True)
+@pytest.mark.parametrize("backend", COMPARED, ids=lambda backend: backend.name, indirect=True)
 def test_a_backend_does_what_the_memory_store_does(backend: Backend, tmp_path: Path) -> None:
     template = tmp_path / "template"
     template.mkdir()

@@ -1,0 +1,343 @@
+"""The store in Redis 6 or later, or Valkey: one server, or a cluster.
+
+Each method that writes is one script, so that it happens whole or not at all; loading is one
+script too. Lists are read in two steps, first names and then rows, and leave out what changed
+in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+from agui_bridge.errors import Conflict
+from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.records import (
+    InterruptStatus,
+    Loaded,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
+from agui_bridge.stores import codec, rules
+from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.redis_client import Client
+from agui_bridge.stores.redis_hints import Hints
+from agui_bridge.stores.redis_keys import Keys, key_of, quote, tag_of
+from agui_bridge.stores.redis_open import open_client
+from agui_bridge.stores.redis_read_scripts import (
+    DUE,
+    FIND_INTERRUPTS,
+    HISTORY,
+    IDLE,
+    INTERRUPT_ROWS,
+    LIST_ROW,
+    LOAD,
+    MARK,
+    NEWEST,
+    STOPS,
+    TIME,
+)
+from agui_bridge.stores.redis_rows import (
+    Write,
+    guard_arguments,
+    read_head,
+    read_interrupt,
+    read_messages,
+    read_record,
+    read_stop,
+    stop_text,
+)
+from agui_bridge.stores.redis_write_scripts import COMMIT, DELETE, PRUNE, REQUEST_STOP
+from agui_bridge.stores.watching import Wakeups
+
+__all__ = ["RedisStore"]
+
+MOST_ARGUMENTS = 500
+"""Tokens that go into one call: a script holds up all others while it runs."""
+
+
+class RedisStore:
+    """Keeps threads in Redis; use `RedisStore.open`."""
+
+    def __init__(
+        self, client: Client, keys: Keys, *, clock: Callable[[], float] | None = None
+    ) -> None:
+        """Take over connections to a server that is fit.
+
+        Args:
+            client: is closed with the store.
+            keys: the layout.
+            clock: the store's time instead of the server's, for tests.
+        """
+        self._client = client
+        self._keys = keys
+        self._clock = clock
+        self._wakeups = Wakeups()
+        self._hints = Hints(client, keys.channel, self._wakeups.notify)
+
+    @classmethod
+    async def open(
+        cls, url: str, *, clock: Callable[[], float] | None = None, migrate: bool = True
+    ) -> RedisStore:
+        """Connect, and make the store when it is missing.
+
+        Args:
+            url: `redis://host:6379/0?prefix=agui`, also `rediss`, `redis+cluster` and
+                `rediss+cluster`; docs/stores-redis.md has the options.
+            clock: the store's time instead of the server's, for tests.
+            migrate: whether to make a missing store; else it is only checked.
+
+        Raises:
+            ConfigurationError: the address is wrong, or the server may lose threads.
+            SchemaMismatch: the store is of another version, or missing and `migrate` is false.
+            StoreUnavailable: the server does not answer.
+        """
+        client, keys = await open_client(url, migrate=migrate)
+        return cls(client, keys, clock=clock)
+
+    async def load(
+        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+    ) -> Loaded:
+        """Take one consistent look at a thread (see `Store.load`)."""
+        time, *found = await self._client.run(
+            LOAD,
+            self._keys.of(tag_of(key)),
+            self._time(),
+            "1" if messages else "",
+            *dict.fromkeys(map(quote, interrupt_ids)),
+        )
+        if not found:
+            return Loaded(None, float(time))
+        record, asks, receipts, rows = found
+        interrupts = map(read_interrupt, asks)
+        closed = map(codec.decode_receipt, receipts)
+        return Loaded(
+            record=read_record(record, key),
+            now=float(time),
+            interrupts={ask.id: ask for ask in interrupts},
+            receipts={receipt.batch: receipt for receipt in closed},
+            messages=tuple(read_messages(rows)),
+        )
+
+    async def commit(
+        self, key: ThreadKey, change: Change, expected: Expected, write_id: str
+    ) -> Committed:
+        """Take a change whole, or not at all (see `Store.commit`).
+
+        What an owner stores on the way is not announced and waits for no replica: it decides
+        nothing, and a run that loses it in a failover is lost anyway.
+        """
+        tag = tag_of(key)
+        on_the_way = expected.lease is not None and change.record.status is ThreadStatus.RUNNING
+        waits = self._client.address.wait > 0 and not on_the_way
+        write = Write.of(key, change, write_id)
+        arguments = write.arguments(
+            tag,
+            self._time(),
+            expected,
+            waits=waits,
+            channel="" if on_the_way else self._keys.channel,
+        )
+        run = self._client.run_and_wait if waits else self._client.run
+        try:
+            reply = await run(COMMIT, self._keys.of(tag), *arguments)
+        finally:
+            # Also after a cancellation or a lost connection: it may have been written.
+            self._wakeups.notify(key)
+        outcome, time, *rest = reply
+        if outcome == "again":
+            return Committed(read_record(rest[0], key), float(time))
+        if outcome == "refused":
+            rules.check(read_head(rest[0]), expected, float(time), change.not_after)
+            raise AssertionError("the script refused what the rules allow")
+        return write.done(reply)
+
+    async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
+        """Write a stop request beside the record (see `Store.request_stop`)."""
+        tag = tag_of(key)
+        try:
+            record = await self._client.run(
+                REQUEST_STOP, self._keys.of(tag), tag, stop_text(stop), self._keys.channel
+            )
+        finally:
+            self._wakeups.notify(key)
+        return None if record is None else read_record(record, key)
+
+    async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
+        """The stop requests for runs with these lease tokens (see `Store.stops`)."""
+        wanted = iter(dict.fromkeys(map(quote, tokens)))
+        found: list[StopRequest] = []
+        while some := list(islice(wanted, MOST_ARGUMENTS)):
+            calls = [(keys, *some) for keys in self._shards()]
+            for members in await self._client.run_each(STOPS, calls):
+                found += map(_stop_of_member, members)
+        return found
+
+    async def list_threads(
+        self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
+    ) -> list[ThreadRow]:
+        """List an agent's threads, last touched first (see `Store.list_threads`)."""
+        # The index counts time backwards, so that equal times come in the order of names.
+        after = "-inf" if before is None else f"({-before!r}"
+        calls = [
+            (keys, self._keys.threads(keys[0], scope, agent), after, limit)
+            for keys in self._shards()
+        ]
+        ranges = await self._client.run_each(NEWEST, calls)
+        names = [f"{quote(scope)}/{quote(agent)}/{name}" for name in _first(limit, ranges)]
+        rows = await self._client.run_each(
+            LIST_ROW, [(self._keys.of(tag), self._time()) for tag in names]
+        )
+        found = [
+            ThreadRow(read_record(row[0], key_of(tag)), messages=row[1], open_interrupts=row[2])
+            for tag, row in zip(names, rows, strict=True)
+            if row is not None
+        ]
+        found = [row for row in found if before is None or row.record.updated_at < before]
+        return sorted(found, key=lambda row: (-row.record.updated_at, row.record.key.thread))
+
+    async def list_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+        limit: int = 200,
+    ) -> list[InterruptRow]:
+        """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
+        index = self._keys.interrupts(scope, agent, thread, status)
+        filters = (
+            quote(scope),
+            "" if agent is None else f"={quote(agent)}",
+            "" if status is None else status.value,
+        )
+        ranges = await self._client.run_each(
+            FIND_INTERRUPTS,
+            [(keys, self._time(), index, *filters, limit) for keys in self._shards()],
+        )
+        wanted: dict[str, list[str]] = {}
+        names = [name.split(" ") for name in _first(limit, ranges)]
+        for its_agent, its_thread, _position, id in names:
+            wanted.setdefault(f"{filters[0]}/{its_agent}/{its_thread}", []).append(id)
+        replies = await self._client.run_each(
+            INTERRUPT_ROWS, [(self._keys.of(tag), *ids) for tag, ids in wanted.items()]
+        )
+        found = [
+            (float(row.partition(" ")[0]), InterruptRow(key_of(tag), read_interrupt(row)))
+            for tag, rows in zip(wanted, replies, strict=True)
+            for row in rows
+        ]
+        found = [item for item in found if status in (None, item[1].interrupt.status)]
+        found.sort(
+            key=lambda item: (
+                item[0],
+                item[1].key.agent,
+                item[1].key.thread,
+                item[1].interrupt.position,
+                item[1].interrupt.id,
+            )
+        )
+        return [row for _, row in found]
+
+    async def history(self, key: ThreadKey) -> list[StoredMessage]:
+        """All messages of a thread in order (see `Store.history`)."""
+        rows = await self._client.run(HISTORY, self._keys.of(tag_of(key)))
+        return read_messages([*rows[0], *rows[1]])
+
+    async def due(self, limit: int = 100) -> list[Due]:
+        """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
+        calls = [(keys, self._time(), limit) for keys in self._shards()]
+        replies = await self._client.run_each(DUE, calls)
+        leases = _first(limit, [reply[0] for reply in replies])
+        expiries = _first(limit - len(leases), [reply[1] for reply in replies])
+        return [
+            *(Due(key_of(tag), "lease") for tag in leases),
+            *(Due(key_of(tag), "expiry") for tag in expiries),
+        ]
+
+    async def delete(self, key: ThreadKey, expected: Expected) -> None:
+        """Delete a thread with all its rows (see `Store.delete`)."""
+        tag = tag_of(key)
+        guard = guard_arguments(expected)
+        try:
+            refusal = await self._client.run(
+                DELETE, self._keys.of(tag), self._time(), tag, *guard, self._keys.channel
+            )
+        finally:
+            self._wakeups.notify(key)
+        if refusal is not None:
+            time, head = refusal
+            rules.check(read_head(head), expected, float(time))
+            raise Conflict("there is no such thread")
+
+    async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
+        """Delete idle threads that were not touched for long (see `Store.prune`)."""
+        latest = repr(await self.ping() - older_than)
+        calls = [(keys, latest, limit) for keys in self._shards()]
+        tags = _first(limit, await self._client.run_each(IDLE, calls))
+        if dry_run:
+            return len(tags)
+        pruned = 0
+        for at in range(0, len(tags), MOST_ARGUMENTS):
+            some = tags[at : at + MOST_ARGUMENTS]
+            pruned += sum(
+                await self._client.run_each(
+                    PRUNE, [(self._keys.of(tag), tag, latest, self._keys.channel) for tag in some]
+                )
+            )
+            for tag in some:
+                self._wakeups.notify(key_of(tag))
+        return pruned
+
+    async def ping(self) -> float:
+        """The store's time (see `Store.ping`)."""
+        return float(await self._client.run(TIME, self._shards()[0], self._time()))
+
+    def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
+        """Yield whenever the thread may have changed (see `Store.watch`).
+
+        What decides something is announced by Redis; polling finds the rest, half a second
+        later at most.
+        """
+        keys = self._keys.of(tag_of(key))
+        self._hints.start()
+        return self._wakeups.watch(key, lambda: self._client.run(MARK, keys))
+
+    async def aclose(self) -> None:
+        """Close all connections; the store can't be used afterwards."""
+        await self._hints.aclose()
+        await self._client.aclose()
+
+    def _time(self) -> str:
+        """The store's time as scripts take it: empty for the server's own."""
+        return "" if self._clock is None else repr(self._clock())
+
+    def _shards(self) -> list[tuple[str, str]]:
+        """The keys that a script about a whole shard is given.
+
+        Two, because a cluster that moves a slot refuses what has several keys there until it is
+        done; with one it would answer with what has arrived already.
+        """
+        return [(base, f"{base}:idle") for base in self._keys.bases()]
+
+
+def _stop_of_member(member: str) -> StopRequest:
+    token, _tag, *rest = member.split(" ")
+    stop = read_stop(" ".join((token, *rest)))
+    assert stop is not None
+    return stop
+
+
+def _first(limit: int, ranges: Sequence[Sequence[str]]) -> list[str]:
+    """The names with the least scores of several ranges, each of names and scores in turns."""
+    sorted_ranges: list[Iterator[tuple[float, str]]] = [
+        ((float(score), name) for name, score in zip(some[::2], some[1::2], strict=True))
+        for some in ranges
+    ]
+    found: Any = islice(merge(*sorted_ranges), max(limit, 0))
+    return [name for _, name in found]

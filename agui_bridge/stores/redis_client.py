@@ -1,0 +1,294 @@
+"""The connections to Redis: scripts by their digest, a limit in time, errors that say little.
+
+A script that the server does not know (it was restarted, or its scripts were flushed) is sent
+whole, and what met a broken connection is tried once more on another one, unless it is a deletion.
+All else is for the engine, which tries again with the same write id. What an error of redis-py
+says is never passed on: it may quote commands, and they hold payloads and credentials.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from redis.asyncio import Connection, ConnectionPool, Redis, RedisCluster, SSLConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    BusyLoadingError,
+    MaxConnectionsError,
+    NoScriptError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from agui_bridge.errors import StoreUnavailable
+from agui_bridge.stores.redis_address import Address
+from agui_bridge.stores.redis_lua import Script
+
+__all__ = ["Client", "word_of"]
+
+logger = logging.getLogger("agui_bridge")
+
+T = TypeVar("T")
+
+PASSED_ON = ("ERR", "NOPERM")
+"""Refusals of a plain command that its caller knows what to make of."""
+
+FOR_THE_OPERATOR = {
+    "OOM": "Redis is out of memory and takes no writes: raise maxmemory, or prune threads",
+    "MISCONF": "Redis takes no writes because it can't save them: look at its log and its disk",
+    "NOPERM": "the Redis user may not do what the store needs (see the documentation)",
+    "NOAUTH": "Redis asks for a password",
+    "WRONGPASS": "Redis refuses the user or password",
+    "NOREPLICAS": "Redis takes no writes because it has too few replicas",
+}
+"""Answers that do not go away by waiting, by their first word."""
+
+
+class Client:
+    """Runs commands and scripts on one server, or on a cluster."""
+
+    def __init__(self, address: Address) -> None:
+        """Connect to nothing yet."""
+        self.address = address
+        self._closed = False
+        # The blocking pool of redis-py 5.0 locks itself out when a connection can't be made.
+        self._free = asyncio.Semaphore(address.connections)
+        self._redis: Any = _cluster(address) if address.cluster else _single(address)
+
+    async def run(self, script: Script, keys: Sequence[str], *arguments: object) -> Any:
+        """Run one script and give its reply.
+
+        Raises:
+            StoreUnavailable: no answer came, or none that helps.
+        """
+        return await self._within_time(
+            lambda: self._evaluate(script, keys, arguments), again=script.repeatable
+        )
+
+    async def run_and_wait(self, script: Script, keys: Sequence[str], *arguments: object) -> Any:
+        """The same, and raise unless enough replicas have all that this connection wrote."""
+        address = self.address
+        if not address.wait:
+            return await self.run(script, keys, *arguments)
+
+        async def body() -> Any:
+            # WAIT speaks of its own connection; a pipeline has one to itself.
+            for known in (True, False):
+                pipeline = self._redis.pipeline(transaction=False)
+                pipeline.execute_command(*_call(script, keys, arguments, known=known))
+                pipeline.execute_command("WAIT", address.wait, round(address.wait_timeout * 1000))
+                reply, reached = await pipeline.execute(raise_on_error=False)
+                if not (known and isinstance(reply, NoScriptError)):
+                    break
+            for result in (reply, reached):
+                if isinstance(result, Exception):
+                    raise result
+            if reached < address.wait:
+                raise StoreUnavailable(
+                    f"{reached} of {address.wait} replicas of Redis have the write: whether it "
+                    "outlives a failover is unknown"
+                )
+            return reply
+
+        return await self._within_time(body)
+
+    async def run_each(self, script: Script, calls: Sequence[Sequence[Any]]) -> list[Any]:
+        """Run a script once for each item, its keys first; the replies in the same order."""
+        if self.address.cluster or len(calls) < 2:
+            return [
+                reply
+                for at in range(0, len(calls), self.address.connections)
+                for reply in await asyncio.gather(
+                    *(
+                        self.run(script, keys, *arguments)
+                        for keys, *arguments in calls[at : at + self.address.connections]
+                    )
+                )
+            ]
+
+        async def body() -> list[Any]:
+            pipeline = self._redis.pipeline(transaction=False)
+            for keys, *arguments in calls:
+                pipeline.execute_command(*_call(script, keys, arguments, known=True))
+            replies = await pipeline.execute(raise_on_error=False)
+            for at, reply in enumerate(replies):
+                if isinstance(reply, NoScriptError):
+                    keys, *arguments = calls[at]
+                    replies[at] = await self._evaluate(script, keys, arguments)
+                elif isinstance(reply, Exception):
+                    raise reply
+            return list(replies)
+
+        return await self._within_time(body)
+
+    async def command(self, *words: object, **options: Any) -> Any:
+        """Run one command.
+
+        Raises:
+            ResponseError: the server knows no such command, or forbids it.
+            StoreUnavailable: no answer came, or none that helps.
+        """
+
+        async def body() -> Any:
+            return await self._redis.execute_command(*words, **options)
+
+        return await self._within_time(body, PASSED_ON)
+
+    async def servers(self) -> list[dict[str, Any]]:
+        """Give what `INFO` says of every server that takes writes.
+
+        Raises:
+            ResponseError: the user may not ask.
+            StoreUnavailable: no answer came.
+        """
+        if not self.address.cluster:
+            return [await self.command("INFO")]
+
+        async def body() -> list[Any]:
+            await self._redis.initialize()
+            return list(self._redis.get_primaries())
+
+        nodes = await self._within_time(body)
+        return [await self.command("INFO", target_nodes=node) for node in nodes]
+
+    def subscriber(self) -> Redis:
+        """A connection of its own to listen on; on a cluster any server hears everything."""
+        options = {"health_check_interval": 15, "socket_timeout": self.address.timeout}
+        return _single(self.address, connections=1, **options)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        self._closed = True
+        await self._redis.aclose()
+
+    async def _evaluate(self, script: Script, keys: Sequence[str], arguments: Any) -> Any:
+        try:
+            return await self._redis.execute_command(*_call(script, keys, arguments, known=True))
+        except NoScriptError:
+            return await self._redis.execute_command(*_call(script, keys, arguments, known=False))
+
+    async def _within_time(
+        self,
+        body: Callable[[], Awaitable[T]],
+        passed_on: Collection[str] = (),
+        *,
+        again: bool = True,
+    ) -> T:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        try:
+            async with asyncio.timeout(self.address.timeout), self._free:
+                try:
+                    return await body()
+                except (RedisConnectionError, OSError) as error:
+                    # A server that was restarted leaves broken connections in the pool.
+                    if not again or type(error) in (BusyLoadingError, MaxConnectionsError):
+                        raise
+                    # Older versions of redis-py turn a cancellation, which is also how the time
+                    # limit ends a call, into a broken connection.
+                    task = asyncio.current_task()
+                    if task is None or task.cancelling():
+                        raise
+                return await body()
+        except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
+            if word_of(error) in passed_on:
+                raise
+            _raise_plainly(error)
+
+
+def word_of(error: Exception) -> str:
+    """The first word of what the server answered, which says what kind of error it is."""
+    # Some classes of redis-py have cut the word off.
+    if isinstance(error, AuthenticationError):
+        return "WRONGPASS"
+    if isinstance(error, ResponseError):
+        text = getattr(error, "status_code", None) or str(error)
+        kinds = {
+            "ReadOnlyError": "READONLY",
+            "NoPermissionError": "NOPERM",
+            "OutOfMemoryError": "OOM",
+            "TryAgainError": "TRYAGAIN",
+            "ClusterDownError": "CLUSTERDOWN",
+            "MasterDownError": "MASTERDOWN",
+            "MovedError": "MOVED",
+            "AskError": "ASK",
+        }
+        word = str(text).split(" ", 1)[0]
+        found = kinds.get(type(error).__name__, word)
+        return found if found.isupper() and found.isalpha() else "ERR"
+    return ""
+
+
+def _raise_plainly(error: Exception) -> NoReturn:
+    word = word_of(error)
+    if word in FOR_THE_OPERATOR:
+        logger.error("%s", FOR_THE_OPERATOR[word])
+        raise StoreUnavailable(FOR_THE_OPERATOR[word]) from None
+    if word == "ERR":
+        logger.error("Redis refused a command of the store (%s)", type(error).__name__)
+    if word:
+        raise StoreUnavailable(f"Redis answered {word}") from None
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            reason = cause.reason or type(cause).__name__
+            raise StoreUnavailable(f"the TLS handshake with Redis failed ({reason})") from None
+        cause = cause.__context__
+    if isinstance(error, MaxConnectionsError):
+        raise StoreUnavailable("all connections to Redis are busy") from None
+    if isinstance(error, (RedisTimeoutError, TimeoutError)):
+        raise StoreUnavailable("Redis did not answer in time") from None
+    if isinstance(error, BusyLoadingError):
+        raise StoreUnavailable("Redis was started and is still loading its data") from None
+    if isinstance(error, (RedisConnectionError, RedisClusterException, OSError)):
+        raise StoreUnavailable("there is no connection to Redis, or it broke off") from None
+    raise StoreUnavailable(f"Redis can't be used ({type(error).__name__})") from None
+
+
+def _call(script: Script, keys: Sequence[str], arguments: Any, *, known: bool) -> Sequence[Any]:
+    by = ("EVALSHA", script.sha) if known else ("EVAL", script.text)
+    return (*by, len(keys), *keys, *arguments)
+
+
+def _options(address: Address) -> dict[str, Any]:
+    return {
+        "host": address.host,
+        "port": address.port,
+        "username": address.username,
+        "password": address.password,
+        "decode_responses": True,
+        "protocol": 2,
+        # Each call has a limit of its own; redis-py would make a task of every send to limit it.
+        "socket_timeout": None,
+        "socket_connect_timeout": address.timeout,
+        "socket_keepalive": True,
+        **address.tls,
+    }
+
+
+def _single(address: Address, *, connections: int | None = None, **more: Any) -> Redis:
+    pool = ConnectionPool(
+        connection_class=SSLConnection if address.tls else Connection,
+        max_connections=connections or address.connections,
+        db=address.db,
+        retry=Retry(NoBackoff(), 0),
+        **{**_options(address), **more},
+    )
+    return Redis.from_pool(pool)
+
+
+def _cluster(address: Address) -> RedisCluster:
+    return RedisCluster(
+        **_options(address),
+        ssl=bool(address.tls),
+        max_connections=address.connections,
+    )

@@ -1,0 +1,79 @@
+"""Changes that other processes announce, by one connection for all who watch."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+
+from redis.exceptions import RedisError
+
+from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.stores.redis_client import Client
+from agui_bridge.stores.redis_keys import key_of
+
+__all__ = ["Hints"]
+
+logger = logging.getLogger("agui_bridge")
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+LISTEN_SECONDS = 5.0
+
+
+class Hints:
+    """Listens from the first watcher on, and connects again when the connection breaks.
+
+    What is announced in between is lost: whoever watches also polls.
+    """
+
+    def __init__(self, client: Client, channel: str, heard: Callable[[ThreadKey], None]) -> None:
+        """Listen to nothing yet.
+
+        Args:
+            client: says where.
+            channel: on which changes are announced.
+            heard: called on the event loop with each thread that has changed.
+        """
+        self._client = client
+        self._channel = channel
+        self._heard = heard
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Listen, unless it does already."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._listen())
+
+    async def aclose(self) -> None:
+        """Stop listening."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _listen(self) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            with contextlib.suppress(RedisError, OSError, TimeoutError):
+                redis = self._client.subscriber()
+                try:
+                    async with redis.pubsub() as messages:
+                        await messages.subscribe(self._channel)
+                        logger.debug("listening for changes of threads")
+                        while True:
+                            message = await messages.get_message(
+                                ignore_subscribe_messages=True, timeout=LISTEN_SECONDS
+                            )
+                            pause = FIRST_PAUSE
+                            if message is not None:
+                                self._hear(message["data"])
+                finally:
+                    await redis.aclose(close_connection_pool=True)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    def _hear(self, tag: str) -> None:
+        # Anybody may publish anything there.
+        if tag.count("/") == 2:
+            self._heard(key_of(tag))

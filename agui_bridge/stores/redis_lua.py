@@ -1,0 +1,97 @@
+"""What the scripts that run inside Redis have in common.
+
+KEYS[1] is a thread's record, KEYS[2] the base of its shard; every other key is one of these
+with a suffix, and so has their hash tag and lies in their slot. Numbers stay text wherever
+they are only stored: a Lua number holds no more than 53 bits, and prints 14 digits.
+
+A thread has these keys:
+    record        hash: HEAD and `data`
+    record:i      hash: interrupt id → "raised batch position status expires", its JSON below
+    record:b      hash: batch → the ids of its interrupts, each behind a "="
+    record:o      sorted set: open interrupts by expiry
+    record:c      hash: batch → receipt
+    record:m, :s  hash: message id → message, in context and superseded
+A shard has these, all of them sorted sets:
+    threads:SCOPE/AGENT         threads by the time since they were touched
+    asks:SCOPE[/AGENT][:STATUS] interrupts by the time when they were raised
+    asks:SCOPE//THREAD          the same of the threads of one id
+    leases, expiry, idle        threads by when they end, expire, or were touched
+    stops                       stop requests by the token that they are for
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+__all__ = ["NOW", "THREAD", "Script"]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script and the digest by which the server knows it.
+
+    Attributes:
+        repeatable: whether it may run twice when the first reply was lost.
+    """
+
+    text: str
+    repeatable: bool = True
+    sha: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        digest = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+        object.__setattr__(self, "sha", digest)
+
+
+NOW = """
+local call = redis.call
+
+-- The store's time: the server's, unless a test has a clock of its own.
+local function now(given)
+  if given ~= '' then return given end
+  local time = call('TIME')
+  return time[1] .. '.' .. string.format('%06d', time[2])
+end
+"""
+"""The function that tells the time."""
+
+THREAD = (
+    NOW
+    + """
+local T, P = KEYS[1], KEYS[2]
+local HEAD = {'version', 'write_id', 'created', 'updated', 'status', 'lease', 'ends', 'stop',
+              'batch'}
+
+local function head_of()
+  local v = call('HMGET', T, unpack(HEAD))
+  if not v[1] then return nil, v end
+  return {version = v[1], write_id = v[2], created = v[3], updated = v[4], status = v[5],
+          lease = v[6], ends = v[7], stop = v[8], batch = v[9]}, v
+end
+
+local function record_of()
+  local v = call('HMGET', T, unpack(HEAD))
+  v[#HEAD + 1] = call('HGET', T, 'data')
+  return v
+end
+
+local function parse(row)
+  return string.match(row, '^(%S+) (%S*) (%S+) (%S+) (%S+)\\n')
+end
+
+-- Calls a function with each interrupt of a batch: its row and what the row begins with.
+local function each_of(batch, visit)
+  local ids = call('HGET', T .. ':b', batch) or ''
+  for id in string.gmatch(ids, '=(%S*)') do
+    local row = call('HGET', T .. ':i', id)
+    if row then
+      local raised, its, position, status, expires = parse(row)
+      -- An interrupt may have moved to another batch.
+      if its == batch then visit(row, status, expires) end
+    end
+  end
+end
+"""
+)
+"""The functions about one thread."""

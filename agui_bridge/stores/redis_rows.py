@@ -1,0 +1,207 @@
+"""Records as the arguments of scripts, and their replies as records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.records import (
+    Interrupt,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
+from agui_bridge.stores import codec
+from agui_bridge.stores.base import Change, Committed, Expected
+from agui_bridge.stores.redis_keys import quote, unquote
+from agui_bridge.stores.rules import Head
+
+__all__ = [
+    "Write",
+    "guard_arguments",
+    "read_head",
+    "read_interrupt",
+    "read_message",
+    "read_messages",
+    "read_record",
+    "read_stop",
+    "stop_text",
+]
+
+Reply = Sequence[Any]
+
+NEVER = "inf"
+"""The expiry of an interrupt that does not expire; sorts after all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One commit: what the script is given, and what its reply means.
+
+    Attributes:
+        data: the record's text; who gets the record gets one of its own.
+    """
+
+    key: ThreadKey
+    change: Change
+    write_id: str
+    data: str
+
+    @classmethod
+    def of(cls, key: ThreadKey, change: Change, write_id: str) -> Write:
+        """Encode the record.
+
+        Raises:
+            ValueError, TypeError: it is not JSON.
+        """
+        return cls(key, change, write_id, codec.encode_thread(change.record))
+
+    def arguments(
+        self, tag: str, clock: str, expected: Expected, *, waits: bool, channel: str
+    ) -> list[str]:
+        """The script's arguments.
+
+        Args:
+            tag: the thread's.
+            clock: the store's time, empty for the server's own.
+            expected: the guard.
+            waits: whether WAIT follows on the same connection.
+            channel: where to announce it; empty for nowhere.
+
+        Raises:
+            ValueError, TypeError: a value is not JSON.
+        """
+        change, record = self.change, self.change.record
+        arguments = [
+            clock,
+            tag,
+            quote(self.write_id),
+            *guard_arguments(expected),
+            _time(change.not_after),
+            "1" if waits else "",
+            channel,
+            str(record.version),
+            record.status.value,
+            _marked(Head.of(record).lease),
+            _time(record.run.ends_at if record.run else None),
+            _time(change.lease_seconds),
+            _marked(record.batch.id if record.batch else None),
+            self.data,
+            str(len(change.interrupts)),
+        ]
+        for ask in change.interrupts:
+            arguments += (
+                quote(ask.id),
+                quote(ask.batch),
+                f"{ask.position:010d}",
+                ask.status.value,
+                _time(ask.expires_at) or NEVER,
+                codec.encode_interrupt(ask),
+            )
+        arguments.append(str(len(change.receipts)))
+        for receipt in change.receipts:
+            arguments += (quote(receipt.batch), codec.encode_receipt(receipt))
+        arguments.append(str(len(change.messages)))
+        for message in change.messages:
+            text = codec.encode([message.id, message.position, message.message])
+            arguments += (quote(message.id), text)
+        arguments.append(str(len(change.superseded)))
+        arguments += map(quote, change.superseded)
+        return arguments
+
+    def done(self, reply: Reply) -> Committed:
+        """What a taken commit made of the record."""
+        _, time, version, created, ends, stop = reply
+        record = _with_end(codec.decode_thread(self.data, self.key), ends)
+        record = replace(
+            record,
+            status=self.change.record.status,
+            version=int(version),
+            stop=read_stop(stop),
+            write_id=self.write_id,
+            created_at=float(created),
+            updated_at=float(time),
+        )
+        return Committed(record, float(time))
+
+
+def guard_arguments(expected: Expected) -> tuple[str, str]:
+    """A guard as the scripts take it."""
+    version = "" if expected.version is None else str(expected.version)
+    return version, _marked(expected.lease)
+
+
+def read_head(reply: Reply) -> Head | None:
+    """The head of a thread, from the fields HEAD of the scripts."""
+    version, write_id, created, _updated, _status, lease, ends, stop, _batch = reply
+    if version is None:
+        return None
+    return Head(
+        version=int(version),
+        write_id=unquote(write_id),
+        created_at=float(created),
+        lease=unquote(lease[1:]) if lease else None,
+        lease_ends_at=float(ends) if lease else None,
+        stop=read_stop(stop),
+    )
+
+
+def read_record(reply: Reply, key: ThreadKey) -> ThreadRecord:
+    """A record, from the fields HEAD and its data."""
+    version, write_id, created, updated, status, _lease, ends, stop, _batch, data = reply
+    return replace(
+        _with_end(codec.decode_thread(data, key), ends),
+        status=ThreadStatus(status),
+        version=int(version),
+        stop=read_stop(stop),
+        write_id=unquote(write_id),
+        created_at=float(created),
+        updated_at=float(updated),
+    )
+
+
+def read_interrupt(row: str) -> Interrupt:
+    """An interrupt, from its row."""
+    return codec.decode_interrupt(row[row.index("\n") + 1 :])
+
+
+def read_message(text: str) -> StoredMessage:
+    """A message, from its row."""
+    return StoredMessage(*codec.decode(text))
+
+
+def read_messages(rows: Sequence[str]) -> list[StoredMessage]:
+    """Messages in their order, from their rows in any."""
+    return sorted(map(read_message, rows), key=lambda message: (message.position, message.id))
+
+
+def stop_text(stop: StopRequest) -> str:
+    """A stop request as it is stored."""
+    return f"{quote(stop.token)} {stop.force:d} {_time(stop.until)} {quote(stop.actor)}"
+
+
+def read_stop(text: str | None) -> StopRequest | None:
+    """What `stop_text` wrote."""
+    if text is None:
+        return None
+    token, force, until, actor = text.split(" ")
+    return StopRequest(unquote(token), force == "1", float(until), unquote(actor))
+
+
+def _with_end(record: ThreadRecord, ends: str) -> ThreadRecord:
+    """The record with the end of the lease as the script set it."""
+    if record.run is None:
+        return record
+    return replace(record, run=replace(record.run, ends_at=float(ends)))
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else repr(float(seconds))
+
+
+def _marked(id: str | None) -> str:
+    """An id that is told apart from none, also when it is empty."""
+    return "" if id is None else f"={quote(id)}"

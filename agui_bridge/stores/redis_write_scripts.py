@@ -1,0 +1,241 @@
+"""The scripts that write: each happens whole or not at all, by the clock of Redis.
+
+What they decide is what `rules` decides in Python; after a refusal the store asks `rules` for
+the error, so that the two can't drift apart unseen.
+"""
+
+from __future__ import annotations
+
+from agui_bridge.stores.redis_lua import THREAD, Script
+
+__all__ = ["COMMIT", "DELETE", "PRUNE", "REQUEST_STOP"]
+
+_WRITE = (
+    THREAD
+    + """
+local function parts(tag) return string.match(tag, '^([^/]*)/([^/]*)/([^/]*)$') end
+
+-- Whether the guards of a write hold; see rules.check.
+local function holds(head, time, version, lease, not_after)
+  local t = tonumber(time)
+  if not_after ~= '' and t >= tonumber(not_after) then return false end
+  if lease ~= '' and not (head and head.lease == lease and tonumber(head.ends) > t) then
+    return false
+  end
+  if version == '' then return lease ~= '' or not head end
+  return head and head.version == version
+end
+
+local function index(tag, id, raised, position, status)
+  local scope, agent, thread = parts(tag)
+  local member = agent .. ' ' .. thread .. ' ' .. position .. ' ' .. id
+  local asks = P .. ':asks:' .. scope
+  call('ZADD', asks, raised, member)
+  call('ZADD', asks .. ':' .. status, raised, member)
+  call('ZADD', asks .. '/' .. agent, raised, member)
+  call('ZADD', asks .. '/' .. agent .. ':' .. status, raised, member)
+  call('ZADD', asks .. '//' .. thread, raised, member)
+end
+
+local function unindex(tag, id, position, status)
+  local scope, agent, thread = parts(tag)
+  local member = agent .. ' ' .. thread .. ' ' .. position .. ' ' .. id
+  local asks = P .. ':asks:' .. scope
+  call('ZREM', asks, member)
+  call('ZREM', asks .. ':' .. status, member)
+  call('ZREM', asks .. '/' .. agent, member)
+  call('ZREM', asks .. '/' .. agent .. ':' .. status, member)
+  call('ZREM', asks .. '//' .. thread, member)
+end
+
+local function stop_member(tag, stop)
+  local token, rest = string.match(stop, '^(%S*)( .*)$')
+  return token .. ' ' .. tag .. rest
+end
+
+-- A hint; whoever may not publish is found by polling, and a script must not stop half-way.
+local function announce(channel, tag)
+  if channel ~= '' then redis.pcall('PUBLISH', channel, tag) end
+end
+
+local function remove(tag, head)
+  local scope, agent, thread = parts(tag)
+  local rows = call('HGETALL', T .. ':i')
+  for n = 1, #rows, 2 do
+    local raised, batch, position, status = parse(rows[n + 1])
+    unindex(tag, rows[n], position, status)
+  end
+  if head.stop then call('ZREM', P .. ':stops', stop_member(tag, head.stop)) end
+  call('ZREM', P .. ':threads:' .. scope .. '/' .. agent, thread)
+  call('ZREM', P .. ':leases', tag)
+  call('ZREM', P .. ':expiry', tag)
+  call('ZREM', P .. ':idle', tag)
+  call('UNLINK', T, T .. ':i', T .. ':b', T .. ':o', T .. ':c', T .. ':m', T .. ':s')
+end
+"""
+)
+
+COMMIT = Script(
+    _WRITE
+    + """
+local at = 0
+local function take() at = at + 1; return ARGV[at] end
+local time, tag, write_id = now(take()), take(), take()
+local version, lease, not_after = take(), take(), take()
+local waits, channel = take(), take()
+local head, found = head_of()
+
+if head and head.write_id == write_id then
+  -- WAIT counts the writes of its own connection, and this may be another one than then.
+  if waits ~= '' then call('HSET', T, 'write_id', write_id) end
+  return {'again', time, record_of()}
+end
+if not holds(head, time, version, lease, not_after) then return {'refused', time, found} end
+
+local first, status, its_lease, ends = take(), take(), take(), take()
+local seconds, batch, data = take(), take(), take()
+if ends ~= '' and seconds ~= '' then
+  ends = string.format('%.17g', tonumber(time) + tonumber(seconds))
+end
+local created = head and head.created or time
+call('HSET', T, 'write_id', write_id, 'created', created, 'updated', time, 'status', status,
+     'lease', its_lease, 'ends', ends, 'batch', batch, 'data', data)
+if head then call('HINCRBY', T, 'version', 1) else call('HSET', T, 'version', first) end
+
+for _ = 1, tonumber(take()) do
+  local id, its, position, state, expires, json = take(), take(), take(), take(), take(), take()
+  local old = call('HGET', T .. ':i', id)
+  local raised = time
+  local former
+  if old then
+    local old_position, old_state
+    raised, former, old_position, old_state = parse(old)
+    if old_position ~= position or old_state ~= state then
+      unindex(tag, id, old_position, old_state)
+    end
+  end
+  call('HSET', T .. ':i', id, raised .. ' ' .. its .. ' ' .. position .. ' ' .. state .. ' '
+       .. expires .. '\\n' .. json)
+  index(tag, id, raised, position, state)
+  if former ~= its then
+    local ids = call('HGET', T .. ':b', its) or ''
+    if not string.find(ids .. ' ', '=' .. id .. ' ', 1, true) then
+      call('HSET', T .. ':b', its, ids .. ' =' .. id)
+    end
+  end
+  if state == 'open' then
+    call('ZADD', T .. ':o', expires, id)
+  else
+    call('ZREM', T .. ':o', id)
+  end
+end
+for _ = 1, tonumber(take()) do call('HSET', T .. ':c', take(), take()) end
+for _ = 1, tonumber(take()) do
+  local id, json = take(), take()
+  call('HSET', T .. ':m', id, json)
+  call('HDEL', T .. ':s', id)
+end
+for _ = 1, tonumber(take()) do
+  local id = take()
+  local json = call('HGET', T .. ':m', id)
+  if json then
+    call('HSET', T .. ':s', id, json)
+    call('HDEL', T .. ':m', id)
+  end
+end
+
+local scope, agent, thread = parts(tag)
+call('ZADD', P .. ':threads:' .. scope .. '/' .. agent, '-' .. time, thread)
+if its_lease ~= '' then
+  call('ZADD', P .. ':leases', ends, tag)
+else
+  call('ZREM', P .. ':leases', tag)
+end
+if status == 'idle' then
+  call('ZADD', P .. ':idle', time, tag)
+else
+  call('ZREM', P .. ':idle', tag)
+end
+-- Every ask of the open batch expires, and one still waits.
+local latest, waiting, all = nil, false, true
+if status == 'interrupted' and batch ~= '' then
+  each_of(string.sub(batch, 2), function(row, state, expires)
+    if expires == 'inf' then
+      all = false
+    elseif not latest or tonumber(expires) > tonumber(latest) then
+      latest = expires
+    end
+    waiting = waiting or state == 'open' or state == 'answered'
+  end)
+end
+if latest and all and waiting then
+  call('ZADD', P .. ':expiry', latest, tag)
+else
+  call('ZREM', P .. ':expiry', tag)
+end
+announce(channel, tag)
+return {'done', time, call('HGET', T, 'version'), created, ends, head and head.stop or false}
+"""
+)
+"""ARGV: see `redis_rows.commit_arguments`.
+
+Gives `done`, the time and what the store itself decided; or `again`, the time and the record
+of a write that had succeeded before; or `refused`, the time and the head."""
+
+REQUEST_STOP = Script(
+    _WRITE
+    + """
+local tag, stop, channel = ARGV[1], ARGV[2], ARGV[3]
+local head = head_of()
+if not head then return false end
+-- See rules.sharpen.
+local function read(text) return string.match(text, '^(%S*) (%d) (%S+) (%S*)$') end
+local result = stop
+if head.stop then
+  local token, force, till, actor = read(head.stop)
+  local new_token, new_force, new_till = read(stop)
+  if token ~= new_token then
+    if head.lease == '=' .. token then result = head.stop end
+  elseif not (new_force == '1' and force == '0') then
+    if tonumber(new_till) < tonumber(till) then till = new_till end
+    result = token .. ' ' .. force .. ' ' .. till .. ' ' .. actor
+  end
+end
+call('HSET', T, 'stop', result)
+if head.stop then call('ZREM', P .. ':stops', stop_member(tag, head.stop)) end
+call('ZADD', P .. ':stops', 0, stop_member(tag, result))
+announce(channel, tag)
+return record_of()
+"""
+)
+"""ARGV: the thread's tag, the request, the channel. Gives the record, if there is one."""
+
+DELETE = Script(
+    _WRITE
+    + """
+local time, tag = now(ARGV[1]), ARGV[2]
+local head, found = head_of()
+if not head or not holds(head, time, ARGV[3], ARGV[4], '') then return {time, found} end
+remove(tag, head)
+announce(ARGV[5], tag)
+return false
+""",
+    repeatable=False,
+)
+"""ARGV: the clock, the tag, the version and the lease expected, the channel.
+
+Gives nothing when the thread is deleted, else the time and the head."""
+
+PRUNE = Script(
+    _WRITE
+    + """
+local head = head_of()
+if not head or head.status ~= 'idle' or tonumber(head.updated) > tonumber(ARGV[2]) then
+  return 0
+end
+remove(ARGV[1], head)
+announce(ARGV[3], ARGV[1])
+return 1
+"""
+)
+"""ARGV: the tag, the latest time of its last touch, the channel. Gives how many it deleted."""

@@ -1,0 +1,315 @@
+"""The store in PostgreSQL: any number of processes on any number of machines.
+
+The tables and records are those of `SqlStore`. Where that one reads, decides and writes in a
+transaction, here the database decides: each call is one statement (`sql_postgres_statements`).
+The store's time is the database's clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any
+
+from agui_bridge.errors import Conflict
+from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.records import (
+    InterruptStatus,
+    Loaded,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
+from agui_bridge.stores import codec, rules
+from agui_bridge.stores.base import (
+    ABSENT,
+    Change,
+    Committed,
+    Due,
+    Expected,
+    InterruptRow,
+    ThreadRow,
+)
+from agui_bridge.stores.sql_postgres_address import parse_address
+from agui_bridge.stores.sql_postgres_connections import Connections, connect, set_up
+from agui_bridge.stores.sql_postgres_hints import CHANNEL, Hints, digest
+from agui_bridge.stores.sql_postgres_open import prepare_database
+from agui_bridge.stores.sql_postgres_rows import (
+    change_values,
+    head_values,
+    read_committed,
+    read_record,
+)
+from agui_bridge.stores.sql_postgres_statements import Statement, Statements
+from agui_bridge.stores.sql_rows import key_row, read_message, read_stop
+from agui_bridge.stores.watching import Wakeups
+
+__all__ = ["PostgresStore"]
+
+TRIES = 5
+"""How often a commit is tried whose guard did not hold, but does when it is looked at again."""
+
+NOTIFY = Statement.of("SELECT pg_notify(:channel, :payload)")
+
+
+class PostgresStore:
+    """Keeps threads in a PostgreSQL database; use `PostgresStore.open`."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        statements: Statements,
+        hints: Callable[[Wakeups], Hints] | None,
+        clock: Callable[[], float] | None,
+    ) -> None:
+        """Take over connections to a database whose schema is the right one."""
+        self._connections = connections
+        self._statements = statements
+        self._wakeups = Wakeups()
+        self._hints = hints(self._wakeups) if hints else None
+        self._clock = clock
+
+    @classmethod
+    async def open(
+        cls, url: str, *, clock: Callable[[], float] | None = None, migrate: bool = True
+    ) -> PostgresStore:
+        """Open a database, creating or migrating its tables when needed.
+
+        Args:
+            url: `postgresql://user:password@host:5432/database`, with the options of
+                docs/stores-postgres.md.
+            clock: the store's time in tests; None is the database's clock.
+            migrate: whether to bring an older schema up to date; else it is only checked.
+
+        Raises:
+            ConfigurationError: the address is wrong, or the server does not let us in.
+            SchemaMismatch: the schema is newer, or older and `migrate` is false.
+            StoreUnavailable: the database does not answer.
+        """
+        address = parse_address(url)
+        pooled = await prepare_database(address, migrate=migrate)
+        connections = await Connections.open(address, pooled=pooled)
+
+        async def listener() -> Any:
+            connection = await connect(address, prepare=True)
+            await set_up(connection, address, durable=False)
+            return connection
+
+        def hints(wakeups: Wakeups) -> Hints:
+            def send_test(payload: str) -> Any:
+                return connections.run(NOTIFY, {"channel": CHANNEL, "payload": payload})
+
+            return Hints(listener, send_test, wakeups)
+
+        listens = address.listen and not pooled
+        statements = Statements(address.schema, timed=clock is not None)
+        return cls(connections, statements, hints if listens else None, clock)
+
+    async def load(
+        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+    ) -> Loaded:
+        """Take one consistent look at a thread (see `Store.load`)."""
+        values = {"ids": list(interrupt_ids), "messages": messages}
+        (row,) = await self._run(self._statements.load, key, values)
+        now, asks, receipts, ids, positions, data, *record = row
+        interrupts = [codec.decode_interrupt(text) for text in asks]
+        done = [codec.decode_receipt(text) for text in receipts]
+        return Loaded(
+            record=read_record(record),
+            now=now,
+            interrupts={ask.id: ask for ask in interrupts},
+            receipts={receipt.batch: receipt for receipt in done},
+            messages=tuple(map(read_message, zip(ids, positions, data, strict=True)))
+            if ids
+            else (),
+        )
+
+    async def commit(
+        self, key: ThreadKey, change: Change, expected: Expected, write_id: str
+    ) -> Committed:
+        """Take a change whole, or not at all (see `Store.commit`)."""
+        new = expected == ABSENT
+        rows, values = change_values(change)
+        values |= head_values(change, write_id) | _guard(expected, change.not_after)
+        statement = self._statements.commit(new=new, **rows)
+        try:
+            for _ in range(TRIES):
+                for row in await self._run(statement, key, values):
+                    return read_committed(key, change, write_id, row)
+                now, record = await self._record(key)
+                if record is not None and record.write_id == write_id:
+                    return Committed(record, now)
+                rules.check(_head(record), expected, now, change.not_after)
+            raise Conflict("the thread was changed by somebody else")
+        finally:
+            # Also after a cancellation or a lost connection: it may have been written.
+            self._changed(key, told=not _is_flush(change, expected))
+
+    async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
+        """Write a stop request beside the record (see `Store.request_stop`)."""
+        values = {
+            "token": stop.token,
+            "force": stop.force,
+            "until": stop.until,
+            "actor": stop.actor,
+        }
+        try:
+            rows = await self._run(self._statements.request_stop, key, values)
+        finally:
+            self._changed(key)
+        return read_record(rows[0]) if rows else None
+
+    async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
+        """The stop requests for runs with these lease tokens (see `Store.stops`)."""
+        if not tokens:
+            return []
+        rows = await self._run(self._statements.stops, None, {"tokens": list(tokens)})
+        return [read_stop(tuple(row)) for row in rows]
+
+    async def list_threads(
+        self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
+    ) -> list[ThreadRow]:
+        """List an agent's threads, last touched first (see `Store.list_threads`)."""
+        values = {
+            "scope": scope,
+            "agent": agent,
+            "before": math.inf if before is None else before,
+            "limit": limit,
+        }
+        rows = []
+        for row in await self._run(self._statements.threads, None, values):
+            messages, open_interrupts, *record = row
+            found = read_record(record)
+            assert found is not None, "the key is never null"
+            rows.append(ThreadRow(found, messages, open_interrupts))
+        return rows
+
+    async def list_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+        limit: int = 200,
+    ) -> list[InterruptRow]:
+        """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
+        statement = self._statements.interrupts(
+            agent=agent is not None,
+            thread=thread is not None,
+            status=status is not None,
+            unexpired=status is InterruptStatus.OPEN,
+        )
+        values = {
+            "scope": scope,
+            "agent": agent,
+            "thread": thread,
+            "status": status and status.value,
+            "limit": limit,
+        }
+        return [
+            InterruptRow(ThreadKey(*key), codec.decode_interrupt(data))
+            for *key, data in await self._run(statement, None, values)
+        ]
+
+    async def history(self, key: ThreadKey) -> list[StoredMessage]:
+        """All messages of a thread in order (see `Store.history`)."""
+        rows = await self._run(self._statements.history, key)
+        return [read_message(tuple(row)) for row in rows]
+
+    async def due(self, limit: int = 100) -> list[Due]:
+        """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
+        rows = await self._run(self._statements.due, None, {"limit": limit})
+        return [Due(ThreadKey(*key), reason) for *key, reason in rows]
+
+    async def delete(self, key: ThreadKey, expected: Expected) -> None:
+        """Delete a thread with all its rows (see `Store.delete`)."""
+        try:
+            for _ in range(TRIES):
+                if expected != ABSENT and await self._run(
+                    self._statements.delete, key, _guard(expected, None), repeatable=False
+                ):
+                    return
+                now, record = await self._record(key)
+                rules.check(_head(record), expected, now)
+                if record is None:
+                    raise Conflict("there is no such thread")
+            raise Conflict("the thread was changed by somebody else")
+        finally:
+            self._changed(key)
+
+    async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
+        """Delete idle threads that were not touched for long (see `Store.prune`)."""
+        values = {"older_than": older_than, "limit": limit}
+        if dry_run:
+            return len(await self._run(self._statements.prunable, None, values))
+        pruned = await self._run(self._statements.prune, None, values)
+        for row in pruned:
+            self._changed(ThreadKey(*row))
+        return len(pruned)
+
+    async def ping(self) -> float:
+        """The store's time, after a look at the database (see `Store.ping`)."""
+        now: float = (await self._run(self._statements.ping))[0][0]
+        return now
+
+    def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
+        """Yield whenever the thread may have changed (see `Store.watch`).
+
+        Only a hint: changes made through this object wake at once, those of other processes
+        by a notification, or by polling where notifications do not arrive.
+        """
+        hints = self._hints
+
+        async def look() -> tuple[Any, ...] | None:
+            if hints is not None and hints.alive:
+                return None
+            rows = await self._run(self._statements.mark, key)
+            return tuple(rows[0]) if rows else ()
+
+        if hints is not None:
+            hints.start()
+        return self._wakeups.watch(digest(key), look)
+
+    async def aclose(self) -> None:
+        """Release connections; the store can't be used afterwards."""
+        if self._hints is not None:
+            await self._hints.aclose()
+        await self._connections.aclose()
+
+    async def _run(
+        self,
+        statement: Statement,
+        key: ThreadKey | None = None,
+        values: dict[str, Any] | None = None,
+        *,
+        repeatable: bool = True,
+    ) -> list[Any]:
+        given = {"now": self._clock() if self._clock else None, **(values or {})}
+        if key is not None:
+            given |= key_row(key)
+        return await self._connections.run(statement, given, repeatable=repeatable)
+
+    async def _record(self, key: ThreadKey) -> tuple[float, ThreadRecord | None]:
+        now, *record = (await self._run(self._statements.record, key))[0]
+        return now, read_record(record)
+
+    def _changed(self, key: ThreadKey, *, told: bool = True) -> None:
+        word = digest(key)
+        self._wakeups.notify(word)
+        if told and self._hints is not None:
+            self._hints.tell(word)
+
+
+def _head(record: ThreadRecord | None) -> rules.Head | None:
+    return None if record is None else rules.Head.of(record)
+
+
+def _guard(expected: Expected, not_after: float | None) -> dict[str, Any]:
+    return {"version": expected.version, "guard": expected.lease, "not_after": not_after}
+
+
+def _is_flush(change: Change, expected: Expected) -> bool:
+    """Whether an owner writes down what its run has said so far: nobody waits for that."""
+    return expected.lease is not None and change.record.status is ThreadStatus.RUNNING

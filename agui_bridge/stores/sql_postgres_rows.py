@@ -1,0 +1,95 @@
+"""Changes as parameters of PostgreSQL's statements, and their rows as records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from agui_bridge.protocol.records import ThreadKey, ThreadRecord
+from agui_bridge.stores import codec
+from agui_bridge.stores.base import Change, Committed
+from agui_bridge.stores.sql_rows import read_stop, read_thread, thread_row
+
+__all__ = ["change_values", "head_values", "read_committed", "read_record"]
+
+Values = dict[str, Any]
+
+
+def head_values(change: Change, write_id: str) -> Values:
+    """The parameters of the thread's own row."""
+    record = change.record
+    row = thread_row(record)
+    return {
+        "new_version": record.version,
+        "status": row["status"],
+        "batch": row["batch"],
+        "lease": row["lease"],
+        # Also of a lease that is not in force: the database may be who computes it.
+        "lease_ends_at": record.run.ends_at if record.run else None,
+        "lease_seconds": change.lease_seconds if record.run else None,
+        "write_id": write_id,
+        "data": row["data"],
+    }
+
+
+def change_values(change: Change) -> tuple[dict[str, bool], Values]:
+    """Which rows a change has, and their parameters, one array for each column."""
+    # A statement can't write a row twice: the last of those with one id counts.
+    asks = {ask.id: ask for ask in change.interrupts}.values()
+    receipts = {receipt.batch: receipt for receipt in change.receipts}.values()
+    messages = {message.id: message for message in change.messages}
+    superseded = set(change.superseded)
+    others = [id for id in change.superseded if id not in messages]
+    values = {
+        "interrupts_id": [ask.id for ask in asks],
+        "interrupts_batch": [ask.batch for ask in asks],
+        "interrupts_position": [ask.position for ask in asks],
+        "interrupts_status": [ask.status.value for ask in asks],
+        "interrupts_expires_at": [ask.expires_at for ask in asks],
+        "interrupts_data": [codec.encode_interrupt(ask) for ask in asks],
+        "receipts_batch": [receipt.batch for receipt in receipts],
+        "receipts_data": [codec.encode_receipt(receipt) for receipt in receipts],
+        "messages_id": list(messages),
+        "messages_position": [message.position for message in messages.values()],
+        "messages_superseded": [id in superseded for id in messages],
+        "messages_data": [codec.encode(message.message) for message in messages.values()],
+        "superseded": others,
+    }
+    present = {
+        "interrupts": bool(asks),
+        "receipts": bool(receipts),
+        "messages": bool(messages),
+        "superseded": bool(others),
+    }
+    return present, values
+
+
+def read_record(row: Sequence[Any]) -> ThreadRecord | None:
+    """A record, from the columns of `sql_postgres_statements.RECORD`; None if all are null."""
+    *thread, lease_ends_at = row
+    if thread[0] is None:
+        return None
+    return _with_lease(read_thread(thread), lease_ends_at)
+
+
+def read_committed(key: ThreadKey, change: Change, write_id: str, row: Sequence[Any]) -> Committed:
+    """What a commit has stored: the change's record, with what the database says of it."""
+    version, created_at, updated_at, lease_ends_at, *stop = row
+    record = replace(
+        change.record,
+        key=key,
+        version=version,
+        stop=None if stop[0] is None else read_stop(stop),
+        write_id=write_id,
+        created_at=created_at,
+        updated_at=updated_at,
+    )
+    return Committed(_with_lease(record, lease_ends_at), updated_at)
+
+
+def _with_lease(record: ThreadRecord, ends_at: float | None) -> ThreadRecord:
+    """The record with the end of its lease, which the text does not have when it was computed."""
+    if record.run is None or ends_at is None:
+        return record
+    return replace(record, run=replace(record.run, ends_at=ends_at))

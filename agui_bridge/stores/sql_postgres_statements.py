@@ -1,0 +1,288 @@
+"""What `PostgresStore` asks of the database: each call of the store is one of these statements.
+
+A single statement is a transaction of its own, one round trip, and one snapshot. Where a guard
+is decided, the statement is an UPDATE or DELETE whose WHERE holds the guard: when it has waited
+for another's commit, PostgreSQL judges the condition anew on the row as it is then. Time is
+therefore read in the condition itself, and never before it. Lists ask for the time at which the
+statement began: that is one value for all rows, and indexes can be searched with it.
+
+Parameters are written `:name`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
+from agui_bridge.stores.rules import WAITING
+
+__all__ = ["RECORD", "Statement", "Statements"]
+
+GIVEN = ":now::float8"
+NOW = "extract(epoch FROM clock_timestamp())::float8"
+BEGAN = "extract(epoch FROM statement_timestamp())::float8"
+"""The store's time is the database's clock, but where tests give it."""
+
+STOP = "stop_token, stop_force, stop_until, stop_actor"
+RECORD = (
+    "scope, agent, thread, data, status, version, write_id, created_at, updated_at, "
+    f"{STOP}, lease_ends_at"
+)
+"""What `sql_rows.read_thread` reads, in its order, and the end of the lease."""
+
+KEY = "{0}.scope = :scope AND {0}.agent = :agent AND {0}.thread = :thread"
+SAME = "{0}.scope = {1}.scope AND {0}.agent = {1}.agent AND {0}.thread = {1}.thread"
+WAITS = ", ".join(f"'{status.value}'" for status in WAITING)
+OPEN = InterruptStatus.OPEN.value
+IDLE, INTERRUPTED = ThreadStatus.IDLE.value, ThreadStatus.INTERRUPTED.value
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement with numbered parameters.
+
+    Attributes:
+        sql: its text.
+        names: of the parameters, the first is $1.
+    """
+
+    sql: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Statement:
+        """Number the parameters of a text."""
+        names: dict[str, int] = {}
+
+        def number(match: re.Match[str]) -> str:
+            return f"${names.setdefault(match[1], len(names) + 1)}"
+
+        return cls(re.sub(r"(?<!:):([a-z_]+)", number, text), tuple(names))
+
+    def arguments(self, values: Mapping[str, Any]) -> list[Any]:
+        """The values in the order of their numbers."""
+        return [values[name] for name in self.names]
+
+
+class Statements:
+    """Every statement, for tables in one schema."""
+
+    def __init__(self, schema: str | None, *, timed: bool = False) -> None:
+        """Write them.
+
+        Args:
+            schema: where the tables lie; None leaves it to the search path.
+            timed: whether the time is a parameter, `now`.
+        """
+        self._now = GIVEN if timed else NOW
+        self._began = GIVEN if timed else BEGAN
+        self._guard = f"""(:version::bigint IS NULL OR t.version = :version)
+    AND (:guard::text IS NULL OR (t.lease = :guard AND t.lease_ends_at > {self._now}))
+    AND (:not_after::float8 IS NULL OR {self._now} < :not_after)"""
+        prefix = "" if schema is None else '"' + schema.replace('"', '""') + '".'
+        self._threads = f"{prefix}agui_threads"
+        self._messages = f"{prefix}agui_messages"
+        self._interrupts = f"{prefix}agui_interrupts"
+        self._receipts = f"{prefix}agui_receipts"
+        self.load = Statement.of(self._load())
+        self.record = Statement.of(
+            f"SELECT {self._now}, {RECORD} FROM (SELECT) one LEFT JOIN {self._threads} t"
+            f" ON {KEY.format('t')}"
+        )
+        self.mark = Statement.of(
+            f"SELECT version, {STOP} FROM {self._threads} t WHERE {KEY.format('t')}"
+        )
+        self.ping = Statement.of(
+            f"SELECT {self._now} FROM (SELECT) o LEFT JOIN {self._threads} ON false"
+        )
+        self.stops = Statement.of(
+            f"SELECT {STOP} FROM {self._threads}"
+            " WHERE stop_token IS NOT NULL AND stop_token = ANY (:tokens::text[])"
+        )
+        self.history = Statement.of(
+            f"SELECT id, position, data FROM {self._messages} m WHERE {KEY.format('m')}"
+            ' ORDER BY position, id COLLATE "C"'
+        )
+        self.request_stop = Statement.of(self._request_stop())
+        self.delete = Statement.of(
+            f"DELETE FROM {self._threads} t WHERE {KEY.format('t')} AND {self._guard} RETURNING 1"
+        )
+        self.prune = Statement.of(self._prune())
+        self.prunable = Statement.of(self._old())
+        self.threads = Statement.of(self._list_threads())
+        self.due = Statement.of(self._due())
+        self.commit = lru_cache(self._commit)
+        self.interrupts = lru_cache(self._list_interrupts)
+
+    def _load(self) -> str:
+        i, r, m = KEY.format("i"), KEY.format("r"), KEY.format("m")
+        return f"""
+WITH thread AS MATERIALIZED (
+    SELECT {RECORD}, batch FROM {self._threads} t WHERE {KEY.format("t")}
+), asks AS MATERIALIZED (
+    SELECT i.batch, i.data FROM {self._interrupts} i
+    WHERE {i} AND i.batch = ANY (ARRAY(
+        SELECT batch FROM thread WHERE batch IS NOT NULL
+        UNION SELECT i.batch FROM {self._interrupts} i WHERE {i} AND i.id = ANY (:ids::text[])
+    ))
+)
+SELECT {self._now},
+    ARRAY(SELECT data FROM asks),
+    ARRAY(SELECT r.data FROM {self._receipts} r
+        WHERE {r} AND r.batch = ANY (ARRAY(SELECT batch FROM asks))),
+    context.ids, context.positions, context.data,
+    {", ".join(f"thread.{name}" for name in RECORD.split(", "))}
+FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
+    SELECT array_agg(id) AS ids, array_agg(position) AS positions, array_agg(data) AS data
+    FROM (
+        SELECT m.id, m.position, m.data FROM {self._messages} m
+        WHERE {m} AND NOT m.superseded AND :messages::boolean
+        ORDER BY m.position, m.id COLLATE "C"
+    ) m
+) context"""
+
+    def _commit(
+        self, *, new: bool, interrupts: bool, receipts: bool, messages: bool, superseded: bool
+    ) -> Statement:
+        """The compare-and-swap, with the rows that a change has."""
+        parts = [f"thread AS ({self._insert_thread() if new else self._update_thread()})"]
+        if interrupts:
+            kinds = {
+                "id": "text",
+                "batch": "text",
+                "position": "bigint",
+                "status": "text",
+                "expires_at": "float8",
+                "data": "text",
+            }
+            # The store's time of the first commit; later ones leave it.
+            parts.append(_upsert("interrupts", self._interrupts, kinds, stamp="raised_at"))
+        if receipts:
+            parts.append(_upsert("receipts", self._receipts, {"batch": "text", "data": "text"}))
+        if messages:
+            kinds = {"id": "text", "position": "bigint", "superseded": "boolean", "data": "text"}
+            parts.append(_upsert("messages", self._messages, kinds))
+        if superseded:
+            parts.append(
+                f"supersede AS (UPDATE {self._messages} m SET superseded = true FROM thread"
+                f" WHERE {KEY.format('m')} AND m.id = ANY (:superseded::text[]))"
+            )
+        text = ",\n".join(parts)
+        return Statement.of(f"WITH {text}\nSELECT * FROM thread")
+
+    def _update_thread(self) -> str:
+        return f"""
+    UPDATE {self._threads} t SET
+        version = t.version + 1, status = :status, batch = :batch, lease = :lease,
+        lease_ends_at = coalesce({self._now} + :lease_seconds::float8, :lease_ends_at::float8),
+        write_id = :write_id, updated_at = {self._now}, data = :data
+    WHERE {KEY.format("t")} AND t.write_id <> :write_id
+    AND {self._guard}
+    RETURNING version, created_at, updated_at, lease_ends_at, {STOP}"""
+
+    def _insert_thread(self) -> str:
+        return f"""
+    INSERT INTO {self._threads} (scope, agent, thread, version, status, batch, lease,
+        lease_ends_at, write_id, created_at, updated_at, data)
+    SELECT :scope, :agent, :thread, :new_version, :status, :batch, :lease,
+        coalesce(clock.now + :lease_seconds::float8, :lease_ends_at::float8), :write_id,
+        clock.now, clock.now, :data
+    FROM (SELECT {self._now} AS now OFFSET 0) clock
+    WHERE :not_after::float8 IS NULL OR clock.now < :not_after
+    ON CONFLICT DO NOTHING
+    RETURNING version, created_at, updated_at, lease_ends_at, {STOP}"""
+
+    def _request_stop(self) -> str:
+        # The same as `rules.sharpen`, decided on the row as it is.
+        keep = "(t.stop_token <> :token AND t.stop_token = t.lease) IS TRUE"
+        same = "(t.stop_token = :token AND (t.stop_force OR NOT :force)) IS TRUE"
+        return f"""
+UPDATE {self._threads} t SET
+    stop_token = CASE WHEN {keep} THEN t.stop_token ELSE :token END,
+    stop_force = CASE WHEN {keep} OR {same} THEN t.stop_force ELSE :force::boolean END,
+    stop_actor = CASE WHEN {keep} OR {same} THEN t.stop_actor ELSE :actor END,
+    stop_until = CASE WHEN {keep} THEN t.stop_until
+        WHEN {same} THEN least(t.stop_until, :until::float8) ELSE :until END
+WHERE {KEY.format("t")}
+RETURNING {RECORD}"""
+
+    def _old(self) -> str:
+        return f"""
+    SELECT ctid FROM {self._threads}
+    WHERE updated_at <= {self._began} - :older_than::float8 AND status = '{IDLE}'
+    ORDER BY updated_at, scope COLLATE "C", agent COLLATE "C", thread COLLATE "C"
+    LIMIT :limit"""
+
+    def _prune(self) -> str:
+        # Who is being written to is not idle for long: no need to wait for anybody.
+        return f"""
+DELETE FROM {self._threads} WHERE ctid = ANY (ARRAY({self._old()} FOR UPDATE SKIP LOCKED))
+RETURNING scope, agent, thread"""
+
+    def _list_threads(self) -> str:
+        return f"""
+WITH page AS MATERIALIZED (
+    SELECT {RECORD} FROM {self._threads}
+    WHERE scope = :scope AND agent = :agent AND updated_at < :before
+    ORDER BY updated_at DESC, thread COLLATE "C" LIMIT :limit
+)
+SELECT
+    (SELECT count(*) FROM {self._messages} m
+        WHERE {SAME.format("m", "page")} AND NOT m.superseded),
+    (SELECT count(*) FROM {self._interrupts} i
+        WHERE {SAME.format("i", "page")} AND i.status = '{OPEN}'
+        AND (i.expires_at IS NULL OR i.expires_at > {self._began})),
+    {RECORD}
+FROM page ORDER BY updated_at DESC, thread COLLATE "C\""""
+
+    def _list_interrupts(
+        self, *, agent: bool, thread: bool, status: bool, unexpired: bool
+    ) -> Statement:
+        """The list of a scope's interrupts, with the filters that are wanted."""
+        wanted = {"scope": True, "agent": agent, "thread": thread, "status": status}
+        conditions = [f"{name} = :{name}" for name, is_wanted in wanted.items() if is_wanted]
+        if unexpired:
+            conditions.append(f"(expires_at IS NULL OR expires_at > {self._began})")
+        return Statement.of(
+            f"SELECT scope, agent, thread, data FROM {self._interrupts}"
+            f" WHERE {' AND '.join(conditions)} ORDER BY raised_at,"
+            ' agent COLLATE "C", thread COLLATE "C", position, id COLLATE "C" LIMIT :limit'
+        )
+
+    def _due(self) -> str:
+        return f"""
+WITH leases AS (
+    SELECT scope, agent, thread FROM {self._threads}
+    WHERE lease IS NOT NULL AND lease_ends_at <= {self._began}
+    ORDER BY lease_ends_at LIMIT :limit
+), expired AS (
+    SELECT t.scope, t.agent, t.thread
+    FROM {self._interrupts} i JOIN {self._threads} t
+        ON {SAME.format("i", "t")} AND i.batch = t.batch
+    WHERE i.status IN ({WAITS}) AND i.expires_at <= {self._began}
+        AND t.status = '{INTERRUPTED}' AND NOT EXISTS (
+            SELECT FROM {self._interrupts} s WHERE {SAME.format("s", "t")} AND s.batch = t.batch
+            AND (s.expires_at IS NULL OR s.expires_at > {self._began}))
+    GROUP BY t.scope, t.agent, t.thread ORDER BY max(i.expires_at) LIMIT :limit
+)
+SELECT scope, agent, thread, 'lease' FROM leases
+UNION ALL SELECT scope, agent, thread, 'expiry' FROM expired LIMIT :limit"""
+
+
+def _upsert(name: str, table: str, kinds: Mapping[str, str], stamp: str | None = None) -> str:
+    """Write the rows of the parameters `:NAME_COLUMN` by their id (their first column)."""
+    columns = ", ".join(kinds)
+    arrays = ", ".join(f":{name}_{column}::{kind}[]" for column, kind in kinds.items())
+    id, *rest = kinds
+    changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
+    stamped, value = (f", {stamp}", ", thread.updated_at") if stamp else ("", "")
+    return f"""put_{name} AS (
+    INSERT INTO {table} (scope, agent, thread, {columns}{stamped})
+    SELECT :scope, :agent, :thread, {", ".join(f"new.{column}" for column in kinds)}{value}
+    FROM thread, unnest({arrays}) AS new ({columns})
+    ON CONFLICT (scope, agent, thread, {id}) DO UPDATE SET {changes}
+)"""

@@ -1,0 +1,243 @@
+"""What is PostgreSQL's own: its clock, its guards under concurrency, its notifications."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import asyncpg
+import pytest
+
+from agui_bridge.errors import Fenced
+from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.stores.base import ABSENT, Change, Expected
+from agui_bridge.stores.sql_postgres import PostgresStore
+from agui_bridge.stores.sql_postgres_hints import CHANNEL, MOST_AT_ONCE, digest
+from tests.stores.samples import (
+    KEY,
+    LEASE,
+    OTHER,
+    idle,
+    interrupted,
+    message,
+    put,
+    running,
+    stop,
+    write_id,
+)
+from tests.support.postgres import emptied, server
+
+
+@pytest.fixture
+def url() -> str:
+    return emptied()
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[PostgresStore]:
+    store = await PostgresStore.open(url)
+    yield store
+    await store.aclose()
+
+
+@pytest.fixture
+async def control() -> AsyncIterator[Any]:
+    """A session of its own on the same database."""
+    connection = await asyncpg.connect(server().dsn)
+    yield connection
+    await connection.close()
+
+
+def table(url: str) -> str:
+    return f"{url.partition('schema=')[2]}.agui_threads"
+
+
+# --- time and guards ---
+
+
+async def test_the_stores_time_is_the_databases(
+    store: PostgresStore, control: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 0.0)
+    query = "SELECT extract(epoch FROM clock_timestamp())::float8"
+    before = await control.fetchval(query)
+    done = await put(store, running(), lease_seconds=30.0)
+    now = await store.ping()
+    after = await control.fetchval(query)
+
+    assert before <= done.now <= now <= after
+    assert done.record.created_at == done.record.updated_at == done.now
+    assert done.record.run is not None
+    assert done.record.run.ends_at == pytest.approx(done.now + 30, abs=1e-3)
+    loaded = await store.load(KEY)
+    assert loaded.record == done.record
+    assert now <= loaded.now
+
+
+async def test_a_lease_that_ends_while_its_owner_waits_for_the_row_is_over(
+    store: PostgresStore, control: Any, url: str
+) -> None:
+    await put(store, running(), lease_seconds=0.3)
+    async with control.transaction():
+        await control.execute(f"SELECT FROM {table(url)} FOR UPDATE")
+        waiting = asyncio.ensure_future(put(store, running(state="late"), LEASE))
+        # It was in time when it began to wait.
+        await until_blocked(control)
+        await control.execute("SELECT pg_sleep(0.35)")
+        # A new version of the row, which is what the guard is judged on anew.
+        await control.execute(f"UPDATE {table(url)} SET stop_actor = 'somebody'")
+
+    with pytest.raises(Fenced):
+        await waiting
+    record = (await store.load(KEY)).record
+    assert record is not None
+    assert record.state is None
+
+
+async def until_blocked(control: Any) -> None:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))"
+    await until(lambda: control.fetchval(query, control.get_server_pid()))
+
+
+async def until(condition: Callable[[], Awaitable[object]]) -> None:
+    """Wait until something holds, for 10 seconds at most."""
+    for _ in range(1000):
+        if await condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come to that in time")
+
+
+async def test_a_load_never_sees_half_a_commit(store: PostgresStore, url: str) -> None:
+    other = await PostgresStore.open(url)
+    await put(store, idle(version=0), messages=(message("m0", 0),))
+
+    async def write() -> None:
+        for number in range(1, 60):
+            rows = (message(f"m{number}", number),)
+            change = Change(idle(state=number), messages=rows)
+            await other.commit(KEY, change, Expected(version=number - 1), write_id())
+
+    writing = asyncio.ensure_future(write())
+    seen = set()
+    while not writing.done():
+        loaded = await store.load(KEY, messages=True)
+        assert loaded.record is not None
+        seen.add(loaded.record.version)
+        assert len(loaded.messages) == loaded.record.version + 1
+    await writing
+    await other.aclose()
+    assert len(seen) > 2
+
+
+async def test_a_commit_and_a_load_are_one_statement_each(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements: list[str] = []
+    run = store._connections.run
+
+    async def counted(statement: Any, values: Any, *, repeatable: bool = True) -> Any:
+        statements.append(statement.sql)
+        return await run(statement, values, repeatable=repeatable)
+
+    monkeypatch.setattr(store._connections, "run", counted)
+    await put(store, running(), messages=(message("m", 1),))
+    await store.load(KEY, ["a"], messages=True)
+    await put(store, interrupted(), LEASE, messages=(message("n", 2),), superseded=("m",))
+    await store.request_stop(KEY, stop())
+
+    own = [sql for sql in statements if "pg_notify" not in sql]
+    assert len(own) == 4
+
+
+@pytest.mark.parametrize("durable", ["off", "local"])
+async def test_a_commit_waits_for_the_disk_though_the_server_would_not(
+    url: str, durable: str
+) -> None:
+    store = await PostgresStore.open(f"{url}&synchronous_commit={durable}")
+    pool = store._connections._pool
+    setting = await pool.fetchval("SELECT current_setting('synchronous_commit')")
+    await store.aclose()
+
+    assert setting == {"off": "on", "local": "local"}[durable]
+
+
+# --- hints ---
+
+
+async def alive(store: PostgresStore) -> None:
+    """Wait until hints arrive."""
+    hints = store._hints
+    assert hints is not None
+    hints.start()
+
+    async def arrive() -> bool:
+        return hints.alive
+
+    await until(arrive)
+
+
+@pytest.fixture
+async def heard(control: Any) -> list[str]:
+    """The hints that are sent, but for tests of the connection."""
+    words: list[str] = []
+
+    def hear(*arguments: Any) -> None:
+        words.extend(word for word in arguments[3].split() if not arguments[3].startswith("test"))
+
+    await control.add_listener(CHANNEL, hear)
+    return words
+
+
+async def test_what_others_may_wait_for_is_told_and_what_a_run_writes_meanwhile_is_not(
+    store: PostgresStore, heard: list[str], control: Any
+) -> None:
+    await alive(store)
+    await put(store, running())
+    await put(store, running(), LEASE, messages=(message("m", 1),))
+    await put(store, running(), LEASE, messages=(message("n", 2),))
+    await store.request_stop(KEY, stop())
+    await put(store, interrupted(), LEASE)
+    await store.delete(KEY, Expected(version=1003))
+    await put(store, idle(OTHER))
+
+    async def all_told() -> bool:
+        await control.execute("SELECT 1")
+        return digest(OTHER) in heard
+
+    await until(all_told)
+
+    # Several changes may be told of at once.
+    assert set(heard) == {digest(KEY), digest(OTHER)}
+    assert heard.count(digest(KEY)) <= 4
+
+
+async def test_a_hint_says_nothing_of_scope_or_thread_and_fits_in_a_notification() -> None:
+    word = digest(ThreadKey("company", "agent", "secret plans"))
+
+    assert len(word) == 16
+    assert word != digest(ThreadKey("company", "agents", "ecret plans"))
+    assert MOST_AT_ONCE * (len(word) + 1) < 8000
+
+
+async def test_watching_by_notification_asks_the_database_nothing(
+    store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await PostgresStore.open(url)
+    await alive(store)
+    await alive(other)
+
+    async def unwanted(*_: Any, **__: Any) -> Any:
+        raise AssertionError("it polls")
+
+    changes = store.watch(KEY)
+    await anext(changes)
+    with monkeypatch.context() as patch:
+        patch.setattr(store._connections, "run", unwanted)
+        waiting = asyncio.ensure_future(anext(changes))
+        await asyncio.sleep(0)
+        began = asyncio.get_running_loop().time()
+        await other.commit(KEY, Change(idle()), ABSENT, write_id())
+        await waiting
+        assert asyncio.get_running_loop().time() - began < 0.9
+        await changes.aclose()
+    await other.aclose()

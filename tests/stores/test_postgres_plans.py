@@ -1,0 +1,168 @@
+"""On a large database no statement of PostgreSQL's store reads a whole table."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from agui_bridge.stores.sql_postgres import PostgresStore
+from agui_bridge.stores.sql_postgres_statements import Statement, Statements
+from tests.support.postgres import execute, new_schema, server, with_schema
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+THREADS = 100_000
+
+FILL = """
+INSERT INTO {0}.agui_threads (scope, agent, thread, version, status, batch, lease, lease_ends_at,
+    write_id, created_at, updated_at, data, stop_token, stop_force, stop_until, stop_actor)
+SELECT 'scope' || n % 50, 'agent' || n % 3, 'thread' || n, 1,
+    CASE WHEN n % 500 = 0 THEN 'running' WHEN n % 10 = 1 THEN 'interrupted' ELSE 'idle' END,
+    'batch', CASE WHEN n % 500 = 0 THEN 'token' || n END,
+    CASE WHEN n % 500 = 0 THEN extract(epoch FROM now()) + n - 700 END,
+    'w', 1.6e9 + n, 1.6e9 + n, '{{}}',
+    CASE WHEN n % 1000 = 0 THEN 'token' || n END, false, 0, ''
+FROM generate_series(1, {1}) n;
+INSERT INTO {0}.agui_interrupts (scope, agent, thread, id, batch, position, status, expires_at,
+    raised_at, data)
+SELECT 'scope' || n % 50, 'agent' || n % 3, 'thread' || n, 'i', 'batch', 0,
+    CASE WHEN n % 10 = 1 THEN 'open' ELSE 'resolved' END,
+    CASE WHEN n % 20 = 1 THEN extract(epoch FROM now()) + n - 700 END, 1.6e9 + n, '{{}}'
+FROM generate_series(1, {1}) n;
+INSERT INTO {0}.agui_messages (scope, agent, thread, id, position, superseded, data)
+SELECT 'scope' || n % 50, 'agent' || n % 3, 'thread' || n, 'm' || m, m, false, '{{}}'
+FROM generate_series(1, {1}) n, generate_series(1, 2) m;
+INSERT INTO {0}.agui_receipts (scope, agent, thread, batch, data)
+SELECT 'scope' || n % 50, 'agent' || n % 3, 'thread' || n, 'batch', '{{}}'
+FROM generate_series(1, {1}) n;
+"""
+
+KEY = {"scope": "scope1", "agent": "agent1", "thread": "thread1"}
+VALUES: dict[str, Any] = {
+    **KEY,
+    "ids": ["i"],
+    "messages": True,
+    "tokens": ["token1000", "unknown"],
+    "before": float("inf"),
+    "limit": 50,
+    "older_than": 1e8 + 500,
+    "status": "open",
+    "version": 1,
+    "guard": None,
+    "not_after": None,
+    "token": "token",
+    "force": False,
+    "until": 1.0,
+    "actor": "ann",
+    "batch": None,
+    "lease": None,
+    "lease_ends_at": None,
+    "lease_seconds": None,
+    "write_id": "other",
+    "new_version": 1,
+    "data": "{}",
+    "superseded": ["m1"],
+    "interrupts_id": ["i"],
+    "interrupts_batch": ["batch"],
+    "interrupts_position": [0],
+    "interrupts_status": ["open"],
+    "interrupts_expires_at": [None],
+    "interrupts_data": ["{}"],
+    "receipts_batch": ["batch"],
+    "receipts_data": ["{}"],
+    "messages_id": ["m9"],
+    "messages_position": [9],
+    "messages_superseded": [False],
+    "messages_data": ["{}"],
+}
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[str]:
+    """A schema with many threads."""
+    with new_schema() as schema:
+        asyncio.run(_make(with_schema(server().dsn, schema)))
+        statements = [part for part in FILL.format(schema, THREADS).split(";") if part.strip()]
+        tables = ("threads", "interrupts", "messages", "receipts")
+        # The rows belong together: to check that of each would take minutes.
+        quick = [f"ALTER TABLE {schema}.agui_{table} DISABLE TRIGGER ALL" for table in tables]
+        quick += [f"ALTER TABLE {schema}.agui_{table} SET UNLOGGED" for table in tables[1:]]
+        statements = [*quick, *statements]
+        statements += [f"ANALYZE {schema}.agui_{table}" for table in tables]
+        statements += [f"ALTER TABLE {schema}.agui_{table} ENABLE TRIGGER ALL" for table in tables]
+        execute(server().dsn, *statements)
+        yield schema
+
+
+async def _make(url: str) -> None:
+    await (await PostgresStore.open(url)).aclose()
+
+
+def hot(statements: Statements) -> dict[str, Statement]:
+    """Every statement that runs while a bridge is at work."""
+    everything = {"interrupts": True, "receipts": True, "messages": True, "superseded": True}
+    listed = statements.interrupts
+    return {
+        "load": statements.load,
+        "record": statements.record,
+        "mark": statements.mark,
+        "ping": statements.ping,
+        "stops": statements.stops,
+        "history": statements.history,
+        "request_stop": statements.request_stop,
+        "delete": statements.delete,
+        "prune": statements.prune,
+        "prunable": statements.prunable,
+        "threads": statements.threads,
+        "due": statements.due,
+        "claim": statements.commit(new=False, **everything),
+        "create": statements.commit(new=True, **everything),
+        "open": listed(agent=False, thread=False, status=True, unexpired=True),
+        "open of an agent": listed(agent=True, thread=False, status=True, unexpired=True),
+        "of a thread": listed(agent=True, thread=True, status=False, unexpired=False),
+    }
+
+
+@pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
+async def test_no_statement_reads_a_whole_table(large: str, mode: str) -> None:
+    connection = await asyncpg.connect(server().dsn)
+    scans, times = [], {}
+    try:
+        await connection.execute(f"SET plan_cache_mode = {mode}")
+        for name, statement in hot(Statements(large)).items():
+            # Explained as it runs: prepared, with parameters.
+            await connection.execute(f"PREPARE asked AS {statement.sql}")
+            given = ", ".join(map(_literal, statement.arguments(VALUES)))
+            given = given and f"({given})"
+            async with connection.transaction():
+                rows = await connection.fetch(f"EXPLAIN (ANALYZE) EXECUTE asked{given}")
+                plan = "\n".join(row[0] for row in rows)
+                await connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            await connection.execute("DEALLOCATE asked")
+            found = re.search(r"Execution Time: ([\d.]+) ms", plan)
+            assert found is not None
+            times[name] = float(found[1])
+            scans += [f"{name}: {line.strip()}" for line in plan.split("\n") if _whole(line)]
+    finally:
+        await connection.close()
+    print(times)
+    assert scans == []
+
+
+def _whole(line: str) -> bool:
+    # The planner may read nothing of a table: then it has no scan that was executed.
+    return "Seq Scan on agui_" in line and "never executed" not in line
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, list):
+        items = ("NULL" if item is None else f'"{item}"' for item in value)
+        return f"'{{{','.join(items)}}}'"
+    if isinstance(value, str) or value == float("inf"):
+        return f"'{value}'"
+    return str(value)
