@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from agui_bridge.adapters import Adapter
 from agui_bridge.engine.settings import DisconnectPolicy, Settings
+from agui_bridge.policy import Policy
 from agui_bridge.protocol.dialects import ParsedInput
+from agui_bridge.protocol.extraction import Extractor
 from agui_bridge.protocol.records import Principal, ThreadKey
 
 __all__ = ["Agent", "Call"]
@@ -21,12 +23,18 @@ class Agent:
         adapter: what runs it.
         description: for people, "" when there is none.
         settings: the bridge's settings with this agent's own changes.
+        policy: judges its tool calls; None when there is no policy, or it is exempt.
+        exempt: whether the bridge's policy does not apply to it.
+        extract: makes answers of messages for auto-resume; None: by the built-in rules.
     """
 
     name: str
     adapter: Adapter
     settings: Settings
     description: str = ""
+    policy: Policy | None = None
+    exempt: bool = False
+    extract: Extractor | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agui_bridge.adapters import HandoffResults, Run
 from agui_bridge.adapters import Resume as AdapterResume
 from agui_bridge.engine.call import Call
-from agui_bridge.engine.context import Context, settle_dangling
+from agui_bridge.engine.context import Context, asked_calls, settle_dangling
 from agui_bridge.engine.leases import Owner
 from agui_bridge.engine.recovery import EXPIRED_RESULT
 from agui_bridge.engine.settings import Settings
 from agui_bridge.protocol.admission import Resume, Start
-from agui_bridge.protocol.decisions import Decision, decide
+from agui_bridge.protocol.decisions import Cancel, Decision, decide
 from agui_bridge.protocol.history import History
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.records import Interrupt, Loaded, RunLease
@@ -67,17 +67,21 @@ class Claim:
             reason = EXPIRED_RESULT if decision.closes_expired else _DANGLING_RESULT
             pending = loaded.record.pending_calls if loaded.record is not None else ()
             unseen = context.unseen_results()
-            repairs = settle_dangling(history, pending=pending, reason=reason, mint=mint) + unseen
+            asked = asked_calls(loaded) if decision.closes_expired else None
+            repairs = settle_dangling(
+                history, pending=pending, reason=reason, mint=mint, asked=asked
+            )
+            repairs += unseen
         if call.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": call.parsed.input.state})
         lease = RunLease(call.run_id, mint(), 0.0, call.principal.actor)
-        change = _change(call, context, decision, lease, history)
+        change = _change(call, context, decision, lease, history, settings.lease_seconds)
         asks = {ask.id: ask for ask in change.interrupts} if isinstance(decision, Resume) else {}
         expired = decision.expired if isinstance(decision, Resume) else frozenset()
         return cls(
             call=call,
             context=context,
-            change=replace(change, lease_seconds=settings.lease_seconds),
+            change=change,
             history=history,
             interrupts=asks,
             decisions={
@@ -102,14 +106,24 @@ class Claim:
             raw_messages=self.context.for_agent(self.history, self.call.agent.settings.history),
             raw_new_messages=self.context.client.added,
             check_lease=owner.check,
+            policy=self.call.agent.policy,
             mint=owner.mint,
         )
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
-            run.resume = AdapterResume(record.batch.continuation, answers, run.new_messages)
+            told = () if self._by_message else run.new_messages
+            run.resume = AdapterResume(record.batch.continuation, answers, told)
         elif record.handoff is not None and self.context.results:
             run.handoff = HandoffResults(record.handoff, self.context.results)
         return run
+
+    @property
+    def _by_message(self) -> bool:
+        """Whether the new messages were the answer: they are no news besides it."""
+        expired = {i for i, d in self.decisions.items() if d == Cancel("expired")}
+        return not self.call.parsed.entries and any(
+            self.context.loaded.interrupts[i].is_open for i in self.interrupts.keys() - expired
+        )
 
 
 def _change(
@@ -118,11 +132,14 @@ def _change(
     decision: Start | Resume,
     lease: RunLease,
     history: History,
+    lease_seconds: float,
 ) -> Change:
     loaded: Loaded = context.loaded
     messages, state = history.take_dirty(), history.take_state()
     if isinstance(decision, Resume):
-        return claim_resume(loaded, decision, lease, messages=messages, state=state)
+        return claim_resume(
+            loaded, decision, lease, messages=messages, state=state, lease_seconds=lease_seconds
+        )
     return claim_start(
         loaded,
         call.key,
@@ -132,4 +149,5 @@ def _change(
         messages=messages,
         superseded=context.client.superseded,
         state=state,
+        lease_seconds=lease_seconds,
     )

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["Clock", "StoreTime", "SystemClock", "wait_until"]
+__all__ = ["Clock", "StoreTime", "SystemClock", "Timer"]
+
+
+class Timer(Protocol):
+    """Something that happens later."""
+
+    def cancel(self) -> object:
+        """Have it not happen."""
+        ...
 
 
 class Clock(Protocol):
@@ -24,6 +33,10 @@ class Clock(Protocol):
         """Return after that many seconds."""
         ...
 
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        """Call back after that many seconds: who waits for long needs no task for it."""
+        ...
+
 
 class SystemClock:
     """The machine's monotonic clock. It goes on while the process is stopped (SIGSTOP)."""
@@ -35,6 +48,10 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Return after that many seconds."""
         await asyncio.sleep(seconds)
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        """Call back after that many seconds."""
+        return asyncio.get_running_loop().call_later(seconds, callback)
 
 
 class StoreTime:
@@ -53,17 +70,3 @@ class StoreTime:
     def now(self) -> float:
         """Seconds since the epoch by the store's clock, as well as it is known."""
         return self._now + self._clock.monotonic() - self._seen
-
-
-async def wait_until(clock: Clock, event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, `seconds` at most by `clock`; says whether it is set."""
-    if event.is_set():
-        return True
-    waiting = asyncio.ensure_future(event.wait())
-    timer = asyncio.ensure_future(clock.sleep(seconds))
-    try:
-        await asyncio.wait({waiting, timer}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        waiting.cancel()
-        timer.cancel()
-    return event.is_set()

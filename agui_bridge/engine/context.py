@@ -5,7 +5,7 @@ Source: docs/contract.md, "Messages and state".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -23,7 +23,9 @@ from agui_bridge.protocol.history import History
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.records import Json, Loaded, ThreadStatus
 
-__all__ = ["Context", "settle_dangling"]
+__all__ = ["Context", "asked_calls", "settle_dangling"]
+
+_UNTOLD_RESULT = "No result was reported; whether this tool call was executed is unknown."
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +140,37 @@ def _wire_names(model: type[BaseModel]) -> frozenset[str]:
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
+def asked_calls(loaded: Loaded) -> list[str]:
+    """Ids of the tool calls that a thread's open questions are about."""
+    asks = loaded.batch_interrupts()
+    return [ask.tool_call.id for ask in asks if ask.tool_call is not None]
+
+
 def settle_dangling(
-    history: History, *, pending: tuple[str, ...], reason: str, mint: Callable[[], str]
+    history: History,
+    *,
+    pending: tuple[str, ...],
+    reason: str,
+    mint: Callable[[], str],
+    asked: Collection[str] | None = None,
 ) -> list[WireEvent]:
-    """Answer what nothing answered and fold the answers in; frontend calls stay pending."""
-    events = repair(history.messages, pending=pending, reason=reason, mint=mint)
-    for event in events:
-        history.apply(event)
+    """Answer what nothing answered and fold the answers in; frontend calls stay pending.
+
+    Args:
+        history: the conversation.
+        pending: frontend calls.
+        reason: the content of the results.
+        mint: makes message ids.
+        asked: calls that a question held back, to which alone the reason applies. Another one may
+            have been approved in an earlier run, and its framework not have told the result yet.
+    """
+    rounds = [(reason, pending)]
+    if asked is not None:
+        rounds.insert(0, (_UNTOLD_RESULT, (*pending, *asked)))
+    events: list[WireEvent] = []
+    for content, excepted in rounds:
+        answers = repair(history.messages, pending=excepted, reason=content, mint=mint)
+        for event in answers:
+            history.apply(event)
+        events += answers
     return events

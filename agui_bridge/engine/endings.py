@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ag_ui.core import TokenUsage, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
 from pydantic import ValidationError
 
+from agui_bridge.engine.auto_resume import question_in_words
 from agui_bridge.engine.questions import raise_interrupts
 from agui_bridge.errors import AdapterError, Fenced, ProtocolViolation, StoreUnavailable
 from agui_bridge.protocol.client_messages import repair
@@ -94,19 +95,19 @@ async def close_run(run: Execution, ending: Ending) -> Ending:
         except Exception as error:
             # What an adapter hands over last may be anything; the thread must not stay running.
             code = error.code if isinstance(error, AdapterError) else "AGENT_ERROR"
-            logger.exception("the end of run %s is refused", run.run.run_id)
+            logger.exception("the end of the run is refused")
             run.pause, run.handoff, run.run.usage, run.run.result = None, None, [], None
             ending = await _close(run, Failed(code))
     except Fenced:
         ending = Lost()
         _tell_lost(run, ending)
     except StoreUnavailable:
-        logger.error("the end of run %s could not be stored: the store is gone", run.run.run_id)
+        logger.error("the end of the run could not be stored: the store is gone")
         ending = Lost("STORE_UNAVAILABLE")
         _tell_lost(run, ending)
     finally:
         # An agent that outlives its run finds its lease over.
-        run.owner.lost.set()
+        run.owner.lost = True
         run.over.set()
     run.stream.pipe.close()
     return ending
@@ -129,8 +130,8 @@ async def _interrupt(run: Execution, pause: Pause) -> None:
     interrupts = raise_interrupts(
         pause.asks,
         batch := run.mint(),
-        capabilities=run.call.agent.adapter.capabilities,
-        settings=run.call.agent.settings,
+        capabilities=run.agent.adapter.capabilities,
+        settings=run.agent.settings,
         now=run.owner.time.now(),
         mint=run.mint,
     )
@@ -138,6 +139,8 @@ async def _interrupt(run: Execution, pause: Pause) -> None:
     usage, result = _usage(run), clean(run.run.result)
     outcome = interrupt_outcome(interrupts)
     continuation = _plain(pause.continuation)
+    for item in question_in_words(run.agent, run.run, interrupts, run.history.messages):
+        await _emit_all(run, run.lifecycle.feed(item))
     await _show_calls(run, interrupts)
     asking: dict[str, list[str]] = {}
     for interrupt in interrupts:
@@ -146,7 +149,7 @@ async def _interrupt(run: Execution, pause: Pause) -> None:
     await _emit_all(run, run.lifecycle.suspend(asking))
     end = RunEnd(
         "finished",
-        batch=Batch(batch, continuation),
+        batch=Batch(batch, continuation, run.run.trace_headers.get("traceparent")),
         interrupts=interrupts,
         pending_calls=_still_pending(run, pause.frontend_calls),
         handoff=_handoff(run),
@@ -337,7 +340,7 @@ def _usage(run: Execution) -> list[Json]:
         try:
             known = TokenUsage.model_validate(clean(entry))
         except ValidationError:
-            logger.warning("a usage entry of run %r was left out: it is malformed", run.run.run_id)
+            logger.warning("a usage entry was left out: it is malformed")
         else:
             usage.append(known.model_dump(mode="json", by_alias=True))
     return usage

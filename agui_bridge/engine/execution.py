@@ -1,8 +1,8 @@
 """One claimed run, from the claim to its end.
 
-The run is its own task and outlives its connection. It drives the adapter (`_pump`), keeps the
-lease and the store up to date (`_keep`), and looks after stops, disconnects and lost leases
-(`_supervise`). Whatever happens, it ends by telling the store first and the client second.
+The run is its own task and outlives its connection. It drives the adapter (`_pump`),
+and looks after stops, disconnects and lost leases (`_supervise`); a `Keeper` keeps the lease and
+the store up to date. Whatever happens, it ends by telling the store first and the client second.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from ag_ui.core import ToolCallResultEvent
 from agui_bridge.adapters import Handoff, Pause, Run
 from agui_bridge.engine.call import Call
 from agui_bridge.engine.claim import Claim
-from agui_bridge.engine.clock import Clock, wait_until
+from agui_bridge.engine.clock import Clock
 from agui_bridge.engine.endings import Ending, Failed, Finished, Lost, Stopped, Undelivered
+from agui_bridge.engine.keeping import Keeper
 from agui_bridge.engine.leases import Owner
 from agui_bridge.engine.questions import result_of_refusal
+from agui_bridge.engine.signal import Signal
 from agui_bridge.engine.stream import EventStream
+from agui_bridge.engine.telemetry import InputTelemetry
 from agui_bridge.errors import (
     AdapterError,
     AgentMistake,
@@ -38,20 +41,22 @@ from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle import Lifecycle
 from agui_bridge.protocol.records import Interrupt, StopRequest, ThreadRecord
 from agui_bridge.protocol.run_events import state_snapshot
+from agui_bridge.protocol.sse import encode
 from agui_bridge.protocol.transitions import Change, flush
 
 __all__ = ["Execution"]
 
 logger = logging.getLogger("agui_bridge")
 
-_BURST = 64
+_BURST = 256
+"""Items of an agent that never suspends, before others have their turn: a millisecond's worth."""
 
 
 class Execution:
     """Carries out one run.
 
     Attributes:
-        call: the input.
+        agent: who answers.
         owner: the lease and the owner's writes.
         run: what the adapter sees.
         history: the thread's messages and state as the run changes them.
@@ -60,6 +65,8 @@ class Execution:
         decisions: what was decided on them, by interrupt id.
         partial: text of a message that a stop cut off.
         over: set once the run's end is stored (or can't be).
+        joinable: whether others may still follow its stream: its end is not being made.
+        unsent: id of a message of the history that the stream has not told yet.
     """
 
     def __init__(
@@ -72,8 +79,10 @@ class Execution:
         *,
         clock: Clock,
         mint: Callable[[], str],
+        watch: InputTelemetry,
     ) -> None:
-        self.call = call
+        self.agent = call.agent
+        self.watch = watch
         self.owner = owner
         self.stream = stream
         self.run = run
@@ -82,19 +91,21 @@ class Execution:
         self.decisions: Mapping[str, Decision] = claim.decisions
         self.mint = mint
         self.partial: str | None = None
-        self.over = asyncio.Event()
+        self.over = Signal()
+        self.joinable = True
+        self.unsent: str | None = None
         self.pause: Pause | None = None
         self.handoff: Handoff | None = None
-        calls = [c["id"] for m in history.messages for c in m.get("toolCalls") or ()]
-        settled = [m["toolCallId"] for m in history.messages if m["role"] == "tool"]
+        messages = history.messages
         self.lifecycle = Lifecycle(
             mint,
-            known_calls=calls,
-            settled_calls=settled,
-            known_messages=[m["id"] for m in history.messages],
-            known_activities=[m["id"] for m in history.messages if m["role"] == "activity"],
+            known_calls=[call["id"] for m in messages for call in m.get("toolCalls") or ()],
+            settled_calls=[m["toolCallId"] for m in messages if m["role"] == "tool"],
+            known_messages=[m["id"] for m in messages],
+            known_activities=[m["id"] for m in messages if m["role"] == "activity"],
         )
         self._settings = call.agent.settings
+        self._on_disconnect = call.on_disconnect
         self._clock = clock
         self._repairs = claim.repairs
         self._told_state = False
@@ -103,8 +114,8 @@ class Execution:
         self._gated = {
             ask.tool_call.id: ask.id for ask in self.claimed.values() if ask.tool_call is not None
         }
-        self._signal = asyncio.Event()
-        self._settled = asyncio.Event()
+        self._signal = Signal()
+        self._deserted: asyncio.Task[None] | None = None
         self._stop_timeout = self._settings.stop_timeout
 
     # --- from outside ---
@@ -114,7 +125,7 @@ class Execution:
         if timeout is not None:
             self._stop_timeout = timeout
         self.run.stop.request(force=force)
-        self.stream.pipe.release()
+        self.stream.release()
         self._signal.set()
 
     @property
@@ -137,15 +148,25 @@ class Execution:
         """Run to the end, and give how it ended. Never raises for what the agent does."""
         self.stream.begin()
         self._bring_up_to_date()
-        pump = asyncio.create_task(self._pump())
+        pump = asyncio.create_task(self.watch.adapter(self.run, self._pump))
         pump.add_done_callback(lambda _: self._signal.set())
-        helpers = [asyncio.create_task(self._keep()), asyncio.create_task(self._await_client())]
+        interval = min(self._settings.flush_interval, self._settings.lease_seconds / 6)
+        keeper = Keeper(self, self._clock, interval, self._signal.set)
+        self.stream.pipe.on_detach = self._signal.set
         try:
             return await self._supervise(pump)
+        except asyncio.CancelledError:
+            # Whoever ends the run's own task: what was said so far is kept all the same.
+            self.request_stop(force=True)
+            await self._cancel(pump)
+            return Stopped()
         finally:
-            for helper in helpers:
-                helper.cancel()
-            await asyncio.gather(*helpers, return_exceptions=True)
+            self.joinable = False
+            self.stream.pipe.on_detach = None
+            await keeper.aclose()
+            if self._deserted is not None:
+                self._deserted.cancel()
+                await asyncio.gather(self._deserted, return_exceptions=True)
 
     def _bring_up_to_date(self) -> None:
         """Show the conversation first where the client can't know what this run builds on.
@@ -165,30 +186,40 @@ class Execution:
     # --- the adapter's items ---
 
     async def _pump(self) -> None:
-        items = self.call.agent.adapter.run(self.run)
-        pipe = self.stream.pipe
+        items = self.agent.adapter.run(self.run)
+        pipe, lifecycle, history = self.stream.pipe, self.lifecycle, self.history
+        followers = self.stream.followers
+        since = 0
         try:
             async for item in items:
                 if self._abandoned:
                     # It was cancelled and goes on all the same: nobody listens any more.
                     return
                 if not self._delivered:
+                    self.watch.first_item()
                     await self.deliver()
-                if isinstance(item, Pause):
+                if (delta := lifecycle.delta(item)) is not None:
+                    # Most of a stream are these, and nothing has to be awaited for them.
+                    history.apply(delta)
+                    pipe.write(chunk := encode(delta))
+                    if followers:
+                        self.stream.relay(chunk)
+                elif isinstance(item, Pause):
                     self.pause = item
                     return
-                if isinstance(item, Handoff):
+                elif isinstance(item, Handoff):
                     self.handoff = item
                     return
-                for event in self.lifecycle.feed(item):
-                    await self.emit(event)
-                if pipe.full:
-                    await pipe.drained()
-                elif pipe.detached:
-                    # Nothing holds a fast agent back now; others, and a stop, want their turn.
-                    await asyncio.sleep(0)
-                elif pipe.waiting >= _BURST:
-                    # An agent that never suspends must not keep the loop, nor its own reader.
+                else:
+                    for event in lifecycle.feed(item):
+                        await self.emit(event)
+                since += 1
+                if pipe.full or followers:
+                    await self.stream.drained()
+                if since >= _BURST or pipe.detached:
+                    # An agent that never suspends must not keep the loop, nor its own reader;
+                    # and nothing else holds one back whose reader is gone.
+                    since = 0
                     await asyncio.sleep(0)
         except SystemExit as error:
             # Let through, it would end the whole server.
@@ -227,13 +258,16 @@ class Execution:
         except PatchError as error:
             raise ProtocolViolation(f"a STATE_DELTA does not fit the state: {error}") from error
         if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self._gated:
+            self.unsent = event["messageId"]
             await self._settle(self._gated.pop(event["toolCallId"]))
+            self.unsent = None
         self.stream.send(event)
 
     async def _settle(self, interrupt_id: str) -> None:
         """Store the result of a gated call, and that its interrupt is closed by it."""
         await self.write(settled=[self.claimed[interrupt_id]])
-        self._settled.set()
+        # What kept a stop waiting may be over.
+        self._signal.set()
 
     async def write(self, settled: Sequence[Interrupt] = ()) -> None:
         """Store what has finished so far.
@@ -266,48 +300,25 @@ class Execution:
 
     # --- beside it ---
 
-    async def _keep(self) -> None:
-        """Write behind what has finished, renew the lease, learn of stops from elsewhere."""
-        while not self.owner.lost.is_set():
-            await self._clock.sleep(
-                min(self._settings.flush_interval, self._settings.lease_seconds / 6)
-            )
-            if not (
-                self.owner.renewal_due or self.history.has_finished or self.history.state_dirty
-            ):
-                continue
-            try:
-                await self.write()
-            except Fenced:
-                break
-            except StoreUnavailable:
-                continue
-            except Exception:
-                # The lease has to be renewed whatever cannot be written now.
-                logger.exception("what run %r has said so far can't be stored", self.run.run_id)
-                continue
-            if (stop := self.owner.record.stop_requested) is not None:
-                self.notice_stop(stop)
-        self._signal.set()
-
     def notice_stop(self, stop: StopRequest) -> None:
         """Heed a stop request that another process took."""
         if not self.run.stop.requested or (stop.force and not self.run.stop.force):
             timeout = max(0.0, stop.until - self.owner.time.now())
             self.request_stop(force=stop.force, timeout=timeout)
 
-    async def _await_client(self) -> None:
+    def _heed_client(self) -> None:
         """Stop the run of a client that went away, if that is its surface's policy.
 
         Never between an approval and its result: what was approved is carried out.
         """
-        await self.stream.pipe.gone.wait()
-        if self.call.on_disconnect != "stop":
+        if not self.stream.pipe.detached or self._deserted or self._on_disconnect != "stop":
             return
-        while any(isinstance(self.decisions[i], Approve) for i in self._gated.values()):
-            self._settled.clear()
-            await self._settled.wait()
+        if any(isinstance(self.decisions[i], Approve) for i in self._gated.values()):
+            return
         self.request_stop(force=False)
+        self._deserted = asyncio.create_task(self._announce_stop())
+
+    async def _announce_stop(self) -> None:
         # So that the next input, which may be here already, waits for the end.
         with contextlib.suppress(StoreUnavailable):
             await self.owner.announce_stop(self._stop_timeout)
@@ -318,15 +329,16 @@ class Execution:
         """Wait for the adapter's end, or bring it about."""
         stopping: float | None = None
         while not pump.done():
-            if self.owner.lost.is_set():
+            if self.owner.lost:
                 await self._cancel(pump)
                 return Lost()
+            self._heed_client()
             stop = self.run.stop
             if stop.requested and stopping is None:
                 stopping = self._clock.monotonic() + self._stop_timeout
             if stopping is not None and (
                 stop.force
-                or not self.call.agent.adapter.capabilities.stop
+                or not self.agent.adapter.capabilities.stop
                 or self._clock.monotonic() >= stopping
             ):
                 stop.request(force=True)
@@ -339,7 +351,7 @@ class Execution:
             limit = max(0.05, self.owner.deadline - now)
             if stopping is not None:
                 limit = min(limit, max(0.0, stopping - now))
-            await wait_until(self._clock, self._signal, limit)
+            await self._signal.wait_until(self._clock, limit)
             with contextlib.suppress(Fenced):
                 self.owner.check()
         return self._ending(pump)
@@ -351,12 +363,7 @@ class Execution:
         if not done:
             # The thread goes on without it: it may do nothing more in its name.
             self.run.check_lease = _left_behind
-            logger.warning(
-                "agent %s does not end when cancelled; it is left behind (thread %r, run %r)",
-                self.run.agent,
-                self.run.thread_id,
-                self.run.run_id,
-            )
+            logger.warning("the agent does not end when cancelled; it is left behind")
 
     def _ending(self, pump: asyncio.Task[None]) -> Ending:
         if not pump.done() or (pump.cancelled() and self.run.stop.requested):
@@ -364,22 +371,21 @@ class Execution:
         error = asyncio.CancelledError() if pump.cancelled() else pump.exception()
         if error is None:
             return Stopped() if self.run.stop.requested else Finished()
-        if isinstance(error, Fenced) or self.owner.lost.is_set():
+        if isinstance(error, Fenced) or self.owner.lost:
             return Lost()
-        where = f"agent {self.run.agent}, thread {self.run.thread_id!r}, run {self.run.run_id!r}"
         if isinstance(error, StoreUnavailable):
-            logger.error("the store did not answer in time (%s)", where)
+            logger.error("the store did not answer in time")
             return Lost("STORE_UNAVAILABLE")
         if self.run.stop.requested:
             # What breaks while an agent is made to stop does not make the stop a failure.
-            logger.warning("the agent raised an error while it stopped (%s)", where, exc_info=error)
+            logger.warning("the agent raised an error while it stopped", exc_info=error)
             return Stopped()
         if isinstance(error, NotDelivered) and not self._delivered and self.resumed:
             return Undelivered(str(error))
         if isinstance(error, AdapterError) and not isinstance(error, AgentMistake):
-            logger.warning("%s (%s)", error, where)
+            logger.warning("%s", error)
             return Failed(error.code, str(error))
-        logger.error("the agent raised an error (%s)", where, exc_info=error)
+        logger.error("the agent raised an error", exc_info=error)
         return Failed("AGENT_ERROR")
 
 

@@ -69,7 +69,7 @@ class Owner:
     Attributes:
         record: the thread's record as last committed.
         time: the store's time, estimated between its answers.
-        lost: set once the lease is over or somebody else's; nothing is written from then on.
+        lost: True once the lease is over or somebody else's; nothing is written from then on.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Owner:
         self.key = key
         self.record: ThreadRecord = claimed.record
         self.time = StoreTime(clock, claimed.now)
-        self.lost = asyncio.Event()
+        self.lost = False
         self.token = claimed.record.run.token
         self._store = store
         self._clock = clock
@@ -122,8 +122,8 @@ class Owner:
 
     def check(self) -> None:
         """Raise Fenced unless the lease still holds by this process's own clock."""
-        if self.lost.is_set() or self._clock.monotonic() >= self.deadline:
-            self.lost.set()
+        if self.lost or self._clock.monotonic() >= self.deadline:
+            self.lost = True
             raise Fenced("the lease of this run is over; it may do nothing more")
 
     async def announce_stop(self, timeout: float) -> None:
@@ -189,7 +189,7 @@ class Owner:
             except Conflict as error:
                 if await self._was_mine(change):
                     return
-                self.lost.set()
+                self.lost = True
                 raise Fenced("the lease of this run is over; somebody else owns it") from error
             except StoreUnavailable:
                 undo()

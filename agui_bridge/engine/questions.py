@@ -61,7 +61,8 @@ def raise_interrupts(
         raise ProtocolViolation("a Pause must ask at least one question")
     if len(asks) > settings.max_interrupts:
         raise ProtocolViolation(
-            f"a Pause asks {len(asks)} questions; at most {settings.max_interrupts} are allowed"
+            f"a Pause asks {len(asks)} questions; at most {settings.max_interrupts} are allowed "
+            "(max_interrupts)"
         )
     if len({ask.native_id for ask in asks}) < len(asks):
         raise ProtocolViolation("two questions of one Pause have the same native_id")

@@ -6,10 +6,10 @@ Neither calls an adapter. Both are compare-and-swaps, so that of many processes 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from agui_bridge.engine.clock import Clock
-from agui_bridge.engine.context import settle_dangling
+from agui_bridge.engine.context import asked_calls, settle_dangling
 from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
 from agui_bridge.protocol.history import History
 from agui_bridge.protocol.records import Loaded, ThreadKey, ThreadStatus
@@ -57,7 +57,8 @@ async def close_batch(
         Conflict: the thread has changed meanwhile.
     """
     history = _history(loaded)
-    _settle(history, loaded, EXPIRED_RESULT if stopped_by is None else _STOPPED_RESULT, mint)
+    reason = EXPIRED_RESULT if stopped_by is None else _STOPPED_RESULT
+    _settle(history, loaded, reason, mint, asked=asked_calls(loaded))
     change = close_unanswered(
         loaded,
         "expired" if stopped_by is None else "stopped",
@@ -117,9 +118,15 @@ def _history(loaded: Loaded) -> History:
     return History(loaded.messages, loaded.record.state if loaded.record is not None else None)
 
 
-def _settle(history: History, loaded: Loaded, reason: str, mint: Callable[[], str]) -> None:
+def _settle(
+    history: History,
+    loaded: Loaded,
+    reason: str,
+    mint: Callable[[], str],
+    asked: Collection[str] | None = None,
+) -> None:
     pending = loaded.record.pending_calls if loaded.record is not None else ()
-    settle_dangling(history, pending=pending, reason=reason, mint=mint)
+    settle_dangling(history, pending=pending, reason=reason, mint=mint, asked=asked)
 
 
 async def _commit(

@@ -9,20 +9,25 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 
+from agui_bridge.engine.auto_resume import request_of
 from agui_bridge.engine.call import Call
 from agui_bridge.engine.claim import Claim
-from agui_bridge.engine.clock import Clock, SystemClock, wait_until
+from agui_bridge.engine.clock import Clock, SystemClock
 from agui_bridge.engine.context import Context
 from agui_bridge.engine.endings import close_run
 from agui_bridge.engine.execution import Execution
 from agui_bridge.engine.leases import Owner, commit_safely
+from agui_bridge.engine.log_context import RunIds, enter_run
 from agui_bridge.engine.pipe import Pipe
 from agui_bridge.engine.recovery import close_batch, recover_thread, sweep_forever
+from agui_bridge.engine.run_end import RunEndHook, tell_run_end
 from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.slots import Slots
 from agui_bridge.engine.stopping import StopResult, stop_thread
 from agui_bridge.engine.stream import EventStream
+from agui_bridge.engine.telemetry import NO_TELEMETRY, InputTelemetry, Telemetry
 from agui_bridge.errors import Conflict, Refused, StoreError, StoreUnavailable
 from agui_bridge.protocol.admission import (
     AskAgain,
@@ -31,7 +36,6 @@ from agui_bridge.protocol.admission import (
     Recover,
     Reject,
     Replay,
-    Request,
     Resume,
     Start,
 )
@@ -57,15 +61,31 @@ class Engine:
     Attributes:
         store: where threads live.
         running: the runs of this process, by thread.
+        telemetry: is told of what the engine does.
     """
 
-    def __init__(self, store: Store, settings: Settings, clock: Clock | None = None) -> None:
-        self.store = store
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        clock: Clock | None = None,
+        *,
+        telemetry: Telemetry = NO_TELEMETRY,
+        on_run_end: Sequence[RunEndHook] = (),
+    ) -> None:
+        self.running: dict[ThreadKey, Execution] = {}
+        self.store = telemetry.observe(store, self)
+        self.telemetry = telemetry
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
-        self.running: dict[ThreadKey, Execution] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
+        self._slots = Slots(settings.max_runs_per_scope, "runs of this scope")
+        # Stops are counted apart: they are how a scope frees its slots.
+        self._stop_slots = Slots(settings.max_runs_per_scope, "stops of this scope")
+        # So are readers of what runs: a page that is reloaded must not wait for a slot.
+        self.follow_slots = Slots(settings.max_runs_per_scope, "readers of this scope's threads")
+        self._on_run_end = on_run_end
         self.closing = False
 
     # --- inputs ---
@@ -75,15 +95,27 @@ class Engine:
 
         Reading from the pipe raises `Refused` or `StoreUnavailable` when no stream could be
         begun; from RUN_STARTED on every failure is an event.
+
+        Raises:
+            Refused: TOO_MANY_RUNS.
         """
+        scope = call.key.scope
+        self._slots.take(scope)
         pipe = Pipe(self.settings.pipe_events, self.settings.pipe_bytes)
         stream = EventStream(call, pipe)
-        self._spawn(self._serve(call, stream))
+        # However it ends: a task that is cancelled before its first step runs no `finally`.
+        self.spawn(self._serve(call, stream)).add_done_callback(lambda _: self._slots.free(scope))
         return pipe, stream
 
     async def _serve(self, call: Call, stream: EventStream) -> None:
+        enter_run(RunIds(call.agent.name, call.key.thread, call.run_id))
         try:
-            await self._carry_out(call, stream)
+            with self.telemetry.input(call, stream) as watch:
+                execution = await self._carry_out(call, stream, watch)
+                if execution is not None:
+                    # From here on only what the run itself needs is kept of its input.
+                    del call
+                    await self._drive(execution)
         except (Refused, StoreUnavailable) as error:
             if not stream.begun:
                 stream.pipe.fail(error)
@@ -96,7 +128,7 @@ class Engine:
                 stream.fail("SHUTTING_DOWN")
             raise
         except Exception as error:
-            logger.exception("the bridge itself failed (thread %s)", call.key.thread)
+            logger.exception("the bridge itself failed")
             if not stream.begun:
                 stream.pipe.fail(error)
             else:
@@ -104,17 +136,19 @@ class Engine:
         finally:
             stream.pipe.close()
 
-    async def _carry_out(self, call: Call, stream: EventStream) -> None:
-        """Admit until something other than waiting or recovering comes of it."""
+    async def _carry_out(
+        self, call: Call, stream: EventStream, watch: InputTelemetry
+    ) -> Execution | None:
+        """Admit until something other than waiting or recovering comes of it: a run, or nothing."""
         for warning in call.parsed.warnings:
-            logger.warning("%s (agent %s)", warning, call.agent.name)
+            logger.warning("%s", warning)
         ids = [entry.interrupt_id for entry in call.parsed.entries]
         patience = self.settings.busy_patience
         while True:
             loaded = await self.store.load(call.key, ids, messages=True)
             context = Context.of(loaded, call)
-            decision = admit(loaded, self._request(call, context))
-            execution: Execution | None = None
+            decision = stream.decision = admit(loaded, await request_of(call, context))
+            watch.decided(decision, loaded)
             try:
                 match decision:
                     case Recover():
@@ -122,20 +156,20 @@ class Engine:
                     case Join():
                         stream.begin()
                         if await self._wait_or_gone(stream, call.key, loaded, decision):
-                            return
+                            return None
                     case Start() | Resume():
-                        execution = await self._claim(call, stream, context, decision)
+                        return await self._claim(call, stream, context, decision, watch)
                     case Hold():
                         await self._hold(call, loaded, decision)
                         stream.restate(await self.store.load(call.key, ids, messages=True))
-                        return
+                        return None
                     case Replay(stopped):
                         idle = loaded.status is ThreadStatus.IDLE
                         stream.restate(loaded, CANCELLED if stopped and idle else None)
-                        return
+                        return None
                     case AskAgain(misunderstood):
                         stream.restate(loaded, outcome_now(loaded, misunderstood))
-                        return
+                        return None
                     case Reject(code="INTERRUPT_EXPIRED") if _all_expired(loaded):
                         # Touched after its time: it is closed, and refused as closed.
                         await close_batch(self.store, call.key, loaded, mint)
@@ -144,20 +178,10 @@ class Engine:
                         await self._wait(call.key, loaded, Join(until))
                     case Reject():
                         self._reject(call, stream, loaded, decision)
-                        return
+                        return None
             except Conflict:
+                watch.conflicted(decision)
                 continue
-            if execution is not None:
-                await self._drive(execution)
-                return
-
-    def _request(self, call: Call, context: Context) -> Request:
-        return Request(
-            entries=call.parsed.entries,
-            has_new_message=context.has_new_message,
-            answers_singly=call.parsed.dialect.answers_singly,
-            skip_unknown=call.agent.settings.skip_unknown_interrupts,
-        )
 
     def _reject(self, call: Call, stream: EventStream, loaded: Loaded, decision: Reject) -> None:
         if decision.code == "RUN_IN_PROGRESS" and not call.parsed.entries:
@@ -197,7 +221,7 @@ class Engine:
         local = self.running.get(key)
         if local is not None and run is not None and local.owner.token == run.token:
             left = (join.until - loaded.now) if join.until is not None else run.ends_at - loaded.now
-            await wait_until(self.clock, local.over, max(0.0, left))
+            await local.over.wait_until(self.clock, max(0.0, left))
             return
         async with contextlib.aclosing(self.store.watch(key)) as changes:
             async for _ in changes:
@@ -217,18 +241,24 @@ class Engine:
 
     async def _drive(self, execution: Execution) -> None:
         """See a claimed run through to its end."""
-        key = execution.call.key
+        key = execution.owner.key
         self.running[key] = execution
         try:
-            ending = await execution.carry_out()
-            await close_run(execution, ending)
+            ending = await close_run(execution, await execution.carry_out())
+            execution.watch.ended(ending)
         finally:
             execution.over.set()
             if self.running.get(key) is execution:
                 del self.running[key]
+        await tell_run_end(self._on_run_end, execution, ending)
 
     async def _claim(
-        self, call: Call, stream: EventStream, context: Context, decision: Start | Resume
+        self,
+        call: Call,
+        stream: EventStream,
+        context: Context,
+        decision: Start | Resume,
+        watch: InputTelemetry,
     ) -> Execution:
         """Claim the thread; whoever's claim is committed is the one that executes.
 
@@ -251,9 +281,8 @@ class Engine:
             store_retry=self.settings.store_retry,
             mint=mint,
         )
-        return Execution(
-            call, owner, stream, claim.run_of(committed, owner), claim, clock=self.clock, mint=mint
-        )
+        run = claim.run_of(committed, owner)
+        return Execution(call, owner, stream, run, claim, clock=self.clock, mint=mint, watch=watch)
 
     async def _commit(self, key: ThreadKey, change: Change, loaded: Loaded) -> Committed:
         """Commit on exactly what was decided on; Conflict means to decide again."""
@@ -275,17 +304,23 @@ class Engine:
     async def stop(
         self, key: ThreadKey, *, force: bool = False, timeout: float = 30.0, actor: str = "bridge"
     ) -> StopResult:
-        """Stop what a thread does; see `stopping.stop_thread`."""
-        return await stop_thread(
-            self.store,
-            self.clock,
-            self.running,
-            key,
-            force=force,
-            timeout=timeout,
-            actor=actor,
-            mint=mint,
-        )
+        """Stop what a thread does; see `stopping.stop_thread`.
+
+        Raises:
+            Refused: TOO_MANY_RUNS: as many stops of the scope are waiting.
+        """
+        with self._stop_slots.hold(key.scope):
+            work = stop_thread(
+                self.store,
+                self.clock,
+                self.running,
+                key,
+                force=force,
+                timeout=timeout,
+                actor=actor,
+                mint=mint,
+            )
+            return await self.telemetry.stop(key, work)
 
     async def delete(self, key: ThreadKey, actor: str) -> None:
         """Delete a thread; what it runs is stopped first.
@@ -294,7 +329,8 @@ class Engine:
             Refused: THREAD_NOT_FOUND.
         """
         while True:
-            record = (await self.store.load(key)).record
+            loaded = await self.store.load(key)
+            record = loaded.record
             if record is None:
                 raise Refused("THREAD_NOT_FOUND", "There is no such thread.")
             if record.status is ThreadStatus.RUNNING:
@@ -302,6 +338,7 @@ class Engine:
                 continue
             with contextlib.suppress(Conflict):
                 await self.store.delete(key, Expected(version=record.version))
+                self.telemetry.deleted(loaded)
                 return
 
     def start(self) -> None:
@@ -341,10 +378,12 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+    def spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Begin work that the engine waits for when it closes."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def _stopping(loaded: Loaded) -> bool:

@@ -7,8 +7,21 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, get_args
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.dialects import DialectChoice
+from agui_bridge.protocol.input_limits import InputLimits
+from agui_bridge.protocol.json_values import MAX_DEPTH
 
-__all__ = ["PER_AGENT", "DisconnectPolicy", "Settings"]
+__all__ = [
+    "PER_AGENT",
+    "AutoResumePolicy",
+    "DisconnectPolicy",
+    "HistoryPolicy",
+    "Settings",
+    "bounds_of",
+]
+
+AutoResumePolicy = Literal["off", "on", "request"]
+"""Whether a plain message may answer the open question; `request`: where the input says so."""
 
 DisconnectPolicy = Literal["stop", "continue"]
 """What a run does when its client goes away: end gracefully, or go on without it."""
@@ -28,6 +41,8 @@ PER_AGENT: Final = frozenset(
         "on_disconnect",
         "skip_unknown_interrupts",
         "history",
+        "auto_resume",
+        "dialect",
     }
 )
 """Settings that an agent may have of its own; the others are one bridge's."""
@@ -35,15 +50,30 @@ PER_AGENT: Final = frozenset(
 _CHOICES: Final = {
     "on_disconnect": get_args(DisconnectPolicy),
     "history": get_args(HistoryPolicy),
+    "auto_resume": get_args(AutoResumePolicy),
+    "dialect": get_args(DialectChoice),
     "skip_unknown_interrupts": (False, True),
 }
-_COUNTS: Final = frozenset({"pipe_events", "pipe_bytes", "max_interrupts", "max_body_bytes"})
+_COUNTS: Final = frozenset(
+    {
+        "pipe_events",
+        "pipe_bytes",
+        "max_interrupts",
+        "max_body_bytes",
+        "max_messages",
+        "max_members",
+        "max_depth",
+        "max_id_bytes",
+        "max_runs_per_scope",
+    }
+)
 _POSITIVE: Final = _COUNTS | {
     "lease_seconds",
     "flush_interval",
     "keep_alive",
     "stall_timeout",
     "stop_poll",
+    "body_timeout",
 }
 
 
@@ -52,8 +82,9 @@ class Settings:
     """Times are in seconds.
 
     An agent may have its own flush_interval, keep_alive, stall_timeout, stop_timeout,
-    cancel_grace, expires_in, max_interrupts, on_disconnect, skip_unknown_interrupts and history;
-    the others are the whole bridge's. (A shutdown waits for the bridge's cancel_grace.)
+    cancel_grace, expires_in, max_interrupts, on_disconnect, skip_unknown_interrupts, history,
+    auto_resume and dialect; the others are the whole bridge's. (A shutdown waits for the bridge's
+    cancel_grace.)
 
     Raises:
         ConfigurationError: a value makes no sense.
@@ -77,12 +108,27 @@ class Settings:
         pipe_bytes: bytes that wait for a client at most (one chunk may exceed it).
         max_interrupts: questions of one pause at most.
         max_body_bytes: a larger request body is refused.
+        body_timeout: a request body that takes longer to arrive is refused.
+        max_messages: messages of one input at most.
+        max_members: tools, context items, or resume entries of one input, or content parts or
+            tool calls of one message, at most.
+        max_depth: how deep an input may nest, 100 at most; the body itself is the first level.
+        max_id_bytes: bytes of the id of a thread, run, message or interrupt in UTF-8 at most.
+        max_runs_per_scope: inputs of one scope that this process carries out at once; one that
+            waits for another run counts too. As many requests to stop may wait besides.
         on_disconnect: policy of the plain AG-UI endpoint, whose clients abort by closing the
             connection.
         skip_unknown_interrupts: ignore resume entries that the thread never raised, as the
             1.0 specification suggests, instead of refusing them.
         history: `server`: the stored messages are the context. `client`: the client's list is,
             but tool calls and results that the store knows are the store's.
+        auto_resume: `on`: a plain message that answers the one open question resumes the run, if
+            that is no tool approval. `request`: only where the input's `forwardedProps.autoResume`
+            is true.
+        dialect: how pauses look on the wire, where the request names no dialect. `auto`: as its
+            input does, else AG-UI's own; `ag-ui`: always AG-UI's own; `langgraph`: CUSTOM
+            `on_interrupt` events instead of the outcome, `langgraph-both`: beside it; `draft`: the
+            draft's `outcome` and `interrupt`.
     """
 
     lease_seconds: float = 30.0
@@ -101,9 +147,17 @@ class Settings:
     pipe_bytes: int = 256 * 1024
     max_interrupts: int = 100
     max_body_bytes: int = 8 * 1024 * 1024
+    body_timeout: float = 30.0
+    max_messages: int = 10_000
+    max_members: int = 10_000
+    max_depth: int = MAX_DEPTH
+    max_id_bytes: int = 1024
+    max_runs_per_scope: int = 1000
     on_disconnect: DisconnectPolicy = "stop"
     skip_unknown_interrupts: bool = False
     history: HistoryPolicy = "server"
+    auto_resume: AutoResumePolicy = "off"
+    dialect: DialectChoice = "auto"
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense here, not in the middle of a run."""
@@ -112,6 +166,11 @@ class Settings:
             allowed = _unless_fit(field.name, value)
             if allowed is not None:
                 raise ConfigurationError(f"{field.name} can't be {value!r}: it is {allowed}.")
+
+    @property
+    def input_limits(self) -> InputLimits:
+        """Those that hold for an input's content."""
+        return InputLimits(self.max_messages, self.max_members, self.max_id_bytes, self.max_depth)
 
     def of_agent(self, agent: str, own: dict[str, Any]) -> Settings:
         """These settings, with those that an agent has of its own.
@@ -141,9 +200,21 @@ def _unless_fit(name: str, value: object) -> str | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if name in _COUNTS:
         kind, number = "a whole number", number and isinstance(value, int)
+    if name == "max_depth":
+        bound = f"above 0 and of at most {MAX_DEPTH}"
     if number:
         assert isinstance(value, int | float)
+        if name == "max_depth" and value > MAX_DEPTH:
+            return f"{kind} {bound}"
         if math.isfinite(value) and (value > 0 or (value == 0 and name not in _POSITIVE)):
             return None
     unless = ", or None" if name == "expires_in" else ""
     return f"{kind} {bound}{unless}"
+
+
+def bounds_of(name: str) -> dict[str, float]:
+    """The bounds of a number, in JSON Schema's words; empty for a setting of another kind."""
+    if name in _CHOICES:
+        return {}
+    bounds = {"exclusiveMinimum": 0.0} if name in _POSITIVE else {"minimum": 0.0}
+    return bounds | ({"maximum": float(MAX_DEPTH)} if name == "max_depth" else {})

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agui_bridge.engine.clock import Clock, wait_until
+from agui_bridge.engine.clock import Clock
 from agui_bridge.engine.execution import Execution
 from agui_bridge.engine.recovery import close_batch, recover_thread
 from agui_bridge.errors import Conflict
@@ -115,7 +115,7 @@ async def _stop_run(
     limit = clock.monotonic() + (0.0 if stop.force else timeout) + _FORCE_GRACE
     if local is not None and local.owner.token == stop.token:
         local.request_stop(force=stop.force, timeout=timeout)
-        await wait_until(clock, local.over, limit - clock.monotonic())
+        await local.over.wait_until(clock, limit - clock.monotonic())
     else:
         local = None
         await _wait_for_end(store, clock, key, stop.token, limit)

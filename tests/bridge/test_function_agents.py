@@ -8,9 +8,20 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from agui_bridge import Bridge, FunctionRun, Principal
+import pytest
+
+from agui_bridge import (
+    AdapterCapabilities,
+    Bridge,
+    FunctionRun,
+    Principal,
+    ProposedCall,
+    Verdict,
+)
 from agui_bridge.engine.call import Call
+from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import parse_input
+from tests.support.agents import Scripted
 from tests.support.streams import check_stream
 
 Register = Callable[[Bridge], None]
@@ -208,3 +219,63 @@ async def test_a_replay_on_another_path_fails_the_run_and_leaves_the_thread_usab
     assert failed[-1]["code"] == "AGENT_ERROR"
     assert "Old question" not in failed[-1]["message"]
     assert text_of(after) == "no question any more"
+
+
+async def test_a_policy_pauses_denies_and_survives_a_restart_between_question_and_answer(
+    tmp_path: Path,
+) -> None:
+    done: list[str] = []
+
+    def register(bridge: Bridge) -> None:
+        @bridge.policy
+        def by_risk(call: ProposedCall) -> Verdict | str:
+            if call.args["table"] == "prod":
+                return Verdict("deny", "Nobody deletes prod.")
+            return "ask" if not call.approved else "allow"
+
+        @bridge.agent("a")
+        async def agent(run: FunctionRun) -> AsyncIterator[str]:
+            result = await run.call("delete", {"table": run.text}, lambda table: done.append(table))
+            yield f"{result}"
+
+    bridge = Restarted(tmp_path, register)
+    denied = await bridge.send("prod")
+    paused = await bridge.send("logs")
+    (ask,) = paused[-1]["outcome"]["interrupts"]
+    resumed = await bridge.send(resume=resume_all(paused, {"approved": True}))
+    replayed = await bridge.send(resume=resume_all(paused, {"approved": True}))
+    again = await bridge.send("logs")
+    declined = await bridge.send(resume=resume_all(again, {"approved": False, "reason": "no"}))
+
+    assert denied[-1]["message"].endswith("the policy refused it. Nobody deletes prod.")
+    assert (ask["reason"], ask["message"]) == (
+        "tool_call",
+        "The policy asks for an approval of 'delete'.",
+    )
+    kinds = [event["type"] for event in resumed]
+    assert kinds.count("TOOL_CALL_RESULT") == 1
+    assert "TOOL_CALL_START" not in kinds
+    assert resumed[-1]["outcome"] == replayed[-1]["outcome"] == {"type": "success"}
+    assert declined[-1]["message"].endswith("the person refused it.")
+    assert done == ["logs"]
+
+
+def test_an_adapter_that_can_not_honour_the_policy_is_refused_unless_exempt() -> None:
+    def policy(call: ProposedCall) -> str:
+        return "deny"
+
+    class Remote(Scripted):
+        capabilities = AdapterCapabilities()
+
+    late, early = Bridge(), Bridge()
+    late.add("remote", Remote())
+    early.policy(policy)
+    with pytest.raises(ConfigurationError, match=r"'remote' can't honour .*exempt=True"):
+        late.policy(policy)
+    with pytest.raises(ConfigurationError, match="'remote' can't honour the policy"):
+        early.add("remote", Remote())
+    assert list(early.agents) == []
+    early.add("remote", Remote(), exempt=True)
+    assert early.agents["remote"].policy is None
+    with pytest.raises(ConfigurationError, match="a policy already"):
+        early.policy(policy)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ from tests.support.clock import FakeClock
 
 
 def expiring(
-    *asks: Ask, expires_in: float | None = 60.0, **settings: float
+    *asks: Ask, expires_in: float | None = 60.0, **settings: Any
 ) -> tuple[Bench, Answering, FakeClock]:
     clock = FakeClock()
     agent = Answering(*asks)
@@ -112,10 +113,10 @@ async def test_the_sweeper_runs_by_itself_and_survives_an_outage() -> None:
     async with bench.open():
         await bench.ask()
         due = store.due
-        store.due = _failing_due  # type: ignore[method-assign]
+        store.due = _failing_due  # type: ignore[method-assign]  # this store alone fails
         await pass_time(clock, 12)
         assert (await bench.load()).status is ThreadStatus.INTERRUPTED
-        store.due = due  # type: ignore[method-assign]
+        store.due = due  # type: ignore[method-assign]  # and works again
         await pass_time(clock, 6)
         assert (await bench.load()).status is ThreadStatus.IDLE
 
@@ -136,12 +137,12 @@ async def test_one_thread_that_cannot_be_read_does_not_keep_the_others_open(
     clock.advance(11)
     load = store.load
 
-    async def fragile(key, *args, **options):  # type: ignore[no-untyped-def]
+    async def fragile(key, *args, **options):  # type: ignore[no-untyped-def]  # it passes on whatever it is given
         if key.thread == "broken":
             raise KeyError("not what was stored")
         return await load(key, *args, **options)
 
-    store.load = fragile  # type: ignore[method-assign]
+    store.load = fragile  # type: ignore[method-assign]  # this store alone fails
     with caplog.at_level(logging.ERROR, "agui_bridge"):
         assert await sweep(store, lambda: "w") == 1
     assert "the sweeper failed" in caplog.text
@@ -253,7 +254,7 @@ async def test_a_stop_whose_run_ends_by_asking_closes_the_question() -> None:
     await reader.until("TEXT_MESSAGE_CONTENT")
     # It asks before it hears of the stop, which only the store knows.
     execution = bench.engine.running[bench.KEY]
-    execution.request_stop = lambda **_: ask_now.set()  # type: ignore[method-assign]
+    execution.request_stop = lambda **_: ask_now.set()  # type: ignore[method-assign]  # only that it is called
     stopped = await bench.engine.stop(bench.KEY)
     await reader.rest()
     assert stopped.status == "success"

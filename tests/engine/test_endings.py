@@ -24,6 +24,7 @@ from agui_bridge.errors import (
     ReplayMismatch,
     UpstreamError,
 )
+from agui_bridge.logs import RunFilter
 from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
 from tests.support.agents import (
     Answering,
@@ -152,10 +153,10 @@ UNSAFE = {"type": "object", "properties": {"x": {"$ref": "https://example.com/sc
         (Pause([Ask(str(i)) for i in range(101)]), "AGENT_PROTOCOL_ERROR"),
         (Pause([Ask("n", response_schema=UNSAFE)]), "AGENT_ERROR"),
         (Pause([Ask("n", subagent_run_id="nobody")]), "AGENT_PROTOCOL_ERROR"),
-        (Pause(None), "AGENT_PROTOCOL_ERROR"),  # type: ignore[arg-type]
-        (Pause([Ask("n", expires_in="soon")]), "AGENT_ERROR"),  # type: ignore[arg-type]
-        (Pause([Ask("n")], frontend_calls=3), "AGENT_ERROR"),  # type: ignore[arg-type]
-        (Handoff(None), "AGENT_ERROR"),  # type: ignore[arg-type]
+        (Pause(None), "AGENT_PROTOCOL_ERROR"),  # type: ignore[arg-type]  # wrong on purpose
+        (Pause([Ask("n", expires_in="soon")]), "AGENT_ERROR"),  # type: ignore[arg-type]  # wrong on purpose
+        (Pause([Ask("n")], frontend_calls=3), "AGENT_ERROR"),  # type: ignore[arg-type]  # wrong on purpose
+        (Handoff(None), "AGENT_ERROR"),  # type: ignore[arg-type]  # wrong on purpose
     ],
     ids=["none", "twice", "many", "schema", "subagent", "null", "expiry", "calls", "handoff"],
 )
@@ -174,7 +175,7 @@ async def test_an_impossible_pause_is_a_failed_run_and_an_idle_thread(
 async def test_usage_that_is_none_fails_the_run_and_not_the_thread() -> None:
     async def script(run: Run) -> AsyncIterator[RunItem]:
         yield "x"
-        run.usage = None  # type: ignore[assignment]
+        run.usage = None  # type: ignore[assignment]  # wrong on purpose
 
     bench = Bench(Scripted(script))
     assert outcome(await bench.say("hi")) == "AGENT_ERROR"
@@ -221,7 +222,7 @@ async def test_not_delivered_after_something_was_yielded_is_a_failure() -> None:
     assert (await bench.load()).status is ThreadStatus.IDLE
     again = await bench.say(resume=bench.entries(asked))
     assert outcome(again) == "UPSTREAM_ERROR"
-    assert len(bench.adapter.runs) == 2  # type: ignore[attr-defined]
+    assert len(bench.adapter.runs) == 2  # type: ignore[attr-defined]  # the scripted adapter keeps them
 
 
 async def test_a_declined_call_is_answered_so_even_when_the_agent_fails_at_once() -> None:
@@ -267,6 +268,13 @@ async def test_a_subagent_that_asks_is_suspended_under_its_public_interrupt_id()
 async def test_failures_are_logged_with_agent_thread_and_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.handler.addFilter(keep := RunFilter())
     with caplog.at_level(logging.ERROR, "agui_bridge"):
         await Bench(Scripted([ValueError(SECRET)])).say("hi", runId="run-77")
-    assert "run 'run-77'" in caplog.text and "thread 't'" in caplog.text
+    caplog.handler.removeFilter(keep)
+    [told] = [vars(record) for record in caplog.records]
+    assert (told["agui_agent"], told["agui_thread"], told["agui_run"]) == (
+        "agent",
+        "t",
+        "run-77",
+    )

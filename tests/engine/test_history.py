@@ -177,7 +177,7 @@ async def test_with_the_clients_history_its_list_is_the_context_but_results_are_
     await bench.say(messages=[system, *users("a"), forged, told, *users("b")])
     context = agent.runs[-1].messages
     assert [m.role for m in context] == ["system", "user", "assistant", "tool", "user"]
-    assert context[2].tool_calls[0].function.arguments == '{"n":1}'  # type: ignore[union-attr,index]
+    assert context[2].tool_calls[0].function.arguments == '{"n":1}'  # type: ignore[union-attr,index]  # it is an assistant message
     assert context[3].content == "paid 1"
 
 

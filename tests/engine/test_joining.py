@@ -173,7 +173,7 @@ class Singly(Bench):
     """Inputs of a dialect whose clients answer one interrupt at a time."""
 
     def singly(self, *texts: str, **members: object) -> Reader:
-        call: Call = self.call(*texts, **members)  # type: ignore[arg-type]
+        call: Call = self.call(*texts, **members)  # type: ignore[arg-type]  # the members are those of a call
         dialect = replace(call.parsed.dialect, answers_singly=True)
         single = replace(call, parsed=replace(call.parsed, dialect=dialect))
         return Reader(*self.engine.submit(single))

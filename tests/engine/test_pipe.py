@@ -117,3 +117,88 @@ async def test_a_released_writer_waits_for_no_reader_any_more() -> None:
     await waiting
     pipe.write(b"y")
     assert await pipe.read() == b"xy"
+
+
+async def gathered(pipe: Pipe, pieces: list[bytes]) -> None:
+    while piece := await pipe.read():
+        pieces.append(piece)
+
+
+async def test_the_first_chunk_is_read_at_once_and_a_burst_after_it_in_one_piece() -> None:
+    pipe, pieces = Pipe(), list[bytes]()
+    reading = asyncio.create_task(gathered(pipe, pieces))
+    await settle()
+    pipe.write(b"begun ")
+    await asyncio.sleep(0)
+    assert pieces == [b"begun "]
+    for _ in range(20):
+        pipe.write(b".")
+        await asyncio.sleep(0)
+    await settle()
+    pipe.close()
+    await reading
+    assert b"".join(pieces) == b"begun " + b"." * 20
+    assert len(pieces) < 8, "twenty passes with an event each are a few pieces"
+
+
+async def test_a_writer_that_waits_for_a_future_before_each_chunk_writes_a_burst_too() -> None:
+    pipe, pieces = Pipe(), list[bytes]()
+    reading = asyncio.create_task(gathered(pipe, pieces))
+    loop = asyncio.get_running_loop()
+    await settle()
+    pipe.write(b"begun ")
+    await settle()
+    for _ in range(20):
+        woken = loop.create_future()
+        loop.call_soon(woken.set_result, None)
+        await woken
+        pipe.write(b".")
+    await settle()
+    pipe.close()
+    await reading
+    assert b"".join(pieces) == b"begun " + b"." * 20
+    assert len(pieces) < 8, "twenty wakes with an event each are a few pieces"
+
+
+async def test_a_chunk_that_comes_alone_is_read_a_few_passes_later() -> None:
+    pipe, pieces = Pipe(), list[bytes]()
+    reading = asyncio.create_task(gathered(pipe, pieces))
+    await settle()
+    for expected in range(1, 4):
+        pipe.write(b".")
+        for _ in range(6):
+            await asyncio.sleep(0)
+        assert len(pieces) == expected
+    pipe.close()
+    await reading
+
+
+async def test_an_endless_burst_does_not_keep_the_reader_waiting() -> None:
+    pipe, pieces = Pipe(max_chunks=10**9, max_bytes=10**9), list[bytes]()
+    reading = asyncio.create_task(gathered(pipe, pieces))
+    await settle()
+    passes = 0
+    while len(pieces) < 4:
+        pipe.write(b".")
+        passes += 1
+        assert passes < 10**6
+        await asyncio.sleep(0)
+    pipe.close()
+    await reading
+
+
+async def test_a_full_pipe_is_read_at_the_next_pass_of_a_burst() -> None:
+    pipe, pieces = Pipe(max_chunks=3), list[bytes]()
+    reading = asyncio.create_task(gathered(pipe, pieces))
+    await settle()
+    pipe.write(b"begun")
+    await settle()
+    for _ in range(9):
+        pipe.write(b".")
+        if pipe.full:
+            await pipe.drained()
+        else:
+            await asyncio.sleep(0)
+    pipe.close()
+    await reading
+    assert max(map(len, pieces[1:])) <= 3

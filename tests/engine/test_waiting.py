@@ -75,7 +75,7 @@ async def test_a_message_waits_for_a_stop_no_longer_than_its_timeout() -> None:
     following = asyncio.create_task(other.say("more"))
     await settle()
     assert not following.done()
-    bench.engine.running[bench.KEY].notice_stop = lambda stop: None  # type: ignore[method-assign]
+    bench.engine.running[bench.KEY].notice_stop = lambda stop: None  # type: ignore[method-assign]  # a hint that is lost
     began = clock.monotonic()
     assert outcome(await as_time_passes(clock, following)) == "RUN_IN_PROGRESS"
     assert clock.monotonic() - began >= 3

@@ -7,7 +7,7 @@ ending when fenced. The broken variants in `mutants.py` override one method each
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -25,7 +25,11 @@ from agui_bridge.protocol.admission import (
     Start,
 )
 from agui_bridge.protocol.contract import admit
-from agui_bridge.protocol.decisions import APPROVE, DECLINE, EDIT, Approve, approval_schema, decide
+from agui_bridge.protocol.decisions import (
+    Answer,
+    Approve,
+    decide,
+)
 from agui_bridge.protocol.records import (
     Batch,
     Interrupt,
@@ -35,7 +39,6 @@ from agui_bridge.protocol.records import (
     StopRequest,
     ThreadRecord,
     ThreadStatus,
-    ToolCall,
 )
 from agui_bridge.protocol.transitions import (
     Change,
@@ -53,7 +56,6 @@ from agui_bridge.stores.base import ABSENT, Committed, Expected
 from tests.model.operations import (
     Act,
     Action,
-    AskKind,
     Commit,
     Delete,
     Load,
@@ -64,22 +66,13 @@ from tests.model.operations import (
     RequestStop,
     Wait,
 )
+from tests.model.questions import raise_question
 from tests.model.world import KEY, Execution, Violation, World, exactly
 
-__all__ = ["LEASE", "PARAMETERS", "Engine"]
+__all__ = ["LEASE", "Engine"]
 
 LEASE = 10.0
 """Seconds that a lease lasts."""
-
-PARAMETERS: Mapping[str, Any] = {
-    "type": "object",
-    "required": ["n"],
-    "properties": {"n": {"type": "integer"}},
-    "additionalProperties": False,
-}
-"""The parameters of the model's only tool."""
-
-QUESTION: Mapping[str, Any] = {"type": "string", "enum": ["a", "b", ""]}
 
 
 @dataclass
@@ -89,7 +82,8 @@ class _Run:
     token: str
     record: ThreadRecord
     claimed: dict[str, Interrupt]
-    todo: dict[str, Approve]
+    todo: dict[str, Approve | Answer]
+    acted: bool = False
     done: list[str] = field(default_factory=list)
     expired: frozenset[str] = frozenset()
     stopping: bool = False
@@ -140,10 +134,13 @@ class Engine:
 
     def answer(self, request: Request) -> Process:
         """Admit an input until something other than waiting or recovering comes of it."""
-        entries = request.entries or (request.auto_resume.entries if request.auto_resume else ())
-        for entry in entries:
-            arrived = (entry.answer, self.world.now)
-            self.world.ledger.sent.setdefault(entry.interrupt_id, []).append(arrived)
+        auto = request.auto_resume
+        entries = request.entries or (auto.entries if auto is not None else ())
+        heard = self.world.ledger.sent if request.entries else self.world.ledger.said
+        if request.entries or (auto is not None and auto.follows_ask):
+            for entry in entries:
+                arrived = (entry.answer, self.world.now)
+                heard.setdefault(entry.interrupt_id, []).append(arrived)
         ids = tuple(dict.fromkeys(entry.interrupt_id for entry in entries))
         while True:
             loaded = yield Load(ids)
@@ -170,6 +167,8 @@ class Engine:
                     case AskAgain():
                         return "asked again"
                     case Reject(code):
+                        if code == "INTERRUPT_PENDING" and auto is not None:
+                            raise Violation("a message that was not understood met an error")
                         return code
             except Conflict:
                 continue
@@ -218,8 +217,8 @@ class Engine:
             ask.id: decide(ask, ask.answer or RecordedAnswer("cancelled"), expired=id in expired)
             for id, ask in claimed.items()
         }
-        approved = {id: made for id, made in decisions.items() if isinstance(made, Approve)}
-        return _Run(lease.token, committed.record, claimed, approved, expired=expired)
+        todo = {id: made for id, made in decisions.items() if isinstance(made, Approve | Answer)}
+        return _Run(lease.token, committed.record, claimed, todo, expired=expired)
 
     # --- a run ---
 
@@ -240,9 +239,13 @@ class Engine:
             case Action.EXECUTE if run.todo and not run.stopping:
                 if not self.may_execute(run.lease_ends_at):
                     raise Conflict("the lease is over by the owner's own clock")
-                id = next(iter(run.todo))
-                self.world.ledger.executions.append(Execution(id, run.todo.pop(id).args, run.token))
-                run.done.append(id)
+                id, made = next(iter(run.todo.items()))
+                del run.todo[id]
+                run.acted = True
+                if isinstance(made, Approve):
+                    run.done.append(id)
+                given = made.args if isinstance(made, Approve) else made.payload
+                self.world.ledger.executions.append(Execution(id, given, run.token))
             case Action.FLUSH | Action.RENEW:
                 yield from self._store_results(run, renew=action is Action.RENEW)
             case Action.NOTICE:
@@ -256,31 +259,18 @@ class Engine:
                 return RunEnd("failed", code="AGENT_ERROR")
             case Action.UNDELIVERED:
                 # Only true when nothing was done; an agent that did something has failed.
-                pristine = run.claimed and not run.done and run.record.batch is not None
+                pristine = run.claimed and not run.acted and run.record.batch is not None
                 settled = any(a.status != "claimed" for a in run.claimed.values())
                 if pristine and not settled:
                     return "undelivered"
                 return RunEnd("failed", code="UPSTREAM_ERROR")
             case Pause(kinds):
                 batch = self.world.mint("batch")
-                return RunEnd("finished", batch=Batch(batch), interrupts=self._raise(kinds, batch))
+                asks = (
+                    raise_question(self.world, kind, batch, at) for at, kind in enumerate(kinds)
+                )
+                return RunEnd("finished", batch=Batch(batch), interrupts=tuple(asks))
         return None
-
-    def _raise(self, kinds: tuple[AskKind, ...], batch: str) -> tuple[Interrupt, ...]:
-        return tuple(self._ask(kind, batch, position) for position, kind in enumerate(kinds))
-
-    def _ask(self, kind: AskKind, batch: str, position: int) -> Interrupt:
-        id = self.world.mint("ask")
-        expires_at = None if kind.expires_in is None else self.world.now + kind.expires_in
-        ask = Interrupt(id, batch, position, f"native {id}", "reason", expires_at=expires_at)
-        if not kind.tool:
-            return replace(ask, response_schema=QUESTION)
-        return replace(
-            ask,
-            tool_call=ToolCall(f"call {id}", "tool", {"n": 0, "of": id}),
-            response_schema=approval_schema(PARAMETERS, editable=kind.editable),
-            allowed=(APPROVE, DECLINE, EDIT) if kind.editable else (APPROVE, DECLINE),
-        )
 
     def _store_results(self, run: _Run, *, renew: bool) -> Generator[Operation, Committed, None]:
         settled = [run.claimed[id] for id in run.done if run.claimed[id].status == "claimed"]

@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from agui_bridge.protocol import contract, transitions
-from agui_bridge.protocol.admission import Decision, Request, Start
+from agui_bridge.protocol.admission import Decision, Request, Resume, Start
 from agui_bridge.protocol.records import (
     Interrupt,
     InterruptStatus,
@@ -107,6 +107,24 @@ def _close_what_is_not_open(loaded: Loaded, request: Request) -> Decision | None
     return Start(closes_expired=True) if asks and not request.entries and not waiting else None
 
 
+def _messages_answer(*, before: bool, approve: bool) -> Row:
+    """Row 11 without one of its conditions."""
+
+    def row(loaded: Loaded, request: Request) -> Decision | None:
+        asks = loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
+        auto = request.auto_resume
+        if not asks or request.entries or auto is None or not auto.entries:
+            return None
+        if not (auto.follows_ask or before):
+            return None
+        if any(ask.expired(loaded.now) or (ask.tool_call and not approve) for ask in asks):
+            return None
+        verdict = contract.admit(loaded, replace(request, entries=auto.entries, auto_resume=None))
+        return verdict if isinstance(verdict, Resume) else None
+
+    return row
+
+
 def _answered_is_outstanding(loaded: Loaded, request: Request) -> list[str]:
     asks = loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
     named = {entry.interrupt_id for entry in request.entries}
@@ -161,5 +179,16 @@ MUTANTS: tuple[Mutant, ...] = (
         2,
         broken=lambda: patch.object(contract, "_same", _equal_to_python),
     ),
+    Mutant(
+        "a message approves a tool call",
+        1,
+        broken=_rows({"11": _messages_answer(before=False, approve=True)}),
+    ),
+    Mutant(
+        "a message answers what was asked after it",
+        1,
+        broken=_rows({"11": _messages_answer(before=True, approve=False)}),
+    ),
+    Mutant("a message that is not understood meets an error", 1, broken=_rows({"12": None})),
     Mutant("reopened asks keep an answer", 1, broken=_reopened_answers_stay),
 )

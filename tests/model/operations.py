@@ -92,7 +92,7 @@ class Act:
 class Action(enum.Enum):
     """What an agent's run may do next."""
 
-    EXECUTE = "execute the next approved call"
+    EXECUTE = "execute the next approved call, or go on with the next answer"
     FLUSH = "store the results so far"
     RENEW = "renew the lease"
     NOTICE = "look whether a stop was requested"

@@ -67,7 +67,10 @@ def check_execution(world: World, execution: Execution) -> None:
     claimed_at = stored.audit[-1].at
     if ask.expired(claimed_at):
         raise Violation(f"{id} was executed although it had expired when it was claimed")
-    assert ask.tool_call is not None
+    if ask.tool_call is None:
+        _check_answered(world, ask, execution)
+        return
+    # A message approves nothing, whatever it was read as.
     for answer, arrived in ledger.sent.get(id, []):
         payload = answer.payload
         if (
@@ -80,6 +83,18 @@ def check_execution(world: World, execution: Execution) -> None:
         ):
             return
     raise Violation(f"{id} was executed with {execution.args}, which no approval in time said")
+
+
+def _check_answered(world: World, ask: Interrupt, execution: Execution) -> None:
+    """What goes on with an answer has one that a client sent, or said after the question."""
+    for answer, arrived in (*world.ledger.sent.get(ask.id, []), *world.ledger.said.get(ask.id, [])):
+        if (
+            answer.status == "resolved"
+            and not ask.expired(arrived)
+            and exactly(answer.payload) == exactly(execution.args)
+        ):
+            return
+    raise Violation(f"{ask.id} went on with {execution.args}, which nobody answered in time")
 
 
 def _check_thread(world: World, rows: dict[str, Interrupt]) -> None:

@@ -10,6 +10,7 @@ from agui_bridge.protocol.admission import Request
 from agui_bridge.protocol.records import Interrupt
 from tests.model.clients import answer_to
 from tests.model.engine import LEASE, Engine
+from tests.model.machine import BridgeMachine
 from tests.model.mutants import MUTANTS
 from tests.model.operations import Action, AskKind, Fate, Pause, Plan, Process
 from tests.model.promises import check_execution
@@ -139,3 +140,21 @@ def test_stale_claim_does_not_reach_a_thread_that_was_made_anew() -> None:
     schedule.step(stale, times=2)
 
     assert stale.told == "INTERRUPT_NOT_FOUND"
+
+
+def test_cancelling_one_expired_question_by_itself_comes_to_an_end() -> None:
+    state = BridgeMachine()
+    state.a_run_has_paused(
+        kinds=[
+            AskKind(tool=True, editable=False, expires_in=5.0),
+            AskKind(tool=True, editable=False, expires_in=None),
+        ]
+    )
+    for _ in range(9):
+        state.pass_time(seconds=1.0)
+    state.answer_some(
+        ahead=0, lenient=False, picks=[(0, "approve", 0)], singly=False, stranger=False
+    )
+    state.answer_some(ahead=0, lenient=False, picks=[(1, "cancel", 0)], singly=True, stranger=False)
+    state.proceed_to_the_end(at=1, plan=[])
+    state.promises_are_kept()

@@ -65,7 +65,7 @@ def finish_now(work: Coroutine[Any, Any, T]) -> T:
 
 @dataclass(frozen=True)
 class Execution:
-    """A gated tool call that was truly executed."""
+    """A gated tool call that was truly executed, or an answer that was gone on with."""
 
     interrupt_id: str
     args: Json
@@ -78,6 +78,7 @@ class Ledger:
 
     Attributes:
         sent: what clients answered, and when it arrived.
+        said: the same of messages that were read as answers and stood after the question.
         finished: resumes of which a client was told that they ended well.
         held: answers that a client was told are kept until the rest is here.
         stopped_runs: lease tokens of runs that a client was told are stopped.
@@ -87,6 +88,7 @@ class Ledger:
     """
 
     sent: dict[str, list[tuple[RecordedAnswer, float]]] = field(default_factory=dict)
+    said: dict[str, list[tuple[RecordedAnswer, float]]] = field(default_factory=dict)
     executions: list[Execution] = field(default_factory=list)
     finished: list[tuple[Entry, ...]] = field(default_factory=list)
     held: dict[str, RecordedAnswer] = field(default_factory=dict)

@@ -1,0 +1,39 @@
+"""The questions that the model's pauses raise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from agui_bridge.protocol.decisions import APPROVE, DECLINE, EDIT, approval_schema
+from agui_bridge.protocol.records import Interrupt, ToolCall
+from tests.model.operations import AskKind
+from tests.model.world import World
+
+__all__ = ["raise_question"]
+
+PARAMETERS: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "required": ["n"],
+    "properties": {"n": {"type": "integer"}},
+    "additionalProperties": False,
+}
+"""The parameters of the model's only tool."""
+
+QUESTION: Final[Mapping[str, Any]] = {"type": "string", "enum": ["a", "b", ""]}
+
+
+def raise_question(world: World, kind: AskKind, batch: str, position: int) -> Interrupt:
+    """Make one question of a batch."""
+    id = world.mint("ask")
+    expires_at = None if kind.expires_in is None else world.now + kind.expires_in
+    ask = Interrupt(id, batch, position, f"native {id}", "reason", expires_at=expires_at)
+    if not kind.tool:
+        return replace(ask, response_schema=QUESTION)
+    return replace(
+        ask,
+        tool_call=ToolCall(f"call {id}", "tool", {"n": 0, "of": id}),
+        response_schema=approval_schema(PARAMETERS, editable=kind.editable),
+        allowed=(APPROVE, DECLINE, EDIT) if kind.editable else (APPROVE, DECLINE),
+    )
