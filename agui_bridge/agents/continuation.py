@@ -21,6 +21,7 @@ __all__ = [
     "Awaited",
     "Continuation",
     "Decided",
+    "Denied",
     "EntryKey",
     "Failure",
     "Outcome",
@@ -36,7 +37,8 @@ class EntryKey(NamedTuple):
     """The identity of one journaled call.
 
     Attributes:
-        kind: the method of `run`: step, stream, call, approve, tool, ask, confirm, …
+        kind: the method of `run`: step, stream, call, approve, tool, ask, confirm, …; `policy`
+            is what the policy had a person asked about a call.
         name: the name that the author gave it, or the question.
         args: its arguments as canonical JSON, shortened by a digest when long.
         key: what the author passed as `key=`.
@@ -86,6 +88,13 @@ class Abandoned(_Shape):
     type: Literal["abandoned"] = "abandoned"
 
 
+class Denied(_Shape):
+    """The policy denied the call, for this reason if it gave one."""
+
+    type: Literal["denied"] = "denied"
+    reason: str | None = None
+
+
 class Awaited(_Shape):
     """A frontend tool call that is on the wire and has no result yet."""
 
@@ -112,10 +121,11 @@ class Decided(_Shape):
     edited: bool = False
     reason: str | None = None
     cause: Literal["cancelled", "expired"] | None = None
+    actor: str | None = None
 
     @classmethod
-    def of(cls, decision: Decision, tool_call_id: str | None) -> Decided:
-        """Flatten a decision."""
+    def of(cls, decision: Decision, tool_call_id: str | None, actor: str) -> Decided:
+        """Flatten a decision, and note who sent it."""
         match decision:
             case Approve(args, payload, edited):
                 return cls(
@@ -124,6 +134,7 @@ class Decided(_Shape):
                     payload=payload,
                     args=dict(args),
                     edited=edited,
+                    actor=actor,
                 )
             case Decline(reason, payload):
                 return cls(
@@ -148,7 +159,7 @@ class Decided(_Shape):
                 return Cancel(self.cause or "cancelled")
 
 
-Outcome = Value | Failure | Abandoned | Awaited | Asked | Decided
+Outcome = Value | Failure | Abandoned | Denied | Awaited | Asked | Decided
 
 
 class _Entry(_Shape):
@@ -166,6 +177,7 @@ class Continuation(_Shape):
             before them.
         state: None when the function never looked at the state.
         context: how many messages the function first saw, and how many of them were new.
+        actor: who began the first run.
     """
 
     v: Literal[1] = 1
@@ -173,6 +185,7 @@ class Continuation(_Shape):
     yields: dict[int, int] = Field(default_factory=dict)
     state: StateRecord | None = None
     context: tuple[int, int]
+    actor: str | None = None
 
     @classmethod
     def pack(
@@ -181,6 +194,7 @@ class Continuation(_Shape):
         yields: Mapping[int, int],
         state: StateRecord | None,
         context: tuple[int, int],
+        actor: str,
     ) -> Json:
         """Make the JSON that a pause carries."""
         packed = cls(
@@ -188,6 +202,7 @@ class Continuation(_Shape):
             yields=dict(yields),
             state=state,
             context=context,
+            actor=actor,
         )
         return packed.model_dump(mode="json")
 
@@ -201,12 +216,14 @@ class Past:
         yields: see `Continuation`.
         state: see `Continuation`.
         context: see `Continuation`; None for a fresh run.
+        actor: see `Continuation`.
     """
 
     entries: Mapping[EntryKey, Outcome] = field(default_factory=dict)
     yields: Mapping[int, int] = field(default_factory=dict)
     state: StateRecord | None = None
     context: tuple[int, int] | None = None
+    actor: str | None = None
 
 
 def recall(run: Run) -> Past:
@@ -240,13 +257,19 @@ def recall(run: Run) -> Past:
             if outcome.native_id not in decisions:
                 raise ReplayMismatch(f"The resume has no decision for {entry.key}.")
             decision = decisions.pop(outcome.native_id)
-            outcome = Decided.of(decision, outcome.tool_call_id)
+            outcome = Decided.of(decision, outcome.tool_call_id, run.principal.actor)
         elif isinstance(outcome, Awaited) and outcome.tool_call_id in results:
             outcome = Value(value=results[outcome.tool_call_id])
         entries[entry.key] = outcome
     if decisions:
         raise ReplayMismatch(f"The pause never asked {sorted(decisions)}.")
-    return Past(entries, continuation.yields, continuation.state, continuation.context)
+    return Past(
+        entries,
+        continuation.yields,
+        continuation.state,
+        continuation.context,
+        continuation.actor,
+    )
 
 
 def _frontend_results(run: Run) -> dict[str, Json]:

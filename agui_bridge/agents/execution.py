@@ -13,11 +13,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from ag_ui.core import BaseEvent, StateDeltaEvent
+from ag_ui.core import BaseEvent, StateDeltaEvent, ToolCallChunkEvent, ToolCallStartEvent
 
 from agui_bridge.adapters import Ask, Handoff, Pause, Run
 from agui_bridge.agents.answers import StepFailed, as_exception
-from agui_bridge.agents.continuation import Asked, Continuation, EntryKey, Outcome, recall
+from agui_bridge.agents.continuation import Asked, Continuation, Decided, EntryKey, Outcome, recall
 from agui_bridge.agents.gate import Gate
 from agui_bridge.agents.journal import Journal, YieldCount, jsonable
 from agui_bridge.agents.outbox import Outbox
@@ -66,6 +66,7 @@ class Execution:
     Attributes:
         run: the run, as the engine gave it.
         context: how many messages the function first saw, and how many of them were new.
+        actor: who began the first run; a resumed run's principal is who answered.
         outbox: what was emitted.
         journal: what is remembered.
         works: what steps, streams, calls and tools carry out.
@@ -83,11 +84,12 @@ class Execution:
         self.run = run
         fresh = (len(run.raw_messages), len(run.raw_new_messages))
         self.context = past.context if past.context is not None else fresh
+        self.actor = past.actor or run.principal.actor
         self.outbox = Outbox()
         self.journal = Journal(past.entries)
         self._gate = Gate()
         self.works = Works(
-            run, self.journal, self.outbox, self._gate, self._work_finished, self._fenced
+            run, self.journal, self.outbox, self._gate, self._work_finished, self._fail
         )
         self.over = False
         self.final: Pause | Handoff | None = None
@@ -123,6 +125,18 @@ class Execution:
             await self.outbox.wait()
         for task in self._tasks:
             task.cancel()
+
+    @property
+    def not_begun(self) -> list[str]:
+        """The approved tool calls that were carried out neither in this run nor before."""
+        return [
+            decided.tool_call_id
+            for key, decided in self.journal.entries.items()
+            if isinstance(decided, Decided)
+            and decided.verdict == "approve"
+            and decided.tool_call_id is not None
+            and not self._was_begun(key._replace(kind="call" if key.kind == "policy" else "tool"))
+        ]
 
     # --- the side of `FunctionRun` ---
 
@@ -223,6 +237,8 @@ class Execution:
                 outbox.put(item)
                 if outbox.full:
                     await outbox.room()
+                if type(item) in (ToolCallStartEvent, ToolCallChunkEvent):
+                    await self.works.wait_for_leave()
         finally:
             aclose = getattr(items, "aclose", None)
             if aclose is not None:
@@ -241,7 +257,7 @@ class Execution:
         if self._questions:
             self._settle()
 
-    def _fenced(self, error: BaseException) -> None:
+    def _fail(self, error: BaseException) -> None:
         self._patient = False
         self._close(failure=error)
 
@@ -254,7 +270,7 @@ class Execution:
         loop = asyncio.get_running_loop()
         seen, quiet, since = -1, 0, loop.time()
         try:
-            while not self._gate.closed and self._questions and not self.works.tasks:
+            while not self._gate.closed and self._questions and not self.works.busy:
                 if self.outbox.full:
                     await self.outbox.room()
                     quiet = 0
@@ -292,7 +308,7 @@ class Execution:
             elif question.tool_call_id is not None:
                 calls.append(question.tool_call_id)
         continuation = Continuation.pack(
-            entries, self._yields.counts(), self._state.record(), self.context
+            entries, self._yields.counts(), self._state.record(), self.context, self.actor
         )
         if asks:
             self._close(final=Pause(asks, continuation, calls))
@@ -313,6 +329,9 @@ class Execution:
             error = error.__cause__
         self._send_state()
         self._close(failure=error)
+
+    def _was_begun(self, call: EntryKey) -> bool:
+        return call in self.journal.entries or self.works.begun(call)
 
     async def _watch_stop(self) -> None:
         await self.run.stop.wait()

@@ -36,7 +36,7 @@ class FunctionAdapter:
     """
 
     capabilities = AdapterCapabilities(
-        approve=True, decline=True, edit=True, answer=True, cancel=True, stop=True
+        approve=True, decline=True, edit=True, answer=True, cancel=True, stop=True, policy=True
     )
 
     def __init__(self, function: AgentFunction) -> None:
@@ -71,6 +71,7 @@ class FunctionAdapter:
                     await outbox.wait()
         finally:
             await execution.abandon()
+            run.not_begun = execution.not_begun
         failure = execution.failure
         if isinstance(failure, NotDelivered):
             raise UpstreamError(str(failure)) from failure

@@ -63,7 +63,8 @@ class Journal:
         if latest is not None and not latest[1].precedes(place):
             raise AmbiguousKey(
                 f"{call} is called by more than one task, and a replay may run them in another "
-                "order. Pass a different key= to each, such as key=str(index)."
+                "order. Pass a different key= to each, such as key=str(index); in a loop of "
+                'gathers the round too, such as key=f"{round}.{index}".'
             )
         nth = 0 if latest is None else latest[0] + 1
         self._latest[call] = (nth, place)

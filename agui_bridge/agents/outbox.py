@@ -26,10 +26,13 @@ class Outbox:
         self.items: list[BaseEvent | str] = []
         self._reader: asyncio.Future[None] | None = None
         self._writers: list[asyncio.Future[None]] = []
+        # How many items were ever put, were taken, and were dealt with by the reader.
+        self._put = self._taken = self._read = 0
 
     def put(self, item: BaseEvent | str) -> None:
         """Add an item. Never blocks: writers of many items await `room` in between."""
         self.items.append(item)
+        self._put += 1
         if self._reader is not None:
             self.wake()
 
@@ -41,17 +44,20 @@ class Outbox:
     async def room(self) -> None:
         """Return once the reader has taken what waits."""
         while self.full:
-            writer = asyncio.get_running_loop().create_future()
-            self._writers.append(writer)
-            await writer
+            await self._progress()
+
+    async def read(self) -> None:
+        """Return once the reader has dealt with all that was put until now, and wants more."""
+        put = self._put
+        while self._read < put:
+            await self._progress()
 
     def take(self) -> list[BaseEvent | str]:
-        """Take all that waits and let writers go on."""
+        """Take all that waits and let writers go on; what was taken before is dealt with."""
         taken, self.items = self.items, []
-        for writer in self._writers:
-            if not writer.done():
-                writer.set_result(None)
-        self._writers.clear()
+        self._read = self._taken
+        self._taken += len(taken)
+        self._go_on()
         return taken
 
     def wake(self) -> None:
@@ -62,5 +68,18 @@ class Outbox:
 
     async def wait(self) -> None:
         """Return at the next `put` or `wake`; for the one reader."""
+        self._read = self._taken
+        self._go_on()
         self._reader = asyncio.get_running_loop().create_future()
         await self._reader
+
+    async def _progress(self) -> None:
+        writer = asyncio.get_running_loop().create_future()
+        self._writers.append(writer)
+        await writer
+
+    def _go_on(self) -> None:
+        for writer in self._writers:
+            if not writer.done():
+                writer.set_result(None)
+        self._writers.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from ag_ui.core import Message, RunAgentInput
 from agui_bridge.adapters import StopSignal
 from agui_bridge.agents.execution import Execution
 from agui_bridge.agents.journal import jsonable
+from agui_bridge.protocol.end_reasons import EndReason
 from agui_bridge.protocol.records import ClosedBatch, Json, Principal
 
 __all__ = ["RunView"]
@@ -89,6 +90,11 @@ class RunView:
         return self._run.closed
 
     @property
+    def trace_headers(self) -> Mapping[str, str]:
+        """Headers to send upstream, so that the spans there join this run's trace."""
+        return self._run.trace_headers
+
+    @property
     def stop(self) -> StopSignal:
         """Set when the run shall end."""
         return self._run.stop
@@ -106,6 +112,24 @@ class RunView:
     @result.setter
     def result(self, value: Any) -> None:
         self._run.result = jsonable("run.result", value)
+
+    @property
+    def iteration(self) -> int | None:
+        """Model steps begun: set it if you count them, and a stop tells how far the run was."""
+        return self._run.iteration
+
+    @iteration.setter
+    def iteration(self, value: int | None) -> None:
+        self._run.iteration = value
+
+    @property
+    def end_reason(self) -> EndReason | None:
+        """Why the run ends, for `on_run_end`: set it when it is other than SUCCESS."""
+        return self._run.end_reason
+
+    @end_reason.setter
+    def end_reason(self, value: EndReason | None) -> None:
+        self._run.end_reason = value
 
     @property
     def state(self) -> dict[str, Json]:

@@ -15,11 +15,11 @@ from ag_ui.core import (
 )
 from pydantic import BaseModel, TypeAdapter
 
-from agui_bridge.agents.continuation import Failure, Outcome, Value
+from agui_bridge.agents.continuation import Denied, Failure, Outcome, Value
 from agui_bridge.protocol.records import Json
 from agui_bridge.protocol.schemas import check_schema
 
-__all__ = ["parameter_schema", "tool_call", "tool_result"]
+__all__ = ["not_executed", "parameter_schema", "tool_call", "tool_result"]
 
 
 def tool_call(call_id: str, name: str, args: Mapping[str, Json]) -> tuple[BaseEvent, ...]:
@@ -43,8 +43,17 @@ def tool_result(call_id: str, message_id: str, outcome: Outcome) -> BaseEvent:
             content = _compact(value)
         case Failure(error=error):
             content = f"The tool failed: {error}"
+        case Denied(reason=reason):
+            why = f" Reason: {reason}" if reason else ""
+            content = f"The policy denied this tool call; it was not executed.{why}"
         case _:
             content = "The tool was cancelled while it ran; whether it acted is unknown."
+    return ToolCallResultEvent(message_id=message_id, tool_call_id=call_id, content=content)
+
+
+def not_executed(call_id: str, message_id: str) -> BaseEvent:
+    """Make the TOOL_CALL_RESULT event of a call that was approved and never began."""
+    content = "This tool call was approved but not executed: the run ended before it began."
     return ToolCallResultEvent(message_id=message_id, tool_call_id=call_id, content=content)
 
 

@@ -7,17 +7,19 @@ that has begun finishes, whatever becomes of the branch.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from agui_bridge.adapters import Run
 from agui_bridge.agents.answers import StepFailed, as_exception
-from agui_bridge.agents.continuation import Abandoned, EntryKey, Failure, Outcome, Value
+from agui_bridge.agents.continuation import Abandoned, Denied, EntryKey, Failure, Outcome, Value
 from agui_bridge.agents.gate import Gate
 from agui_bridge.agents.journal import Journal, copied, jsonable
 from agui_bridge.agents.outbox import Outbox
 from agui_bridge.errors import AgentMistake
+from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.records import Json
 
@@ -37,7 +39,8 @@ class Works:
         outbox: back-pressure: nothing begins while it is full.
         gate: nothing begins once it is closed.
         finished: called when a function has finished.
-        fenced: called with the exception when the lease is over.
+        failed: called with the exception when nothing more may happen in the run, whatever
+            the author's code makes of it.
     """
 
     def __init__(
@@ -47,7 +50,7 @@ class Works:
         outbox: Outbox,
         gate: Gate,
         finished: Callable[[], None],
-        fenced: Callable[[BaseException], None],
+        failed: Callable[[BaseException], None],
     ) -> None:
         """Begin with nothing under way."""
         self._run = run
@@ -55,8 +58,15 @@ class Works:
         self._outbox = outbox
         self._gate = gate
         self._finished = finished
-        self._fenced = fenced
         self._tasks: dict[asyncio.Task[Json], bool] = {}
+        self._begun: set[EntryKey] = set()
+        self._preparing = 0
+        self.fail = failed
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is under way, or about to begin."""
+        return bool(self._tasks or self._preparing)
 
     @property
     def tasks(self) -> list[asyncio.Task[Json]]:
@@ -67,6 +77,10 @@ class Works:
     def tools(self) -> list[asyncio.Task[Json]]:
         """The calls and tools among them, which a graceful end waits for."""
         return [task for task, is_tool in self._tasks.items() if is_tool]
+
+    def begun(self, key: EntryKey) -> bool:
+        """Whether this run began to carry it out, whatever came of it."""
+        return key in self._begun
 
     def cancel(self, *, tools: bool) -> None:
         """Cancel what is under way, calls and tools only if told so."""
@@ -87,6 +101,36 @@ class Works:
                 f"{call} was called inside {outer}. A function that run.{outer.kind} carries "
                 "out can't pause or be replayed in part: make the call after it."
             )
+
+    @contextmanager
+    def preparing(self, key: EntryKey) -> Iterator[None]:
+        """Get a call ready to begin; the run does not pause meanwhile.
+
+        A call that the author's own code cancels here (a timeout) has not begun and never will:
+        a replay takes the same path.
+        """
+        self._preparing += 1
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self._gate.closed:
+                self._journal.record(key, Abandoned())
+            raise
+        finally:
+            self._preparing -= 1
+            self._finished()
+
+    async def wait_for_leave(self) -> None:
+        """Return when an act may begin, as far as an adapter around this one is concerned.
+
+        It judges by what was said so far, so all of that is brought to it first.
+        """
+        if self._run.before_act is None:
+            return
+        await self._outbox.read()
+        self._run.before_act()
+        if self._gate.closed or self._run.stop.requested:
+            await self._gate.park()
 
     async def perform(
         self,
@@ -109,22 +153,24 @@ class Works:
 
         Raises:
             StepFailed: the function raised, now or in an earlier run.
+            CallDenied: the policy denied the call in an earlier run.
             Fenced: the lease is over; the run ends with it.
         """
         if known is not None:
             return await self._repeat(key, known)
-        if self._outbox.full:
-            await self._outbox.room()
-        if self._gate.closed or self._run.stop.requested:
-            await self._gate.park()
+        with self.preparing(key):
+            await self.wait_for_turn()
+            # A stream only speaks: what it says may be the rest of what is asked.
+            if key.kind != "stream":
+                await self.wait_for_leave()
         try:
             self._run.check_lease()
         except BaseException as error:
-            # The author's code may swallow it, but nothing more may happen in this run.
-            self._fenced(error)
+            self.fail(error)
             raise
         if begin is not None:
             begin()
+        self._begun.add(key)
         task = asyncio.create_task(self._carry_out(key, function, report))
         self._tasks[task] = report is not None
         task.add_done_callback(self._done)
@@ -139,12 +185,21 @@ class Works:
                 self._journal.record(key, Abandoned())
             raise
 
+    async def wait_for_turn(self) -> None:
+        """Wait until something new may happen; in a run that is ending it never may."""
+        if self._outbox.full:
+            await self._outbox.room()
+        if self._gate.closed or self._run.stop.requested:
+            await self._gate.park()
+
     async def _repeat(self, key: EntryKey, known: Outcome) -> Json:
         match known:
             case Value(value=value):
                 return copied(value)
             case Failure():
                 raise StepFailed.of(key, known)
+            case Denied(reason=reason):
+                raise CallDenied(key.name, "policy", reason)
             case _:
                 # The author's code cancelled it then (a timeout) and will do so again.
                 await self._gate.park()

@@ -74,7 +74,7 @@ async def collect(adapter: FunctionAdapter, run: Run) -> Outcome:
     items: list[RunItem] = []
     async with asyncio.timeout(20):
         async for item in adapter.run(run):
-            items.append(item)  # noqa: PERF401
+            items.append(item)
     final = items.pop() if items and isinstance(items[-1], Pause | Handoff) else None
     assert final is None or isinstance(final, Pause | Handoff)
     assert not any(isinstance(item, Pause | Handoff) for item in items)

@@ -51,7 +51,7 @@ async def test_a_function_s_returned_text_is_text_and_another_value_the_result()
 
 async def test_what_is_no_agent_is_refused() -> None:
     with pytest.raises(ConfigurationError):
-        FunctionAdapter(7)  # type: ignore[arg-type]
+        FunctionAdapter(7)  # type: ignore[arg-type]  # no function, on purpose
 
     async def bad(run: FunctionRun) -> AsyncIterator[Any]:
         yield 7
@@ -78,7 +78,7 @@ async def test_an_error_of_the_author_s_code_comes_out_unchanged_after_what_was_
     seen = []
     with pytest.raises(ValueError) as raised:
         async for item in FunctionAdapter(agent).run((await Thread(lambda: quiet).go()).run):
-            seen.append(item)  # noqa: PERF401
+            seen.append(item)
     assert (raised.value, seen, thread.last) == (error, ["before"], None)
 
 

@@ -85,7 +85,7 @@ async def test_an_unsafe_schema_is_refused_where_it_is_written() -> None:
 
     for agent in (ask, approve):
         with pytest.raises(UnsafeSchema):
-            await Thread(lambda agent=agent: agent).go()  # type: ignore[misc]
+            await Thread(lambda agent=agent: agent).go()  # type: ignore[misc]  # mypy infers no lambda with a default
 
 
 async def test_ask_returns_the_model_or_the_payload_and_none_when_nobody_answered() -> None:

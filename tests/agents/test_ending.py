@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.adapters import Adapter, Run
+from agui_bridge.adapters import Adapter, Resume, Run
 from agui_bridge.agents import execution
 from agui_bridge.agents.function import FunctionAdapter
 from agui_bridge.agents.function_run import FunctionRun
@@ -33,7 +33,7 @@ def test_it_is_an_adapter_with_every_decision_and_a_stop() -> None:
     assert isinstance(adapter, Adapter)
     has = adapter.capabilities
     assert has.approve and has.decline and has.edit and has.answer and has.cancel
-    assert has.stop and not has.policy and not has.own_history
+    assert has.stop and has.policy and not has.own_history
 
 
 async def test_closing_the_adapter_releases_nothing() -> None:
@@ -143,6 +143,42 @@ async def test_a_forced_stop_waits_for_no_thread() -> None:
     finally:
         release.set()
     assert [w[0] for w in outcome.wire] == ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END"]
+
+
+async def test_approved_calls_are_told_as_not_begun_only_if_they_certainly_were_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(execution, "FORCED_GRACE", 0.05)
+    begun, release = asyncio.Event(), asyncio.Event()
+
+    async def tool() -> None:
+        begun.set()
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+
+    async def agent(run: FunctionRun) -> None:
+        first, second = await asyncio.gather(run.approve("a", {}), run.approve("b", {}))
+        await run.tool(first, tool)
+        await run.tool(second, tool)
+
+    async def stop(run: Run) -> None:
+        await begun.wait()
+        run.stop.request(force=True)
+
+    thread = Thread(lambda: agent)
+    pause = (await thread.go()).pause
+    answers = Resume(pause.continuation, {ask.native_id: yes(ask) for ask in pause.asks})
+    run = minted(resume=answers)
+    stopping = asyncio.create_task(stop(run))
+    await collect(FunctionAdapter(agent), run)
+    await stopping
+    release.set()
+
+    called = {ask.tool_call.name: ask.tool_call.id for ask in pause.asks if ask.tool_call}
+    assert list(run.not_begun) == [called["b"]], "the first is still under way"
 
 
 async def test_the_lease_is_checked_before_each_act_and_its_loss_can_t_be_swallowed() -> None:

@@ -92,9 +92,9 @@ async def test_a_tool_executes_the_journal_s_arguments_whatever_the_author_chang
     async def agent(run: FunctionRun) -> None:
         approval = await run.approve("pay", {"amount": 1, "to": {"name": "a"}})
         with pytest.raises(TypeError, match="read-only"):
-            approval.args["amount"] = 1_000_000  # type: ignore[index]
+            approval.args["amount"] = 1_000_000  # type: ignore[index]  # refused at run time too
         with pytest.raises(TypeError, match="read-only"):
-            approval.args.update(amount=2)  # type: ignore[attr-defined]
+            approval.args.update(amount=2)  # type: ignore[attr-defined]  # refused at run time too
         approval.args["to"]["name"] = "thief"
         object.__setattr__(approval, "args", {**approval.args, "amount": 3})
         await run.tool(approval, lambda **args: done.append(args))
@@ -126,7 +126,7 @@ async def test_an_approval_of_another_thread_or_a_forged_one_executes_nothing() 
         await run.tool(approval, lambda: done.append(2))
 
     async def none(run: FunctionRun) -> None:
-        await run.tool(True, lambda: done.append(3))  # type: ignore[arg-type]
+        await run.tool(True, lambda: done.append(3))  # type: ignore[arg-type]  # no approval, on purpose
 
     first = Thread(lambda: agent)
     await first.go()
@@ -203,7 +203,7 @@ async def test_sys_exit_in_an_agent_s_code_fails_its_run_only(
 
     for agent in (body, step, tool):
         with pytest.raises(AgentMistake, match=says) as raised:
-            await Thread(lambda agent=agent: agent).go()  # type: ignore[misc]
+            await Thread(lambda agent=agent: agent).go()  # type: ignore[misc]  # mypy infers no lambda with a default
         assert isinstance(raised.value.__cause__, SystemExit | KeyboardInterrupt)
 
 
@@ -248,7 +248,7 @@ async def test_a_result_at_the_deepest_level_is_equal_on_replay_and_a_deeper_one
     assert seen == [nested(DEEPEST)] * 2
     for agent in (deep, deeper, argument):
         with pytest.raises(AgentMistake, match=f"deeper than {DEEPEST} levels"):
-            await Thread(lambda agent=agent: agent).go()  # type: ignore[misc]
+            await Thread(lambda agent=agent: agent).go()  # type: ignore[misc]  # mypy infers no lambda with a default
 
 
 # --- what is an agent ---

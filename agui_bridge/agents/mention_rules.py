@@ -1,0 +1,182 @@
+"""The words that make a mention of a phrase: what stands before it, or after it.
+
+Texts are compared in lower case, with single spaces and without emphasis marks. `CLAUSE` ends a
+Chinese clause: what stands beyond it says nothing about the phrase, and `请` asks in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["AFTER", "BEFORE", "HEADINGS", "OWN_WORDS", "SPEAKER", "TOLD", "Rule"]
+
+CLAUSE = ",，。；;:：？?！!"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Words that make a mention of a phrase.
+
+    Attributes:
+        about: the phrases, by their first words.
+        words: to be searched for in the text before the phrase, or after it.
+    """
+
+    about: re.Pattern[str]
+    words: re.Pattern[str]
+
+
+def _rule(about: str, *before: str) -> Rule:
+    return _made(about, rf"(?:{'|'.join(before)})\Z")
+
+
+def _followed(about: str, *after: str) -> Rule:
+    return _made(about, rf"\A(?:{'|'.join(after)})")
+
+
+def _made(about: str, words: str) -> Rule:
+    return Rule(re.compile(rf"\A(?:{about})"), re.compile(words.replace("CLAUSE", CLAUSE)))
+
+
+_ANY = ""
+_STATEMENT = "(?!do you|shall i|should i|would you|are you)"
+_WAITS = "waiting for|need your|confirmation required|等待|需要"
+_NEEDS = "confirmation required|need your"
+
+_DENIED = _rule(
+    _STATEMENT,
+    r"\bno need (?:to|for you to|for anyone to) ",
+    r"\b(?:do|does|did|will|would|need|should)(?: not|n't) (?:have|need) to ",
+    r"\b(?:is|are|was|were|do|does|did|will|would|ca|have|has|had|should|could)n't "
+    r"(?:(?:even|ever|really|just|currently) )?",
+    r"\b(?:do|does|did|will|would|can|is|are|was|were) not (?:(?:currently|yet|really) )?",
+    r"\b(?:needn't|rather than|instead of|cannot|never(?: see| get| show)?|no longer|not|without) ",
+    r"\bno (?:(?:further|additional|more|extra|other|explicit|manual|separate) )?",
+    r"\b(?:no need|n't (?:have|need)) to [^.,;]{0,30}\bor (?:to )?",
+    r"(?:不|无|無|没|没有|沒有|并不|并非|並非|未|勿|别|不用|无需|無需|无须|無須|不必|毋须|不会|不會|从不)"
+    r"(?:再|是|会|在|正在)?",
+    r"\b(?:nothing|nobody|no one|none|neither)(?: of [\w ]{1,25}?| \w+)? "
+    r"(?:(?:is|are|will|would|does) )?(?:(?:still|currently) )?",
+    r"\b(?:isn't|is not|not) [^.,;:]{0,40}\b(?:where|when|for which|in which) i ",
+    r"(?:没|没有|沒有)(?:任何|什么|什麼)[^CLAUSE]{0,8}",
+)
+_TOLD_OF_SOMEBODY = _rule(
+    _ANY,
+    r"\b(?:asked|asks|said|says|reads|wrote|writes|replied|replies|answered|whispered|shouted|"
+    r"wondered|wondering|wonders|repeated|muttered|mumbled|prompted|prompts|stated|states|"
+    r"titled|labell?ed|named|called|told|tells|reminded|reminds|"
+    r"(?:planned|meant|going|supposed|wanted) to ask)"
+    r"(?: (?:me|i|you|him|her|us|them|itself|himself|herself|everyone|users?|customers?|"
+    r"(?:the|a|my|your|our|their) \w+|whether|if|that|to|for|again|and|once|twice))*[ ,:]*",
+    r"\b(?:showed|displayed|saw|heard|read)\b[^.!?]{0,30}: ",
+    r"(?<![请請我想要再先访訪疑顾顧学學])(?:[问問说說写寫喊道]|回复|回覆|询问|詢問|名为|叫做|所谓)"
+    r"(?:了|过|過|着|道|你|我|他|她|您|大家)*[,，:：]?",
+    r"(?<![请請我想要再先])(?:询问|詢問)[^CLAUSE]{0,6}",
+    r"(?:没有|沒有|没|沒|不)再?[问問]",
+    r"我[问問][了过過](?:你|他|她|您|大家)?[,，:：]?",
+    r"(?:[个個]大?字|闪烁|閃爍|闪着|写着|寫著|印着|跳出|刻着)[:：]",
+    r"(?:\A|\s)[甲乙丙丁][:：] ?",
+)
+_OF_ANOTHER_TIME = _rule(
+    _WAITS,
+    r"\b(?:was|were|had been|while|after|before|stopped|been stuck|kept|did) "
+    r"(?:(?:still|just|always|patiently|only) )?",
+    r"\b(?:may|might|used to|(?:if|when|whenever) (?:i|we|you|they)|"
+    r"(?:he|she|they|it) (?:would|will)|is there|when is|why is|if|whenever|when|unless|where) "
+    r"(?:(?:ever|only|always|still) )?",
+    r"(?:昨天|前天|去年|前年|上次|上周|上个月|当时|當時|曾经|曾|那时|已经|已)[^请請CLAUSE]{0,8}",
+    r"(?:\A|[CLAUSE])(?:之前|以前)[^请請CLAUSE]{0,8}",
+)
+_OF_SOMEBODY_ELSE = _rule(
+    _WAITS,
+    r"\b(?:hr|legal|lawyers?|people who|those who|(?:customer|supplier|seller|buyer|vendor|bank|"
+    r"insurer|client|manager|director|colleague|landlord|tenant|doctor|airline|hotel|school)s?|"
+    r"company|department|office) "
+    r"(?:(?:is|are) )?(?:still )?",
+    r"(?:部|公司|方面|律师|律師|客户|客戶|老师|老師|那边|那邊)(?:那边|那邊)?[还還正]?在?",
+)
+_A_CUSTOM = _rule(
+    _NEEDS,
+    r"\b(?:always|usually|never|normally|typically|often|users?|they|customers?|admins?|people|"
+    r"everyone|teams?|engineers?|operators?|he|she|systems?|apps?) "
+    r"(?:(?:must|should|have to|need to|can|will|may) )?(?:always )?",
+)
+_OF_THOSE_WHO_CONFIRM = _rule(
+    "confirm before",
+    r"(?<!\bplease )(?<!\bkindly )(?<!\bthen )(?<!\band )(?<!\byou to )(?<!\byou must )"
+    r"(?<!(?<!made )(?<!makes )\byou )(?<!\byou should )(?<!\bneed to )(?<=\w )",
+)
+_AN_OPEN_QUESTION = _rule(
+    "do you want|shall i|should i|would you like",
+    r"\b(?:what|which|where|how|when|why|who|whom|whose)(?:'s)?(?: (?!if\b|then\b)[\w-]+){0,4} ",
+)
+_ANOTHER_QUESTION = _rule(
+    "do you confirm|are you sure",
+    r"\b(?:what|where|how|when|why|who) (?:exactly )?",
+)
+_WHETHER = _rule(
+    "是否",
+    r"(?:\A|[\sCLAUSE])[^请請您你CLAUSE]*"
+    r"(?:检测|檢測|判断|判斷|取决于|取決於|知道|了解|清楚|记录|記錄|显示|顯示|关于|關於|讨论|討論|"
+    r"不论|不論|无论|無論|不管|考虑|考慮|说明|說明|代表|表示|查看|是指|根据|根據|选择|選擇|决定|決定|"
+    r"犹豫|猶豫|争论|爭論|当初|當初)[^请請CLAUSE]{0,14}",
+    r"(?:检查|檢查|看看)[^请請CLAUSE]{0,14}",
+)
+
+BEFORE: tuple[Rule, ...] = (
+    _DENIED,
+    _TOLD_OF_SOMEBODY,
+    _OF_ANOTHER_TIME,
+    _OF_SOMEBODY_ELSE,
+    _A_CUSTOM,
+    _OF_THOSE_WHO_CONFIRM,
+    _AN_OPEN_QUESTION,
+    _ANOTHER_QUESTION,
+    _WHETHER,
+)
+"""Each makes a mention of the phrases that it is about."""
+
+AFTER: tuple[Rule, ...] = (
+    # The name of something.
+    _followed(
+        _ANY,
+        r"[”\"’'」』》]? (?:dialogs?|dialogues?|buttons?|prompts?|modals?|pop-?ups?|banners?|"
+        r"screens?|checkbox(?:es)?|box(?:es)?|windows?|labels?|headings?|"
+        r"(?:messages? )?(?:appears?|occurs?|means|is|was))\b",
+        r"[”\"」』》]?的?(?:按钮|按鈕|对话框|對話框|弹窗|彈窗|提示框|字样|字樣|一词|这句话|這句話|这几个字|标签)",
+    ),
+    _followed("confirmation required", r" (?:an?|by)\b"),
+    # Somebody says it, or thinks.
+    _followed(_ANY, r"[^.?!]{0,40}, (?:\w+ ){1,6}(?:ask(?:ed|ing|s)|said|wondere?d?|thought)\b"),
+    # It is what the sentence is about.
+    _followed(_ANY, r"[了过過](?![吗嗎])", r"[^CLAUSE]{0,6}[,，]?(?:取决于|取決於|全看|要看)"),
+    # It was answered.
+    _followed(
+        "等待|需要", r"[^。？?！!]{0,14}[您你][^CLAUSE]{0,8}(?:点了|回复了|回复“|已|放行了|批准了)"
+    ),
+    _followed("是否", r"[^CLAUSE]{0,12}[,，][^?？请請您你吗嗎]*\Z"),
+)
+"""The same for what follows them."""
+
+OWN_WORDS = re.compile(
+    r"\b(?:let me|i ask|i repeat|my question|question for you|"
+    r"i(?: (?:must|have to|need to|want to|should|will|would like to|now)|"
+    r"'(?:ll|d like to|m going to|ve got to)))\b[^“”\"‘’「」]{0,60}\Z"
+    r"|(?:我(?:想|要|需要|必须|得|再)|请问|請問)[^“”\"「」]{0,12}\Z"
+)
+"""Before a quotation: it is what the speaker says itself."""
+
+TOLD = re.compile(r"\b(?:asked|said|wrote|told|replied|answered)\b")
+"""Before a quotation: it is not."""
+
+SPEAKER = re.compile(
+    r"(?:\A|\s)(?P<name>[A-Z][A-Z-]{2,}): ?\Z|\A>[>\s]*\*\*(?P<bold>[\w ]+):\*\* ?\Z"
+)
+"""Before a line of a play or a chat: who says it. Here case and emphasis count."""
+
+HEADINGS = re.compile(
+    r"note|warning|caution|important|attention|urgent|alert|reminder|question|next|final|todo|"
+    r"step.*|action.*|confirm.*|approv.*|pending.*|heads.*|please.*|.*required"
+)
+"""What looks like a speaker's name and is none, in lower case."""

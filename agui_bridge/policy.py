@@ -1,0 +1,122 @@
+"""Policies: the organisation's word on every tool call, whatever the agent says.
+
+A policy sees each call before it is executed and allows it, asks people first, or denies it.
+
+Source: seed 002_18bf43b4d210d6f7.txt, "Policy Enforcement".
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from agui_bridge.errors import AdapterError, AgentMistake
+from agui_bridge.protocol.records import Json, Principal
+
+__all__ = ["CallDenied", "Policy", "ProposedCall", "Verdict", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCall:
+    """A tool call that is about to be executed.
+
+    Attributes:
+        agent: name of the agent.
+        thread_id: the conversation.
+        principal: who began the run, whoever answered its questions since.
+        name: the tool.
+        args: the arguments that would be executed: those that a person edited, if one did.
+        approved: whether a person approved this very call with these arguments.
+        approved_by: who did, an actor of the same scope.
+    """
+
+    agent: str
+    thread_id: str
+    principal: Principal
+    name: str
+    args: Mapping[str, Json]
+    approved: bool = False
+    approved_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a policy says; a bare "allow", "ask" or "deny" does too.
+
+    Attributes:
+        action: execute it, have a person approve it first, or don't execute it.
+        reason: for `deny`, why: the agent and the client read it. For `ask`, what the person
+            who is asked reads.
+        editable: whether that person may edit the arguments.
+        expires_in: seconds until it can't be approved; None takes the agent's setting.
+    """
+
+    action: Literal["allow", "ask", "deny"]
+    reason: str | None = None
+    editable: bool = False
+    expires_in: float | None = None
+
+
+Policy = Callable[[ProposedCall], Verdict | str | Awaitable[Verdict | str]]
+"""Judges a call, sync or async. It may be asked again on a resume, so it has no side effects;
+when it raises, nothing is executed and the run fails."""
+
+_VERDICTS: Final[Mapping[object, Verdict]] = {
+    "allow": Verdict("allow"),
+    "ask": Verdict("ask"),
+    "deny": Verdict("deny"),
+}
+
+
+class CallDenied(AdapterError):
+    """A tool call was not executed: the policy denied it, or nobody approved what it asked.
+
+    When the agent does not catch it, the run ends with RUN_ERROR AGENT_ERROR and this text.
+
+    Attributes:
+        tool: the tool.
+        by: who said so.
+        reason: why, if that is known.
+        cause: why nobody decided: cancelled or expired; None when somebody did.
+    """
+
+    def __init__(
+        self,
+        tool: str,
+        by: Literal["policy", "person"],
+        reason: str | None = None,
+        cause: Literal["cancelled", "expired"] | None = None,
+    ) -> None:
+        what = f"nobody approved it ({cause})" if cause else f"the {by} refused it"
+        # A person's words are payload: they stay out of what is logged.
+        why = f" {reason}" if reason and by == "policy" else ""
+        super().__init__(f"The tool call {tool!r} was not executed: {what}.{why}")
+        self.tool = tool
+        self.by = by
+        self.reason = reason
+        self.cause = cause
+
+
+async def judge(policy: Policy, call: ProposedCall) -> Verdict:
+    """Ask a policy.
+
+    Raises:
+        AgentMistake: it raised, or said something that is no verdict.
+    """
+    try:
+        answer = policy(call)
+        found: object = await answer if inspect.isawaitable(answer) else answer
+    except Exception as error:
+        raise AgentMistake(
+            f"The policy failed on {call.name!r}, which was not executed."
+        ) from error
+    if isinstance(found, Verdict) and found.action in _VERDICTS:
+        return found
+    if isinstance(found, str) and found in _VERDICTS:
+        return _VERDICTS[found]
+    raise AgentMistake(
+        f"The policy said {found!r:.100} to {call.name!r}, which was not executed: a policy "
+        'returns "allow", "ask", "deny" or a Verdict.'
+    )
