@@ -19,11 +19,18 @@ from agui_bridge.adapters import (
 from agui_bridge.agents.answers import Approval, StepFailed
 from agui_bridge.agents.function import FunctionAdapter
 from agui_bridge.agents.function_run import FunctionRun
+from agui_bridge.agents.keyword import KeywordAdapter
+from agui_bridge.agents.keyword_phrases import Replies
 from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stopping import StopResult
 from agui_bridge.errors import BridgeError, NotDelivered, Refused, UpstreamError
 from agui_bridge.http.app import Bridge
+from agui_bridge.http.auth import BearerTokens
+from agui_bridge.policy import CallDenied, ProposedCall, Verdict
 from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.end_reasons import EndReason
+from agui_bridge.protocol.extraction import Reply
+from agui_bridge.protocol.forms import FormField
 from agui_bridge.protocol.records import Principal, ToolCall
 
 __all__ = [
@@ -33,19 +40,27 @@ __all__ = [
     "Approval",
     "Approve",
     "Ask",
+    "BearerTokens",
     "Bridge",
     "BridgeError",
+    "CallDenied",
     "Cancel",
     "Decision",
     "Decline",
+    "EndReason",
+    "FormField",
     "FunctionAdapter",
     "FunctionRun",
     "Handoff",
     "HandoffResults",
+    "KeywordAdapter",
     "NotDelivered",
     "Pause",
     "Principal",
+    "ProposedCall",
     "Refused",
+    "Replies",
+    "Reply",
     "Resume",
     "Run",
     "RunItem",
@@ -54,5 +69,6 @@ __all__ = [
     "StopResult",
     "ToolCall",
     "UpstreamError",
+    "Verdict",
     "__version__",
 ]

@@ -7,18 +7,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final, Protocol, get_args
 
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.call import Agent, Call
 from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.settings import DisconnectPolicy, Settings
+from agui_bridge.errors import Refused
 from agui_bridge.http.service import Service, agent_of, principal_of, read_json
-from agui_bridge.protocol.dialects import parse_input
+from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_input
+from agui_bridge.protocol.records import Json, Principal
 from agui_bridge.protocol.sse import KEEP_ALIVE
 
-__all__ = ["EventStreamResponse", "run_agent"]
+__all__ = [
+    "DIALECT_HEADER",
+    "EventStreamResponse",
+    "Source",
+    "begin_run",
+    "dialect_of",
+    "read_input",
+    "run_agent",
+    "stream_of",
+]
+
+DIALECT_HEADER: Final = "ag-ui-dialect"
+"""The request header that names a dialect."""
 
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -28,6 +43,9 @@ _HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 
+_NO_ENDINGS = ("/interrupts", "/stop")
+"""What stands below a thread in the paths of `routes.ROUTES`."""
+
 
 async def run_agent(
     service: Service, request: Request
@@ -35,18 +53,107 @@ async def run_agent(
     """Begin a run and answer with its stream."""
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
-    parsed = parse_input(await read_json(service, request))
+    body = await read_json(service, request)
+    choice = dialect_of(request, agent.settings)
+    return await begin_run(service, principal, agent, body, agent.settings.on_disconnect, choice)
+
+
+async def begin_run(
+    service: Service,
+    principal: Principal,
+    agent: Agent,
+    body: Json,
+    on_disconnect: DisconnectPolicy,
+    choice: DialectChoice,
+) -> EventStreamResponse:
+    """Begin a run of an agent on an input; gives its stream.
+
+    Raises:
+        Refused: the input is none, or no stream could be begun.
+        StoreUnavailable: the store did not answer before the run began.
+    """
+    parsed = read_input(service, body, choice)
     engine = await service.open()
-    call = Call(agent, principal, parsed, on_disconnect=agent.settings.on_disconnect)
-    pipe, _ = engine.submit(call)
-    # The first piece tells whether there is a stream at all, or an HTTP error.
+    pipe, _ = engine.submit(Call(agent, principal, parsed, on_disconnect))
+    return await stream_of(pipe, agent.settings)
+
+
+def read_input(service: Service, body: Json, choice: DialectChoice) -> ParsedInput:
+    """Read an input within the limits, in the dialect that was asked for.
+
+    Raises:
+        Refused: INVALID_INPUT, PAYLOAD_TOO_LARGE, UNSUPPORTED_VERSION.
+    """
+    parsed = parse_input(body, service.settings.input_limits, choice)
+    _check_addressable(parsed.input.thread_id)
+    return parsed
+
+
+async def stream_of(pipe: Pipe, settings: Settings) -> EventStreamResponse:
+    """The response that sends what a pipe gives.
+
+    Raises:
+        Refused: there is no stream to begin with, but this error.
+        StoreUnavailable: the same.
+    """
     try:
         first = await pipe.read()
     except BaseException:
         # Also when the host gives up on the request: nobody will read this stream.
         pipe.detach()
         raise
-    return EventStreamResponse(pipe, first, agent.settings)
+    return EventStreamResponse(pipe, first, settings)
+
+
+def dialect_of(request: Request, settings: Settings) -> DialectChoice:
+    """The dialect that a request asks for: `?dialect=`, else its header, else the agent's.
+
+    Raises:
+        Refused: INVALID_INPUT, there is no such dialect.
+    """
+    asked = request.query_params.get("dialect", request.headers.get(DIALECT_HEADER))
+    if asked is None:
+        return settings.dialect
+    for choice in get_args(DialectChoice):
+        if asked == choice:
+            found: DialectChoice = choice
+            return found
+    raise Refused(
+        "INVALID_INPUT",
+        f"dialect: there is no {asked[:40]!r}; there are {', '.join(get_args(DialectChoice))}.",
+        {"field": "dialect"},
+    )
+
+
+def _check_addressable(thread: str) -> None:
+    """Check that a thread can have paths of its own: `a/stop` would be the stop of `a`.
+
+    Raises:
+        Refused: INVALID_INPUT.
+    """
+    for ending in _NO_ENDINGS:
+        if thread.endswith(ending):
+            raise Refused(
+                "INVALID_INPUT",
+                f"threadId: an id may not end in {ending!r}, a path below another thread's.",
+                {"field": "threadId"},
+            )
+
+
+class Source(Protocol):
+    """What a stream's bytes come from: a pipe, or what makes other bytes of it."""
+
+    async def read(self) -> bytes:
+        """Wait for bytes; b"" is the end."""
+        ...
+
+    def write(self, chunk: bytes) -> None:
+        """Add a comment to what is read."""
+        ...
+
+    def detach(self) -> None:
+        """Stop reading."""
+        ...
 
 
 class EventStreamResponse:
@@ -60,52 +167,65 @@ class EventStreamResponse:
         settings: keep-alive and stall times.
     """
 
-    def __init__(self, pipe: Pipe, first: bytes, settings: Settings) -> None:
+    def __init__(self, pipe: Source, first: bytes, settings: Settings) -> None:
         self._pipe = pipe
         self._first = first
         self._settings = settings
-        self._sending = False
+        # From the first: a client that sent several requests and read none holds up the head too.
+        self._sending = True
         self._since = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream; a client that goes away, or takes nothing for too long, detaches the pipe."""
-        loop = asyncio.get_running_loop()
-        watcher = loop.create_task(self._watch(receive))
-        writer = loop.create_task(self._write(send, loop.time))
-        timer = loop.create_task(self._time(loop.time))
+        self._loop = loop = asyncio.get_running_loop()
+        self._since = loop.time()
+        watcher = loop.create_task(_disconnect(receive))
         try:
-            await asyncio.wait({watcher, writer, timer}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            self._pipe.detach()
-            for task in (watcher, writer, timer):
-                task.cancel()
-            await asyncio.gather(watcher, writer, timer, return_exceptions=True)
-
-    async def _watch(self, receive: Receive) -> None:
-        while (await receive())["type"] != "http.disconnect":
+            # Without a time of its own: it is how a send that hangs is given up.
+            async with asyncio.timeout(None) as self._patience:
+                watcher.add_done_callback(self._give_up)
+                self._look()
+                await self._write(send)
+        except OSError:
+            # The client is gone, one way (`TimeoutError`) or the other.
             pass
+        finally:
+            self._timer.cancel()
+            self._pipe.detach()
+            watcher.remove_done_callback(self._give_up)
+            watcher.cancel()
+            await asyncio.gather(watcher, return_exceptions=True)
 
-    async def _write(self, send: Send, now: Callable[[], float]) -> None:
+    async def _write(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-        chunk = self._first
+        now, read = self._loop.time, self._pipe.read
+        chunk, self._first = self._first, b""
         while chunk:
             self._sending, self._since = True, now()
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
             self._sending, self._since = False, now()
-            chunk = await self._pipe.read()
+            chunk = await read()
+        self._sending, self._since = True, now()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _time(self, now: Callable[[], float]) -> None:
-        """Keep a silent stream alive; return once the client has taken nothing for too long."""
-        self._since = now()
-        while True:
-            stall = self._settings.stall_timeout
-            left = self._since + (stall if self._sending else self._settings.keep_alive) - now()
-            if left > 0:
-                # No longer than a send that begins meanwhile may take.
-                await asyncio.sleep(min(left, stall))
-            elif self._sending:
+    def _look(self) -> None:
+        """Keep a silent stream alive; give up once the client has taken nothing for too long."""
+        now, stall = self._loop.time(), self._settings.stall_timeout
+        left = self._since + (stall if self._sending else self._settings.keep_alive) - now
+        if left <= 0:
+            if self._sending:
+                self._give_up()
                 return
-            else:
-                self._pipe.write(KEEP_ALIVE)
-                self._since = now()
+            self._pipe.write(KEEP_ALIVE)
+            self._since, left = now, self._settings.keep_alive
+        # No longer than a send, or a silence, that begins meanwhile may last.
+        patience = min(left, stall, self._settings.keep_alive)
+        self._timer = self._loop.call_later(patience, self._look)
+
+    def _give_up(self, _: object = None) -> None:
+        self._patience.reschedule(self._loop.time())
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

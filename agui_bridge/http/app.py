@@ -4,47 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
+import contextvars
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar, overload
+from functools import cached_property
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from agui_bridge.adapters import Adapter
-from agui_bridge.agents.function import AgentFunction, FunctionAdapter
-from agui_bridge.engine.call import Agent, Call
+from agui_bridge.engine.call import Call
 from agui_bridge.engine.runner import Engine, mint
 from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stopping import StopResult
+from agui_bridge.engine.telemetry import Telemetry
 from agui_bridge.errors import ConfigurationError, Refused
-from agui_bridge.http.routes import build_routes
-from agui_bridge.http.service import Authenticate, check_json, error_response
+from agui_bridge.http.copilotkit_operations import BASE, check_base
+from agui_bridge.http.hosts import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
+from agui_bridge.http.routes import TAKEN, build_app, build_routes, document_route
+from agui_bridge.http.service import Authenticate, check_json
+from agui_bridge.http.telemetry import TelemetryChoice, choose_telemetry
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.records import Json, Principal, ThreadKey
+from agui_bridge.registry import Registry
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
 
 __all__ = ["Bridge"]
 
 T = TypeVar("T")
-F = TypeVar("F", bound=AgentFunction)
-
-_NAME: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._~-]+")
 
 
-class Bridge:
+class Bridge(Registry):
     """Puts agents behind AG-UI.
 
     ::
 
         bridge = Bridge("sqlite:///agents.db")
+
 
         @bridge.agent("ops")
         async def ops(run):
@@ -52,14 +50,27 @@ class Bridge:
             if answer.approved:
                 await run.tool(answer, delete_rows)
 
-        app = bridge.app()
+
+        app = bridge.app(anonymous=True)
 
     Args:
-        store: a store URL (`memory:`, `sqlite:///path`), or a store.
+        store: a store URL (`memory:`, `sqlite:///path`, `postgresql://…`, `redis://…`), or a store.
         settings: defaults of every agent.
-        authenticate: says who asks; without it everybody shares one scope.
-        cors_origins: origins whose pages may call, such as `https://app.example`.
+        authenticate: says who asks, such as `BearerTokens`. Without it everybody shares one scope,
+            and `Host` and `Origin` of every request are checked.
+        allowed_hosts: the hosts that requests may name, without a port; `.example.com` are the
+            subdomains of example.com, `*` is any. With `authenticate` hosts and origins are checked
+            only if you name others than these: do so if it reads cookies.
+        cors_origins: origins whose pages may call, such as `https://app.example`; `*` is any.
         cors_origin_regex: the same as a pattern of the whole origin.
+        copilotkit: where the routes of CopilotKit's runtime stand, for its `runtimeUrl`; None if
+            there are to be none.
+        telemetry: `auto` tells OpenTelemetry what is done if its API is installed, True fails if
+            it is not, False tells nobody; or an `agui_bridge.otel.OpenTelemetry`.
+
+    Raises:
+        ConfigurationError: a host or an origin can never match, or CopilotKit's routes can't
+            stand at their path.
     """
 
     def __init__(
@@ -68,78 +79,49 @@ class Bridge:
         *,
         settings: Settings | None = None,
         authenticate: Authenticate | None = None,
+        allowed_hosts: Sequence[str] = LOOPBACK_HOSTS,
         cors_origins: Sequence[str] = (),
         cors_origin_regex: str | None = None,
+        copilotkit: str | None = BASE,
+        playground: bool = False,
+        telemetry: TelemetryChoice = "auto",
     ) -> None:
-        self.agents: dict[str, Agent] = {}
-        self.settings = settings or Settings()
+        super().__init__(settings or Settings())
         self.authenticate = authenticate
         self._store = store
-        self._cors_origins = tuple(cors_origins)
-        self._cors_origin_regex = cors_origin_regex
+        # Also made here to refuse at once what can't match.
+        HostGuard(allowed_hosts, cors_origins, cors_origin_regex)
+        self.allowed_hosts = tuple(allowed_hosts)
+        self.cors_origins = tuple(cors_origins)
+        self.cors_origin_regex = cors_origin_regex
+        check_base(copilotkit, TAKEN)
+        self.copilotkit = copilotkit
+        self.playground = playground
         self._engine: Engine | None = None
         self._drained: asyncio.Task[None] | None = None
         self._closing = False
         self._opening = asyncio.Lock()
-
-    # --- agents ---
-
-    @overload
-    def agent(self, name: F, /) -> F: ...
-
-    @overload
-    def agent(
-        self, name: str | None = None, *, description: str = "", **settings: Any
-    ) -> Callable[[F], F]: ...
-
-    def agent(
-        self, name: F | str | None = None, *, description: str = "", **settings: Any
-    ) -> F | Callable[[F], F]:
-        """Register a function as an agent (decorator, with parentheses or without).
-
-        Args:
-            name: its name in addresses; by default the function's.
-            description: for people; by default the function's docstring.
-            **settings: fields of `Settings` that differ for this agent, of those that may.
-        """
-        if callable(name):
-            return self.agent(description=description, **settings)(name)
-
-        def register(function: F) -> F:
-            summary = description or (function.__doc__ or "").strip().partition("\n")[0]
-            self.add(
-                name or function.__name__,
-                FunctionAdapter(function),
-                description=summary,
-                **settings,
-            )
-            return function
-
-        return register
-
-    def add(self, name: str, adapter: Adapter, *, description: str = "", **settings: Any) -> None:
-        """Register an adapter as an agent.
-
-        Raises:
-            ConfigurationError: the name is taken or unfit for an address, the adapter is none,
-                or a setting is unknown, unfit, or the whole bridge's.
-        """
-        if not _NAME.fullmatch(str(name)):
-            raise ConfigurationError(
-                f"{name!r} can't be an agent's name: it is part of a path, so it has only "
-                "letters, digits and ._~- ([A-Za-z0-9._~-]+), and not only dots."
-            )
-        if name in self.agents:
-            raise ConfigurationError(f"There is an agent {name!r} already.")
-        lacks = [part for part in ("run", "aclose", "capabilities") if not hasattr(adapter, part)]
-        if isinstance(adapter, type) or lacks:
-            what = f"the class {adapter.__name__}" if isinstance(adapter, type) else repr(adapter)
-            why = f"it lacks {', '.join(lacks)}" if lacks else "make an instance of it"
-            raise ConfigurationError(f"Agent {name!r}: {what:.200} is no Adapter: {why}.")
-        own = self.settings.of_agent(name, settings)
-        self.agents[name] = Agent(name, adapter, own, description)
+        self._telemetry = telemetry
+        if telemetry != "auto":
+            _ = self.telemetry
 
     # --- life ---
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
+        """Who is told what the bridge does."""
+        return choose_telemetry(self._telemetry)
+
+    @property
+    def store(self) -> str | Store:
+        """The store's URL, or the store itself; can be replaced until it is opened."""
+        return self._store
+
+    @store.setter
+    def store(self, store: str | Store) -> None:
+        if self._engine is not None:
+            raise ConfigurationError("The bridge's store is open: replace it before.")
+        self._store = store
 
     async def open(self) -> Engine:
         """Open the store and start the engine, once; gives the engine.
@@ -155,8 +137,14 @@ class Bridge:
                 store = (
                     await open_store(self._store) if isinstance(self._store, str) else self._store
                 )
-                engine = Engine(store, self.settings)
-                engine.start()
+                engine = Engine(
+                    store,
+                    self.settings,
+                    telemetry=self.telemetry,
+                    on_run_end=self.run_end_hooks,
+                )
+                # Whichever request opens the bridge: the work beside is no part of its trace.
+                contextvars.Context().run(engine.start)
                 self._engine = engine
         return self._engine
 
@@ -175,6 +163,8 @@ class Bridge:
         """Take no new runs, and let running runs finish, or stop and flush them.
 
         Their streams end with their last event. What is stored can be read until `aclose`.
+        `agui_bridge.http.server.serve` calls it on a signal. A host with a uvicorn of its own
+        should call it then too: uvicorn closes the lifespan only once every stream has ended.
         """
         if self._engine is None:
             return
@@ -200,39 +190,46 @@ class Bridge:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Any = None) -> AsyncIterator[None]:
-        """A lifespan for Starlette or FastAPI; nest it in the host's own if it has one."""
+        """A lifespan for Starlette or FastAPI; nest it in the host's own if it has one.
+
+        Servers end it after the last connection: to end open streams before, call `drain` as
+        soon as the shutdown begins.
+        """
         await self.open()
         try:
             yield
         finally:
             await self.aclose()
 
-    def app(self) -> Starlette:
-        """The bridge as an ASGI app, to serve or to mount."""
-        middleware = []
-        if self._cors_origins or self._cors_origin_regex:
-            middleware.append(
-                Middleware(
-                    CORSMiddleware,
-                    allow_origins=self._cors_origins,
-                    allow_origin_regex=self._cors_origin_regex,
-                    allow_methods=["GET", "POST", "DELETE"],
-                    allow_headers=["*"],
-                )
-            )
-        app = Starlette(
-            routes=self.routes(),
-            lifespan=self.lifespan,
-            middleware=middleware,
-            exception_handlers={404: _no_such_path},
-        )
-        # A redirect would repeat the Host header, which anybody can choose.
-        app.router.redirect_slashes = False
-        return app
+    def app(self, *, anonymous: bool = False) -> Starlette:
+        """The bridge as an ASGI app, to serve or to mount.
 
-    def routes(self) -> list[BaseRoute]:
-        """The bridge's routes, to add to an app of your own."""
-        return build_routes(self)
+        Args:
+            anonymous: without `authenticate`, everybody who reaches the app is the same principal;
+                has no effect with it.
+
+        Raises:
+            ConfigurationError: neither `authenticate` nor `anonymous` was given, or the playground
+                is not installed.
+        """
+        return build_app(
+            [*self.routes(anonymous=anonymous), document_route(self)],
+            self.lifespan,
+            cors_middleware(self.cors_origins, self.cors_origin_regex),
+        )
+
+    def routes(self, *, anonymous: bool = False) -> list[BaseRoute]:
+        """The bridge's routes, to add to an app of your own.
+
+        They answer no CORS preflight: that is middleware, which the host's own app must have.
+
+        Args:
+            anonymous: as for `app`.
+
+        Raises:
+            ConfigurationError: neither `authenticate` nor `anonymous` was given.
+        """
+        return build_routes(self, guard_of(self, anonymous=anonymous))
 
     # --- without a client ---
 
@@ -256,7 +253,7 @@ class Bridge:
         """
         who = principal or Principal()
         engine = await self.open()
-        key = ThreadKey(who.scope, self._agent(agent).name, thread)
+        key = ThreadKey(who.scope, self.find(agent).name, thread)
         return await engine.stop(key, force=force, timeout=timeout, actor=who.actor)
 
     async def resume(
@@ -282,7 +279,7 @@ class Bridge:
 
         Raises:
             Refused: no interrupt is named, or a payload is no JSON (INVALID_INPUT); there is no
-                such agent (AGENT_NOT_FOUND).
+                such agent (AGENT_NOT_FOUND); the scope has too many runs (TOO_MANY_RUNS).
             StoreUnavailable: the store did not answer.
         """
         if not answers and not cancel:
@@ -304,7 +301,7 @@ class Bridge:
             }
         )
         engine = await self.open()
-        call = Call(self._agent(agent), principal or Principal(), parsed, on_disconnect="continue")
+        call = Call(self.find(agent), principal or Principal(), parsed, on_disconnect="continue")
         pipe, stream = engine.submit(call)
         try:
             while await pipe.read():
@@ -332,8 +329,9 @@ class Bridge:
             )
 
         async def with_own_store() -> T:
-            twin = Bridge(self._store, settings=replace(self.settings, sweep_interval=0))
-            twin.agents = self.agents
+            own = replace(self.settings, sweep_interval=0)
+            twin = Bridge(self._store, settings=own, telemetry=self.telemetry)
+            twin.agents, twin.run_end_hooks = self.agents, self.run_end_hooks
             engine = await twin.open()
             try:
                 return await work(twin)
@@ -343,13 +341,3 @@ class Bridge:
                 await engine.store.aclose()
 
         return asyncio.run(with_own_store())
-
-    def _agent(self, name: str) -> Agent:
-        if name not in self.agents:
-            raise Refused("AGENT_NOT_FOUND", f"There is no agent {name!r}.")
-        return self.agents[name]
-
-
-def _no_such_path(request: Request, _: Exception) -> Response:
-    path = request.url.path[:100]
-    return error_response(Refused("NOT_FOUND", f"There is no path {path!r} here."))

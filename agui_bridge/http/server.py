@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import functools
 import math
+import os
 import socket
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol
 
@@ -18,11 +22,19 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from agui_bridge.engine.settings import Settings
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.http.hosts import is_loopback, names_of_address
+from agui_bridge.http.service import Authenticate
 
 __all__ = ["Served", "serve"]
 
 _STARTUP_FAILED = 3
 _FLUSH_SECONDS = 5
+_KEEP_ALIVE_SECONDS = 75
+"""An idle connection outlives those of nginx and load balancers (60 s), which would else send a
+request on one that is being closed, and may not send a POST again."""
+
+_BACKLOG = 2048
 
 
 class Served(Protocol):
@@ -33,7 +45,15 @@ class Served(Protocol):
         """The defaults of every agent."""
         ...
 
-    def app(self) -> ASGIApp:
+    @property
+    def authenticate(self) -> Authenticate | None:
+        """The hook that says who asks."""
+        ...
+
+    allowed_hosts: tuple[str, ...]
+    """The hosts that requests may name."""
+
+    def app(self, *, anonymous: bool = False) -> ASGIApp:
         """What to serve."""
         ...
 
@@ -46,49 +66,145 @@ class Served(Protocol):
         ...
 
 
-def serve(bridge: Served, host: str = "127.0.0.1", port: int = 8787, **options: Any) -> None:
+def serve(
+    bridge: Served,
+    host: str = "127.0.0.1",
+    port: int = 8787,
+    *,
+    anonymous: bool = False,
+    on_start: Callable[[int], None] | None = None,
+    **options: Any,
+) -> None:
     """Serve a bridge until SIGINT or SIGTERM, which let its streams end with their last event.
 
     Runs go on for `shutdown_grace` at most, then they are stopped. A second SIGINT ends at once.
 
     Args:
         bridge: the bridge.
-        host: address to bind to.
-        port: port to bind to.
+        host: address to bind to. Without `authenticate` only a loopback address will do, unless
+            `anonymous` is set; requests may name that address besides `allowed_hosts`.
+        port: port to bind to; 0 takes a free one.
+        anonymous: let everybody in who reaches the address, as the same principal.
+        on_start: called with the port once requests are answered.
         **options: of `uvicorn.Config`; there is one process, and no reloading.
 
     Raises:
-        ConfigurationError: the store's address is wrong.
+        ConfigurationError: anybody could reach the agents; the store's address is wrong; the
+            port is in use or not allowed.
         StoreUnavailable: the store can't be reached.
         SchemaMismatch: the database is newer or older than this version.
     """
+    # Where a socket that was opened elsewhere is bound, nobody knows here.
+    app = _app(bridge, host if options.get("fd") is None else "0.0.0.0", anonymous)
     asyncio.run(bridge.check_store())
-    config = uvicorn.Config(
-        bridge.app(), host=host, port=port, **{**_timeout(bridge.settings), **options}
-    )
-    server = _Server(config, bridge)
+    config = uvicorn.Config(app, host=host, port=port, **{**_timeouts(bridge.settings), **options})
+    # uvicorn would log why it can't bind, and exit by itself.
+    elsewhere = any(options.get(name) is not None for name in ("uds", "fd"))
+    sockets = None if elsewhere else _listen(host, port)
+    if sockets:
+        port = sockets[0].getsockname()[1]
+    server = _Server(config, bridge, on_start and functools.partial(on_start, port))
     with contextlib.suppress(KeyboardInterrupt):
-        server.run()
+        server.run(sockets)
     if not server.started:
         sys.exit(_STARTUP_FAILED)
 
 
-def _timeout(settings: Settings) -> dict[str, int]:
-    """Longer than draining takes, so that only what hangs is cut off."""
-    seconds = settings.shutdown_grace + 2 * settings.cancel_grace + _FLUSH_SECONDS
-    return {"timeout_graceful_shutdown": math.ceil(seconds)}
+def _app(bridge: Served, host: str, anonymous: bool) -> ASGIApp:
+    if bridge.authenticate is not None:
+        return bridge.app()
+    if not (anonymous or is_loopback(host)):
+        raise ConfigurationError(
+            f"Nothing says who asks, and on {host} others than this machine reach the agents: "
+            "give the bridge authenticate=… (such as BearerTokens), bind to 127.0.0.1, or say "
+            "anonymous=True: everybody who reaches it is the same principal then."
+        )
+    bridge.allowed_hosts = (*bridge.allowed_hosts, *names_of_address(host))
+    return bridge.app(anonymous=True)
+
+
+def _listen(host: str, port: int) -> list[socket.socket]:
+    """Sockets on every address that a host name has here."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise ConfigurationError(_no_address(host)) from error
+    sockets: list[socket.socket] = []
+    failure: OSError | None = None
+    for family, address in dict.fromkeys((info[0], info[4]) for info in found):
+        try:
+            # Of a free port that was taken for the first address the others take the same.
+            free = sockets[0].getsockname()[1] if sockets else port
+            sockets.append(_listening(family, (address[0], free, *address[2:])))
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                for listening in sockets:
+                    listening.close()
+                raise ConfigurationError(_taken(error, host, port)) from error
+            failure = error
+    if not sockets:
+        raise ConfigurationError(_no_address(host)) from failure
+    return sockets
+
+
+def _listening(family: int, address: tuple[Any, ...]) -> socket.socket:
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind(address)
+        # Now, so that of two processes the second learns it here.
+        listening.listen(_BACKLOG)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _no_address(host: str) -> str:
+    return (
+        f"{host!r} is no address of this machine.\nUse 127.0.0.1, or 0.0.0.0 for all that it has."
+    )
+
+
+def _taken(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EACCES:
+        return (
+            f"Port {port} on {host} is not allowed to this user.\n"
+            "Choose another one above 1023, such as --port 8787."
+        )
+    return (
+        f"Port {port} on {host} is in use by another process.\n"
+        "End that one, or choose another port, such as --port 0 (any that is free)."
+    )
+
+
+def _timeouts(settings: Settings) -> dict[str, int]:
+    # Longer than draining takes, so that only what hangs is cut off.
+    draining = settings.shutdown_grace + 2 * settings.cancel_grace + _FLUSH_SECONDS
+    return {
+        "timeout_graceful_shutdown": math.ceil(draining),
+        "timeout_keep_alive": _KEEP_ALIVE_SECONDS,
+    }
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, bridge: Served) -> None:
+    def __init__(
+        self, config: uvicorn.Config, bridge: Served, on_start: Callable[[], None] | None
+    ) -> None:
         super().__init__(config)
         self._bridge = bridge
+        self._on_start = on_start
         self._loop: asyncio.AbstractEventLoop | None = None
         self._draining: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
+        if self.started and self._on_start is not None:
+            self._on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)

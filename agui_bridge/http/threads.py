@@ -8,6 +8,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agui_bridge.engine.session_stop import stop_options
 from agui_bridge.errors import Refused
 from agui_bridge.http.service import (
     Service,
@@ -17,6 +18,7 @@ from agui_bridge.http.service import (
     principal_of,
     read_json_if_any,
 )
+from agui_bridge.http.views import InterruptList, PinnedCall, Stopped, Thread, ThreadList
 from agui_bridge.protocol.records import Interrupt, InterruptStatus
 from agui_bridge.protocol.run_events import iso_time, public_interrupt
 from agui_bridge.stores.base import InterruptRow
@@ -31,7 +33,7 @@ __all__ = [
 ]
 
 _WHOLE: Final = re.compile("[0-9]{1,9}")
-_SECONDS: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,20})?")
+_SECONDS: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 
 
 async def list_threads(service: Service, request: Request) -> Response:
@@ -45,21 +47,20 @@ async def list_threads(service: Service, request: Request) -> Response:
         limit=_whole(request, "limit", 50, 500),
         before=_seconds(request, "before"),
     )
-    return json_response(
-        {
-            "threads": [
-                {
-                    "threadId": row.record.key.thread,
-                    "status": row.record.status.value,
-                    "messageCount": row.messages,
-                    "openInterrupts": row.open_interrupts,
-                    "createdAt": iso_time(row.record.created_at),
-                    "updatedAt": iso_time(row.record.updated_at),
-                }
-                for row in rows
-            ]
-        }
-    )
+    found: ThreadList = {
+        "threads": [
+            {
+                "threadId": row.record.key.thread,
+                "status": row.record.status,
+                "messageCount": row.messages,
+                "openInterrupts": row.open_interrupts,
+                "createdAt": iso_time(row.record.created_at),
+                "updatedAt": iso_time(row.record.updated_at),
+            }
+            for row in rows
+        ]
+    }
+    return json_response(found)
 
 
 async def get_thread(service: Service, request: Request) -> Response:
@@ -72,21 +73,20 @@ async def get_thread(service: Service, request: Request) -> Response:
         raise _unknown()
     waiting = [a for a in loaded.batch_interrupts() if a.is_open and not a.expired(loaded.now)]
     interrupted = record.run is None
-    return json_response(
-        {
-            "threadId": key.thread,
-            "agent": key.agent,
-            "status": record.status.value,
-            "messages": [message.message for message in loaded.messages],
-            "state": {} if record.state is None else record.state,
-            "interrupts": [
-                {**public_interrupt(ask), **_tool_call(ask)} for ask in waiting if interrupted
-            ],
-            "pendingToolCallIds": list(record.pending_calls),
-            "createdAt": iso_time(record.created_at),
-            "updatedAt": iso_time(record.updated_at),
-        }
-    )
+    shown: Thread = {
+        "threadId": key.thread,
+        "agent": key.agent,
+        "status": record.status,
+        "messages": [message.message for message in loaded.messages],
+        "state": {} if record.state is None else record.state,
+        "interrupts": [
+            {**public_interrupt(ask), **_tool_call(ask)} for ask in waiting if interrupted
+        ],
+        "pendingToolCallIds": list(record.pending_calls),
+        "createdAt": iso_time(record.created_at),
+        "updatedAt": iso_time(record.updated_at),
+    }
+    return json_response(shown)
 
 
 async def thread_interrupts(service: Service, request: Request) -> Response:
@@ -102,7 +102,8 @@ async def thread_interrupts(service: Service, request: Request) -> Response:
     rows = await engine.store.list_interrupts(
         key.scope, agent=key.agent, thread=key.thread, status=status, limit=limit
     )
-    return json_response({"interrupts": [_audited(row) for row in rows]})
+    found: InterruptList = {"interrupts": [_audited(row) for row in rows]}
+    return json_response(found)
 
 
 async def list_interrupts(service: Service, request: Request) -> Response:
@@ -115,29 +116,29 @@ async def list_interrupts(service: Service, request: Request) -> Response:
     rows = await engine.store.list_interrupts(
         principal.scope, status=_status(request), limit=_whole(request, "limit", 200, 1000)
     )
-    return json_response({"interrupts": [_audited(row) for row in rows]})
+    found: InterruptList = {"interrupts": [_audited(row) for row in rows]}
+    return json_response(found)
 
 
 async def stop_thread(service: Service, request: Request) -> Response:
     """`POST …/threads/{thread}/stop` with `{force?, timeout?}` or no body."""
     principal, agent, key = await asked_of(service, request)
     body = await read_json_if_any(service, request)
-    force, timeout = _stop_options(body, agent.settings.stop_timeout)
+    force, timeout = stop_options(body, agent.settings.stop_timeout)
     engine = await service.open()
     if (await engine.store.load(key)).record is None:
         raise _unknown()
     result = await engine.stop(key, force=force, timeout=timeout, actor=principal.actor)
-    return json_response(
-        {
-            "status": result.status,
-            "stopReason": result.stop_reason,
-            "messageCount": result.message_count,
-            "messages": list(result.messages),
-            "interruptedAtIteration": result.interrupted_at_iteration,
-            "partialResponse": result.partial_response,
-            "error": result.error,
-        }
-    )
+    stopped: Stopped = {
+        "status": result.status,
+        "stopReason": result.stop_reason,
+        "messageCount": result.message_count,
+        "messages": list(result.messages),
+        "interruptedAtIteration": result.interrupted_at_iteration,
+        "partialResponse": result.partial_response,
+        "error": result.error,
+    }
+    return json_response(stopped)
 
 
 async def delete_thread(service: Service, request: Request) -> Response:
@@ -156,7 +157,8 @@ def _tool_call(interrupt: Interrupt) -> dict[str, Any]:
     call = interrupt.tool_call
     if call is None:
         return {}
-    return {"toolCall": {"id": call.id, "name": call.name, "args": call.args}}
+    pinned: PinnedCall = {"id": call.id, "name": call.name, "args": call.args}
+    return {"toolCall": pinned}
 
 
 def _audited(row: InterruptRow) -> dict[str, Any]:
@@ -208,15 +210,3 @@ def _seconds(request: Request, name: str) -> float | None:
     if not _SECONDS.fullmatch(value):
         raise Refused("INVALID_INPUT", f"{name}: must be seconds since the epoch.")
     return float(value)
-
-
-def _stop_options(body: Any, timeout: float) -> tuple[bool, float]:
-    if not isinstance(body, dict):
-        raise Refused("INVALID_INPUT", "The body must be a JSON object or absent.")
-    force = body.get("force", False)
-    if not isinstance(force, bool):
-        raise Refused("INVALID_INPUT", "force: must be true or false.")
-    seconds = body.get("timeout", timeout)
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= 600:
-        raise Refused("INVALID_INPUT", "timeout: must be seconds from 0 to 600.")
-    return force, float(seconds)

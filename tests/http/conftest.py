@@ -86,7 +86,7 @@ def serving() -> Serving:
             authenticate=authenticate,
         )
         bridge.add("agent", agent, description="For tests.")
-        async with serve(bridge.app()) as base, client(base) as http:
+        async with serve(bridge.app(anonymous=True)) as base, client(base) as http:
             http.headers.update(headers or {})
             yield Site(base, bridge, store, agent, http)
 

@@ -279,7 +279,7 @@ async def test_a_drained_bridge_ends_streams_refuses_runs_and_still_reads() -> N
         await asyncio.Event().wait()
 
     bridge = made(Scripted(forever))
-    async with serve(bridge.app()) as base, client(base) as http:
+    async with serve(bridge.app(anonymous=True)) as base, client(base) as http:
         reader = await begin(bridge)
         await reader.until("TEXT_MESSAGE_CONTENT")
         await asyncio.gather(bridge.drain(), bridge.drain())
@@ -299,7 +299,7 @@ async def test_while_it_closes_it_stays_the_same_and_is_not_ready() -> None:
 
     bridge = Bridge(settings=Settings(shutdown_grace=5.0))
     bridge.add("agent", Scripted(slow))
-    async with serve(bridge.app(), lifespan="off") as base, client(base) as http:
+    async with serve(bridge.app(anonymous=True), lifespan="off") as base, client(base) as http:
         reader = await begin(bridge)
         await reader.until("TEXT_MESSAGE_CONTENT")
         closing = asyncio.create_task(bridge.aclose())
@@ -317,6 +317,6 @@ async def test_while_it_closes_it_stays_the_same_and_is_not_ready() -> None:
 async def test_it_can_be_opened_again_after_it_was_closed() -> None:
     bridge = made(Scripted(["x"]))
     for _ in range(2):
-        async with serve(bridge.app()) as base:
+        async with serve(bridge.app(anonymous=True)) as base:
             assert (await post(base, **run_input("go"))).kinds[-1] == "RUN_FINISHED"
     await bridge.aclose()

@@ -46,7 +46,7 @@ def host(bridge: Bridge, prefix: str, *, lifespan: bool, log: list[str] | None =
     async def hello() -> dict[str, str]:
         return {"hello": "host"}
 
-    app.mount(prefix, bridge.app())
+    app.mount(prefix, bridge.app(anonymous=True))
     return app
 
 
@@ -101,7 +101,7 @@ async def test_its_routes_can_be_merged_into_the_hosts_router() -> None:
     async def hello() -> dict[str, str]:
         return {"hello": "host"}
 
-    app.router.routes.extend(bridge.routes())
+    app.router.routes.extend(bridge.routes(anonymous=True))
     async with serve(app) as base:
         await check(base, "")
         async with client(base) as http:
@@ -113,7 +113,7 @@ async def test_its_routes_can_be_merged_into_the_hosts_router() -> None:
 
 async def test_the_app_by_itself_opens_and_closes_everything_once() -> None:
     bridge, agent, store = made()
-    async with serve(bridge.app()) as base:
+    async with serve(bridge.app(anonymous=True)) as base:
         await post(base, **run_input("go"))
     assert (store.closed, agent.closed) == (1, 1)
 
@@ -125,7 +125,7 @@ async def test_pages_of_allowed_origins_may_call_and_others_may_not() -> None:
         settings=Settings(shutdown_grace=0.1),
     )
     bridge.add("agent", Answering())
-    async with serve(bridge.app()) as base, client(base) as http:
+    async with serve(bridge.app(anonymous=True)) as base, client(base) as http:
         for origin, allowed in (
             ("https://app.example", True),
             ("http://localhost:3000", True),

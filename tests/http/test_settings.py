@@ -9,7 +9,8 @@ from agui_bridge.errors import ConfigurationError
 
 POSITIVE = """
     lease_seconds flush_interval keep_alive stall_timeout stop_poll
-    pipe_events pipe_bytes max_interrupts max_body_bytes
+    pipe_events pipe_bytes max_interrupts max_body_bytes body_timeout
+    max_messages max_members max_depth max_id_bytes max_runs_per_scope
 """.split()
 NOT_NEGATIVE = """
     stop_timeout sweep_interval busy_patience store_retry cancel_grace shutdown_grace expires_in
@@ -35,7 +36,13 @@ def test_a_number_below_zero_is_refused_and_zero_is_not(name: str, value: Any) -
     assert getattr(Settings(**zero), name) == 0
 
 
-@pytest.mark.parametrize("name", ["pipe_events", "pipe_bytes", "max_interrupts", "max_body_bytes"])
+def test_inputs_may_not_nest_deeper_than_the_code_that_reads_them() -> None:
+    assert Settings(max_depth=100).input_limits.max_depth == 100
+    with pytest.raises(ConfigurationError, match=r"max_depth .*at most 100"):
+        Settings(max_depth=101)
+
+
+@pytest.mark.parametrize("name", ["pipe_events", "max_interrupts", "max_body_bytes", "max_depth"])
 def test_a_count_that_is_not_whole_is_refused(name: str) -> None:
     broken: dict[str, Any] = {name: 1.5}
     with pytest.raises(ConfigurationError, match="whole number"):

@@ -112,16 +112,18 @@ async def test_a_connection_that_breaks_does_not_stop_an_approved_call(serving: 
         assert [m["content"] for m in messages if m["role"] == "tool"] == ["done"]
 
 
-async def unread(site: Site, then: Callable[[asyncio.StreamReader], Awaitable[None]]) -> None:
-    """Begin a run on a socket that takes next to nothing by itself."""
+async def unread(
+    site: Site, then: Callable[[asyncio.StreamReader], Awaitable[None]], before: bytes = b""
+) -> None:
+    """Begin a run on a socket that takes next to nothing by itself, after another request."""
     host, port = site.base.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
     body = json.dumps(run_input("go")).encode()
     head = (
-        "POST /agents/agent HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        "POST /agents/agent HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\n\r\n"
     )
-    writer.write(head.encode() + body)
+    writer.write(before + head.encode() + body)
     await writer.drain()
     try:
         await then(reader)
@@ -157,6 +159,29 @@ async def test_a_client_that_takes_nothing_for_too_long_counts_as_gone(serving: 
     async with serving(agent, stall_timeout=0.3) as site:
         await unread(site, stay)
         assert agent.yielded < agent.pieces
+
+
+async def test_a_client_that_leaves_an_earlier_answer_unread_counts_as_gone_too(
+    serving: Serving,
+) -> None:
+    async def script(run: Run) -> AsyncIterator[RunItem]:
+        yield "so far"
+        if run.text == "go":
+            await asyncio.Event().wait()
+
+    before = b"GET /agents/agent/threads/large HTTP/1.1\r\nhost: localhost\r\n\r\n"
+
+    async def taken() -> bool:
+        body = run_input("again", thread="other")
+        return (await site.http.post("/agents/agent", json=body)).status_code == 200
+
+    async def stay(reader: asyncio.StreamReader) -> None:
+        assert await ended(site) == "stopped"
+        await eventually(taken)
+
+    async with serving(Scripted(script), stall_timeout=0.3, max_runs_per_scope=1) as site:
+        await site.run("fill", thread="large", state={"x": "y" * 7_900_000})
+        await unread(site, stay, before)
 
 
 async def test_a_slow_client_gets_everything_in_order(serving: Serving) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -10,6 +11,7 @@ from starlette.requests import Request
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import CODES
+from agui_bridge.http.routes import ROUTES
 from agui_bridge.http.service import json_response
 from agui_bridge.protocol.records import Principal
 from tests.http.conftest import Serving, Site, by_token
@@ -67,6 +69,23 @@ async def test_a_thread_shows_its_messages_state_and_open_questions(serving: Ser
         await approve(site, asked)
         shown = (await site.http.get("/agents/agent/threads/t")).json()
         assert (shown["status"], shown["interrupts"]) == ("idle", [])
+
+
+@pytest.mark.parametrize(
+    "thread", ["team/42", "/", "a//b/", "a%2Fb", "a?b#c", "\u00e9 \u4e2d", "x/y/z"]
+)
+async def test_a_thread_is_found_whatever_characters_its_id_has(
+    serving: Serving, thread: str
+) -> None:
+    async with serving() as site:
+        asked = await site.ask(thread=thread)
+        url = f"/agents/agent/threads/{quote(thread, safe='')}"
+        assert (await site.http.get(url)).json()["threadId"] == thread
+        [row] = (await site.http.get(f"{url}/interrupts")).json()["interrupts"]
+        assert (row["id"], row["threadId"]) == (asked[0]["id"], thread)
+        assert (await site.http.post(f"{url}/stop")).json()["status"] == "success"
+        assert (await site.http.delete(url)).status_code == 204
+        assert (await site.http.get(url)).status_code == 404
 
 
 async def test_the_history_of_interrupts_says_what_when_and_who(serving: Serving) -> None:
@@ -273,6 +292,41 @@ async def test_what_a_dependency_of_the_host_raises_becomes_the_documented_error
         response = await site.http.get("/agents")
     assert response.json() == {"error": {"code": code, "message": "no badge"}}
     assert response.status_code == CODES[code].status
+
+
+@pytest.mark.parametrize("status", [404, 429, 500, 502, 503])
+async def test_a_hook_that_fails_says_nothing_of_the_credentials(
+    serving: Serving, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    def hook(request: Any) -> Any:
+        raise HTTPException(status, "ldap-7 is down")
+
+    async with serving(authenticate=hook) as site:
+        response = await site.http.get("/agents")
+    assert (response.status_code, response.json()["error"]["code"]) == (500, "INTERNAL_ERROR")
+    assert "ldap-7" not in response.text
+    assert "WWW-Authenticate" not in response.headers
+    assert "ldap-7 is down" in caplog.text
+
+
+def below_a_thread() -> list[str]:
+    """What the paths of the bridge have after a thread's id."""
+    tails = {path.partition("{thread}")[2] for _, path, _ in ROUTES if "{thread}" in path}
+    return sorted(tails - {""})
+
+
+@pytest.mark.parametrize("tail", below_a_thread())
+async def test_a_thread_that_would_share_anothers_paths_is_not_begun(
+    serving: Serving, tail: str
+) -> None:
+    async with serving() as site:
+        body = run_input("go", thread=f"a{tail}")
+        refused = await site.http.post("/agents/agent", json=body)
+        error = refused.json()["error"]
+        assert (refused.status_code, error["code"]) == (422, "INVALID_INPUT")
+        assert error["details"] == {"field": "threadId"} and tail in error["message"]
+        assert await site.everything(f"a{tail}") == (None, (), [], [])
+        assert (await site.run("go", thread=f"a{tail}s")).events[-1]["type"] == "RUN_FINISHED"
 
 
 NONSENSE = ["limit=000000001999999", f"limit={'9' * 30}", "limit=0", "limit=1e2", "limit=%D9%A1"]

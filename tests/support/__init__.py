@@ -1,11 +1,15 @@
 """What several test modules share; each kind of help has a module of its own here."""
 
 import os
+from contextlib import ExitStack
 from typing import NoReturn
 
 import pytest
 
-__all__ = ["unavailable"]
+__all__ = ["at_the_end", "unavailable"]
+
+at_the_end = ExitStack()
+"""What is undone once all tests have run, the latest first."""
 
 
 def unavailable(service: str, remedy: str) -> NoReturn:

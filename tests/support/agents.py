@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import itertools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ag_ui.core import (
@@ -24,9 +24,11 @@ from agui_bridge.adapters import Adapter, AdapterCapabilities, Ask, Pause, Run, 
 from agui_bridge.engine.call import Agent, Call
 from agui_bridge.engine.clock import Clock
 from agui_bridge.engine.pipe import Pipe
+from agui_bridge.engine.run_end import RunEndHook
 from agui_bridge.engine.runner import Engine
 from agui_bridge.engine.settings import DisconnectPolicy, Settings
 from agui_bridge.engine.stream import EventStream
+from agui_bridge.engine.telemetry import NO_TELEMETRY, Telemetry
 from agui_bridge.protocol.decisions import Approve
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.history import StoredMessage
@@ -267,6 +269,8 @@ class Bench:
         *,
         store: Store | None = None,
         clock: Clock | None = None,
+        telemetry: Telemetry = NO_TELEMETRY,
+        on_run_end: Sequence[RunEndHook] = (),
         **settings: Any,
     ) -> None:
         quick: dict[str, Any] = {
@@ -279,7 +283,9 @@ class Bench:
         self.settings = Settings(**quick)
         self.adapter = adapter
         self.store: Store = store or MemoryStore()
-        self.engine = Engine(self.store, self.settings, clock)
+        self.engine = Engine(
+            self.store, self.settings, clock, telemetry=telemetry, on_run_end=on_run_end
+        )
         self.agent = Agent("agent", adapter, self.settings)
         self._runs = itertools.count(1)
 

@@ -1,6 +1,7 @@
 """A clock that stands still until a test moves it."""
 
 import asyncio
+from collections.abc import Callable
 
 __all__ = ["FakeClock"]
 
@@ -27,6 +28,7 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Let time pass; who slept until then wakes at the next turn of the loop."""
         self._elapsed += seconds
+        self._sleepers = [sleeper for sleeper in self._sleepers if not sleeper[1].done()]
         due = [sleeper for sleeper in self._sleepers if sleeper[0] <= self._elapsed]
         self._sleepers = [sleeper for sleeper in self._sleepers if sleeper[0] > self._elapsed]
         for _, woken in sorted(due, key=lambda sleeper: sleeper[0]):
@@ -38,9 +40,20 @@ class FakeClock:
         if seconds <= 0:
             await asyncio.sleep(0)
             return
+        await self._sleeper(seconds)
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> asyncio.Future[None]:
+        """Call back once that many seconds have been advanced past; can be cancelled."""
+        woken = self._sleeper(seconds)
+        woken.add_done_callback(lambda _: None if woken.cancelled() else callback())
+        if seconds <= 0:
+            woken.set_result(None)
+        return woken
+
+    def _sleeper(self, seconds: float) -> asyncio.Future[None]:
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._sleepers.append((self._elapsed + seconds, woken))
-        await woken
+        return woken
 
     @property
     def sleepers(self) -> int:

@@ -15,9 +15,19 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from agui_bridge.protocol.sse import Decoder
+from tests.support.shapes import check_response
 from tests.support.streams import check_stream
 
-__all__ = ["PATIENCE", "Streamed", "client", "open_stream", "post", "run_input", "serve"]
+__all__ = [
+    "PATIENCE",
+    "Streamed",
+    "client",
+    "open_stream",
+    "open_stream_at",
+    "post",
+    "run_input",
+    "serve",
+]
 
 PATIENCE = 20.0
 """Seconds that a test waits for anything before it fails."""
@@ -57,8 +67,14 @@ async def serve(app: ASGIApp, *, lifespan: Literal["on", "off"] = "on") -> Async
 
 
 def client(base: str) -> httpx.AsyncClient:
-    """A client that keeps no connection longer than the test."""
-    return httpx.AsyncClient(base_url=base, timeout=PATIENCE, verify=False, trust_env=False)
+    """A client that keeps no connection longer than the test, and knows what may be answered."""
+    return httpx.AsyncClient(
+        base_url=base,
+        timeout=PATIENCE,
+        verify=False,
+        trust_env=False,
+        event_hooks={"response": [check_response]},
+    )
 
 
 def run_input(
@@ -129,10 +145,14 @@ async def open_stream(
     base: str, agent: str = "agent", *, prefix: str = "", **body: Any
 ) -> AsyncIterator[Streamed]:
     """Begin a run; leaving the block closes the connection, whatever is still to come."""
-    async with (
-        client(base) as session,
-        session.stream("POST", f"{prefix}/agents/{agent}", json=body) as response,
-    ):
+    async with open_stream_at(base, f"{prefix}/agents/{agent}", body) as stream:
+        yield stream
+
+
+@contextlib.asynccontextmanager
+async def open_stream_at(base: str, path: str, body: Any) -> AsyncIterator[Streamed]:
+    """The same at any path that answers with a stream."""
+    async with client(base) as session, session.stream("POST", path, json=body) as response:
         assert response.status_code == 200, (await response.aread()).decode()
         yield Streamed(response)
 

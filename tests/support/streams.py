@@ -1,7 +1,8 @@
 """Whether an event stream is one that every AG-UI consumer accepts.
 
 Two judges that are not ours: the official Python types and ag-ui-validate's order rules. What
-they leave open and the bridge promises on top is checked here.
+they leave open and the bridge promises on top is checked here, and that `schemas/events.json`
+says so.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,6 +11,8 @@ from typing import Any, Final
 from ag_ui.core import Event
 from ag_ui_validate.pytest_plugin import validate_agui
 from pydantic import TypeAdapter
+
+from tests.support.shapes import check_event
 
 __all__ = ["check_stream"]
 
@@ -65,6 +68,7 @@ def _check_shape(event: dict[str, Any], where: str) -> None:
     assert not parsed.model_extra, f"unknown members {sorted(parsed.model_extra)} in {where}"
     nulls = [name for name, value in event.items() if value is None]
     assert not nulls, f"null instead of absent: {nulls} in {where}"
+    check_event(event, where)
 
 
 def _outcome(event: dict[str, Any]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -19,7 +20,7 @@ import httpx
 
 from tests.support.streams import check_stream
 
-__all__ = ["Answered", "Target", "approve"]
+__all__ = ["Answered", "Target", "approve", "free_port"]
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 30.0
@@ -27,10 +28,17 @@ START_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Answered:
-    """A whole stream: its events in order, and whether it broke off before a terminal event."""
+    """A whole stream, or what came instead.
+
+    Attributes:
+        events: in order.
+        broken: it broke off before a terminal event.
+        refused: the status and the code of an answer that is no stream.
+    """
 
     events: list[dict[str, Any]] = field(default_factory=list)
     broken: bool = False
+    refused: str | None = None
 
     @property
     def code(self) -> str | None:
@@ -69,6 +77,9 @@ class Target:
         store: store URL; by default a SQLite file in the folder.
         lease: seconds of a run's lease.
         expires_in: seconds until an interrupt expires.
+        module: what is run, with the target's options.
+        options: further options of its command line.
+        wait: whether to wait until it answers; else call `await_health`.
     """
 
     def __init__(
@@ -78,20 +89,29 @@ class Target:
         store: str | None = None,
         lease: float = 30.0,
         expires_in: float | None = None,
+        module: str = "examples.approval_target",
+        options: Sequence[str] = (),
+        wait: bool = True,
     ) -> None:
         self.effects_file = folder / "effects.jsonl"
-        self.port = _free_port()
-        command = [sys.executable, "-m", "examples.approval_target", "--port", str(self.port)]
+        self.store = store or f"sqlite:///{folder / 'target.db'}"
+        self.port = free_port()
+        command = [sys.executable, "-m", module, "--port", str(self.port), *options]
         command += ["--effects", str(self.effects_file), "--lease", str(lease)]
-        command += ["--store", store or f"sqlite:///{folder / 'target.db'}"]
+        command += ["--store", self.store]
         if expires_in is not None:
             command += ["--expires-in", str(expires_in)]
+        self._begin(folder, command)
+        if wait:
+            self.await_health()
+
+    def _begin(self, folder: Path, command: Sequence[str]) -> None:
+        """Start the process, which is to listen on `port`."""
         self._log = (folder / f"target-{self.port}.log").open("wb")
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdout=self._log, stderr=subprocess.STDOUT
         )
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60)
-        self._await_health()
 
     @property
     def effects(self) -> list[dict[str, Any]]:
@@ -120,6 +140,9 @@ class Target:
         events: list[dict[str, Any]] = []
         try:
             with self.client.stream("POST", "/agents/target", json=body) as response:
+                if response.status_code == 503:
+                    error = json.loads(response.read())["error"]
+                    return Answered(refused=f"503 {error['code']}")
                 assert response.status_code == 200, response.read()
                 events.extend(
                     json.loads(line.removeprefix("data: "))
@@ -161,6 +184,21 @@ class Target:
         """Wait until the process has killed itself."""
         self._process.wait(20)
 
+    def wait_for_freeze(self) -> None:
+        """Wait until the process has stopped itself (SIGSTOP)."""
+        _, status = os.waitpid(self._process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), "it ended instead"
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """What it printed."""
+        return Path(self._log.name).read_text(errors="replace")
+
     def close(self) -> None:
         """End the process, however it is."""
         self.client.close()
@@ -175,12 +213,13 @@ class Target:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _await_health(self) -> None:
+    def await_health(self) -> None:
+        """Wait until it serves."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
-                log = Path(self._log.name).read_text(errors="replace")
-                raise AssertionError(f"the target ended at once:\n{log}")
+                self.close()
+                raise AssertionError(f"the target ended at once:\n{self.log}")
             try:
                 if self.client.get("/readyz").status_code == 200:
                     return
@@ -190,8 +229,14 @@ class Target:
         raise AssertionError("the target does not answer")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on."""
+    while True:
+        # Below those that the system gives to outgoing connections, of which there are many.
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
         return port

@@ -1,0 +1,1 @@
+"""JSON Schemas of what travels, made from the types and tables that the code itself uses."""

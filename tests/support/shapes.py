@@ -1,0 +1,127 @@
+"""Whether what is on the wire is what `schemas/` says."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any, Final
+
+import httpx
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from agui_bridge.documents import documents
+from agui_bridge.http import views
+from agui_bridge.shapes.models import within
+
+__all__ = ["check_event", "check_response", "fault_of", "validator"]
+
+OWN: Final = (
+    {name for name in vars(views) if name[0].isupper()}
+    | {title for _, title, _ in views.VIEWS.values()}
+    | {"Error"}
+) - {"Capabilities"}
+"""Definitions in which nothing may stand that the schema does not name."""
+
+
+@cache
+def validator(file: str, pointer: str = "") -> Draft202012Validator:
+    """The validator of a document, or of a part of it."""
+    document = documents()[file]
+    if not pointer:
+        return Draft202012Validator(document)
+    inner = {key: document[key] for key in ("$defs", "components") if key in document}
+    return Draft202012Validator({**inner, "$ref": f"#{pointer}"})
+
+
+def fault_of(value: Any, file: str, pointer: str = "") -> str | None:
+    """What is wrong with a value by a document, None if nothing is."""
+    error = best_match(validator(file, pointer).iter_errors(value))
+    return None if error is None else f"{error.json_path}: {error.message:.300}"
+
+
+def check_event(event: dict[str, Any], where: str) -> None:
+    """Assert that an event is one of events.json; only its own branch is tried, to save time."""
+    branch = _branches().get(event["type"])
+    assert branch is not None, f"{where}: no such type in events.json"
+    fault = fault_of(event, "events.json", branch)
+    assert fault is None, f"{where}: {fault}"
+
+
+@cache
+def _branches() -> dict[str, str]:
+    """By type of event the place of its definition."""
+    document = documents()["events.json"]
+    names = [choice["$ref"].removeprefix("#/$defs/") for choice in document["oneOf"]]
+    return {
+        document["$defs"][name]["properties"]["type"]["const"]: f"/$defs/{name}" for name in names
+    }
+
+
+Answers = dict[str, dict[int, dict[str, Draft202012Validator | None]]]
+"""By method, status and kind of content what judges the body; None for a stream."""
+
+
+@cache
+def _answers() -> list[tuple[re.Pattern[str], str, Answers]]:
+    """By path each method's answers."""
+    document = json.loads(json.dumps(documents()["openapi.json"]))
+    components = document["components"]
+    for name, schema in components["schemas"].items():
+        if name in OWN:
+            for node in within(schema):
+                if "properties" in node and node.get("type") == "object":
+                    node["additionalProperties"] = False
+    found = []
+    for path, item in document["paths"].items():
+        methods = {
+            method.upper(): {
+                int(status): _validators(answer, components)
+                for status, answer in operation["responses"].items()
+            }
+            for method, operation in item.items()
+            if method != "parameters"
+        }
+        # As in the table of routes, the particular stands before the general.
+        found.append(
+            (re.compile(path.replace("{agent}", "[^/]+").replace("{thread}", ".+")), path, methods)
+        )
+    return found
+
+
+def _validators(
+    answer: dict[str, Any], components: dict[str, Any]
+) -> dict[str, Draft202012Validator | None]:
+    if "$ref" in answer:
+        answer = components["responses"][answer["$ref"].rpartition("/")[2]]
+    content = answer.get("content", {"": {"schema": {"const": None}}})
+    return {
+        kind: None
+        if kind == "text/event-stream"
+        else Draft202012Validator({**body["schema"], "components": components})
+        for kind, body in content.items()
+    }
+
+
+async def check_response(response: httpx.Response) -> None:
+    """Assert that an answer is one that the OpenAPI document has for its operation.
+
+    A stream, which is checked by its events, and what is no path of the bridge are left alone.
+    """
+    request = response.request
+    for pattern, path, methods in _answers():
+        if not pattern.fullmatch(request.url.path):
+            continue
+        if request.method not in methods:
+            return
+        where = f"{request.method} {path} with {response.status_code}"
+        answers = methods[request.method]
+        assert response.status_code in answers, f"undocumented: {where}"
+        judges = answers[response.status_code]
+        kind = response.headers.get("content-type", "").partition(";")[0]
+        assert kind in judges, f"{where}: {kind}"
+        if (judge := judges[kind]) is not None:
+            error = best_match(judge.iter_errors(json.loads(await response.aread() or b"null")))
+            assert error is None, f"{where}: {error.json_path}: {error.message:.300}"
+        return
