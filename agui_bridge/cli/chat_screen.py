@@ -1,0 +1,151 @@
+"""What the terminal chat shows: the events of a run, questions, and what went wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from ag_ui.core import Interrupt
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.text import Text
+
+from agui_bridge.client import Client
+
+__all__ = ["Screen", "plain", "proposal_of"]
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LONGEST_RESULT: Final = 400
+_RECENT: Final = 10
+"""Messages of a thread that is gone on with that are shown."""
+
+
+def plain(text: str) -> str:
+    """Text without what would steer the terminal: agents and tools write what they like."""
+    return _CONTROL.sub("�", text.replace("\r\n", "\n"))
+
+
+def proposal_of(client: Client, interrupt: Interrupt) -> tuple[str, Any] | None:
+    """The name and the arguments of the tool call that a question is about."""
+    call = client.tool_call(interrupt.tool_call_id)
+    if call is not None:
+        function = call["function"]
+        try:
+            return function["name"], json.loads(function["arguments"] or "{}")
+        except ValueError:
+            return function["name"], function["arguments"]
+    proposal = (interrupt.metadata or {}).get("proposal")
+    if isinstance(proposal, Mapping):
+        return str(proposal.get("tool")), proposal.get("args")
+    return None
+
+
+class Screen:
+    """A terminal, or a pipe.
+
+    Args:
+        console: where to write.
+        ask: reads a line after a prompt; raises EOFError at the end of the input.
+    """
+
+    def __init__(self, console: Console, ask: Callable[[str], str] = input) -> None:
+        self._console = console
+        self._ask = ask
+        self._calls: dict[str, list[str]] = {}
+        self._in_text = False
+
+    def read(self, prompt: str) -> str:
+        """Ask for a line."""
+        self._break()
+        return self._ask(prompt)
+
+    def note(self, text: str, style: str = "dim") -> None:
+        """Say a line of the chat's own."""
+        self._break()
+        self._console.print(Text(plain(text), style=style))
+
+    def fail(self, text: str) -> None:
+        """Say what went wrong."""
+        self._break()
+        self._console.print(Text.assemble(("error", "bold red"), f": {plain(text)}"))
+
+    def show(self, event: Mapping[str, Any]) -> None:
+        """Show one event of a run; most have nothing to be seen."""
+        kind = event["type"]
+        if kind in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT"):
+            style = "dim italic" if kind.startswith("REASONING") else ""
+            self._console.print(
+                Text(plain(event["delta"]), style=style), end="", soft_wrap=True, highlight=False
+            )
+            self._in_text = True
+        elif kind == "TOOL_CALL_START":
+            self._calls[event["toolCallId"]] = [event["toolCallName"], ""]
+        elif kind == "TOOL_CALL_ARGS":
+            self._calls.get(event["toolCallId"], ["", ""])[1] += event["delta"]
+        elif kind == "TOOL_CALL_END":
+            name, arguments = self._calls.pop(event["toolCallId"], ("", ""))
+            self.note(f"⚙ {name}({arguments})", "cyan")
+        elif kind == "TOOL_CALL_RESULT":
+            self.note(f"  → {_short(event['content'])}", "cyan")
+        elif kind in ("TEXT_MESSAGE_END", "REASONING_MESSAGE_END", "RUN_FINISHED", "RUN_ERROR"):
+            self._break()
+
+    def conversation(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Show the last messages of a thread."""
+        if len(messages) > _RECENT:
+            self.note(f"… {len(messages) - _RECENT} earlier messages")
+        for message in messages[-_RECENT:]:
+            content = message.get("content")
+            said = content if isinstance(content, str) else ""
+            if message["role"] == "user":
+                self._console.print(Text(f"you > {plain(said)}", style="bold"))
+            elif message["role"] == "tool":
+                self.note(f"  → {_short(said)}", "cyan")
+            elif said:
+                self._console.print(Text(plain(said)))
+            for call in message.get("toolCalls") or ():
+                self.note(f"⚙ {call['function']['name']}({call['function']['arguments']})", "cyan")
+
+    def question(self, client: Client, interrupt: Interrupt, position: str) -> None:
+        """Show what is asked: the message, the tool and its whole arguments, until when."""
+        self._break()
+        parts: list[Text] = []
+        if interrupt.message:
+            parts.append(Text(plain(interrupt.message)))
+        proposal = proposal_of(client, interrupt)
+        if proposal is not None:
+            name, arguments = proposal
+            parts.append(Text.assemble(("tool  ", "dim"), (plain(name), "bold cyan")))
+            parts.append(Text(_pretty(arguments)))
+        elif interrupt.metadata:
+            parts.append(Text(_pretty(interrupt.metadata), style="dim"))
+        if interrupt.expires_at:
+            parts.append(Text(plain(f"expires at {interrupt.expires_at}"), style="dim"))
+        title = "May this run?" if proposal is not None else "A question"
+        if interrupt.reason not in ("tool_call", "input_required", "confirmation"):
+            title += f" ({plain(interrupt.reason)})"
+        self._console.print(
+            Panel(
+                Group(*parts or [Text(plain(interrupt.reason))]),
+                title=Text(f"{title}{position}", style="bold yellow"),
+                title_align="left",
+                border_style="yellow",
+            )
+        )
+
+    def _break(self) -> None:
+        if self._in_text:
+            self._console.print()
+            self._in_text = False
+
+
+def _pretty(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    return plain(text)
+
+
+def _short(text: Any) -> str:
+    said = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+    return said if len(said) <= _LONGEST_RESULT else said[:_LONGEST_RESULT] + "…"

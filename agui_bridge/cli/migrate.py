@@ -1,0 +1,40 @@
+"""`agui-bridge migrate`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from agui_bridge.cli.banner import store_label
+from agui_bridge.stores.open import open_store
+
+__all__ = ["migrate"]
+
+
+def migrate(
+    store: Annotated[
+        str,
+        typer.Option(
+            envvar="AGUI_BRIDGE_STORE",
+            help="Store URL, such as sqlite:///agents.db.",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Make a store's tables, or bring them up to this version.
+
+    A server does it by itself when it starts. Run this before, when the servers
+    may not change tables, or to know that it works.
+
+    [bold]Example[/]
+
+      agui-bridge migrate --store sqlite:///agents.db
+    """
+
+    async def run() -> None:
+        await (await open_store(store)).aclose()
+
+    asyncio.run(run())
+    typer.echo(f"The store {store_label(store)} is up to date.")

@@ -1,0 +1,79 @@
+"""`agui-bridge stdio`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+from typing import Annotated, Any, Final
+
+import typer
+
+from agui_bridge.cli.faults import Debug
+from agui_bridge.cli.options import LogFormatOption, LogLevelOption, StoreOption, shared_flags
+from agui_bridge.cli.target import Target
+from agui_bridge.logs import configure_logging
+from agui_bridge.stdio import serve_stdio
+from agui_bridge.stdio_lines import Pipes, take_over_pipes
+
+__all__ = ["stdio"]
+
+logger = logging.getLogger("agui_bridge")
+
+_LAST_SECONDS: Final = 5.0
+
+
+def stdio(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="[bold]module:variable[/] of a Bridge, or a YAML file.",
+            show_default=False,
+        ),
+    ],
+    store: StoreOption = None,
+    log_format: LogFormatOption = None,
+    log_level: LogLevelOption = None,
+    debug: Debug = False,
+) -> None:
+    """Serve the agents of a bridge to the process that started this one.
+
+    JSON-RPC in lines: requests on standard input, events and results on standard
+    output, logs on standard error. Methods are agent.stream, agent.query and
+    agent.stop. Whoever starts it is trusted: nothing else says who asks.
+
+    [bold]Example[/]
+
+      agui-bridge stdio agents:bridge
+      {"jsonrpc":"2.0","id":"1","method":"agent.stream",
+       "params":{"threadId":"t1","messages":[{"id":"m1","role":"user","content":"Hi"}]}}
+      [dim](in one line)[/]
+
+    The end of the input, SIGTERM and Ctrl-C stop what runs; nothing is lost.
+    """
+    pipes = take_over_pipes()
+    found = Target.of(target, shared_flags(store, log_format, log_level))
+    configure_logging(found.launch.logging.format, found.launch.logging.level)
+    bridge = found.bridge()
+    asyncio.run(_serve(bridge, pipes))
+
+
+async def _serve(bridge: Any, pipes: Pipes) -> None:
+    try:
+        await serve_stdio(bridge, pipes)
+    finally:
+        # Everything is stored and answered. A tool's thread that never ends can't be cancelled,
+        # and Python would wait for it.
+        last = threading.Timer(_LAST_SECONDS, _leave_threads_behind)
+        last.daemon = True
+        last.start()
+
+
+def _leave_threads_behind() -> None:
+    logger.warning("a tool's thread does not end; it is left behind")
+    logging.shutdown()
+    sys.stderr.flush()
+    os._exit(0)

@@ -1,0 +1,309 @@
+"""What a configuration file may say, as strict models: nothing is guessed, nothing ignored."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    field_validator,
+    model_validator,
+)
+
+from agui_bridge.config_environment import Filled, unfilled
+from agui_bridge.config_yaml import scalar_of
+from agui_bridge.engine.settings import PER_AGENT, Settings, bounds_of
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.http.copilotkit_operations import BASE
+from agui_bridge.logs import LogFormat, LogLevel
+
+__all__ = [
+    "AgentEntry",
+    "AgentSettingsSection",
+    "Authentication",
+    "BearerToken",
+    "Configuration",
+    "KeywordSection",
+    "Launch",
+    "Logging",
+    "Section",
+    "Server",
+    "SettingsSection",
+]
+
+_REFERENCE: Final = r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_.]*$"
+
+Reference = Annotated[str, Field(pattern=_REFERENCE)]
+"""`module:variable`."""
+
+
+def _read(value: object) -> object:
+    """What comes from the environment is text, and here a number or the like is expected."""
+    return scalar_of(value) if isinstance(value, Filled) else value
+
+
+class Section(BaseModel):
+    """A mapping with the keys that it names, and no others."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class Server(Section):
+    """The address of the server."""
+
+    host: str = Field("127.0.0.1", description="Address to bind to.")
+    port: Annotated[int, BeforeValidator(_read)] = Field(
+        8787, ge=0, le=65535, description="Port to bind to; 0 takes a free one."
+    )
+    anonymous: Annotated[bool, BeforeValidator(_read)] = Field(
+        False,
+        description="Serve others than this machine, though nothing says who they are.",
+    )
+
+
+class Logging(Section):
+    """What the process writes to standard error."""
+
+    format: LogFormat = Field("text", description="Readable text, or one JSON object a line.")
+    level: LogLevel = Field("info", description="The lowest level that is shown.")
+
+
+class BearerToken(Section):
+    """A token that clients send as `Authorization: Bearer …`, and who they are with it."""
+
+    token_env: str | None = Field(None, description="The environment variable that holds it.")
+    token_sha256: Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$")] | None = Field(
+        None, description="Its SHA-256 in hexadecimal digits, so that the file holds no secret."
+    )
+    token: str | None = Field(None, min_length=1, repr=False, description="The token itself.")
+    scope: str = Field(
+        "default", min_length=1, description="Whose threads these clients see and write."
+    )
+    actor: str = Field(min_length=1, description="Who they are in the history of interrupts.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        _exactly_one(self, "token_env", "token_sha256", "token")
+        return self
+
+
+class Authentication(Section):
+    """Who asks. Without it everybody is the same."""
+
+    bearer: Annotated[list[BearerToken], Field(min_length=1)] | None = Field(
+        None, description="Tokens that are let in."
+    )
+    hook: Reference | None = Field(
+        None,
+        description="A function from the request to a `Principal`, as `module:function`.",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        _exactly_one(self, "bearer", "hook")
+        return self
+
+
+def _meanings() -> dict[str, str]:
+    """What each field of `Settings` means, from its docstring."""
+    text = inspect.getdoc(Settings) or ""
+    entries = re.findall(
+        r"^    (\w+): (.*?)(?=^    \w+: |\Z)",
+        text.partition("Attributes:\n")[2],
+        re.DOTALL | re.MULTILINE,
+    )
+    return {name: " ".join(meaning.split()) for name, meaning in entries}
+
+
+def _settings_model(name: str, doc: str, names: frozenset[str]) -> type[Section]:
+    """Settings as a section; its defaults are told, but only what is written is applied."""
+    kinds, meanings = get_type_hints(Settings), _meanings()
+    bounds = {"exclusiveMinimum": "gt", "minimum": "ge", "maximum": "le"}
+    members: dict[str, Any] = {}
+    for field in fields(Settings):
+        if field.name not in names:
+            continue
+        limits: dict[str, Any] = {
+            bounds[word]: limit for word, limit in bounds_of(field.name).items()
+        }
+        assert field.default is not MISSING
+        told = Field(field.default, description=meanings.get(field.name), **limits)
+        members[field.name] = (kinds[field.name], told)
+    validators: dict[str, Any] = {"_read": field_validator("*", mode="before")(_read)}
+    return create_model(name, __base__=Section, __doc__=doc, __validators__=validators, **members)
+
+
+if TYPE_CHECKING:
+
+    class SettingsSection(Section):
+        """The fields of `Settings`."""
+
+    class AgentSettingsSection(Section):
+        """Those that an agent may have of its own."""
+
+else:
+    SettingsSection = _settings_model(
+        "Settings",
+        "The numbers of the bridge. Times are in seconds.",
+        frozenset(field.name for field in fields(Settings)),
+    )
+    AgentSettingsSection = _settings_model(
+        "AgentSettings", "Settings that an agent has of its own.", PER_AGENT
+    )
+
+
+class FieldSection(Section):
+    """A field of a form."""
+
+    name: str = Field(min_length=1, description="The key of its value in the answer.")
+    type: Literal["text", "confirm", "select"] = Field("text", description="What is filled in.")
+    label: str = Field("", description="What people read.")
+    required: bool = Field(False, description="Whether it must be filled in.")
+    options: list[str] = Field(default_factory=list, description="What a select offers.")
+
+    @model_validator(mode="after")
+    def _choice(self) -> Self:
+        if (self.type == "select") != bool(self.options):
+            raise ValueError("a select has options, and nothing else has")
+        return self
+
+
+class RepliesSection(Section):
+    """What the agent is told, instead of the built-in sentences."""
+
+    yes: str | None = Field(None, description="The confirm field is true.")
+    no: str | None = Field(None, description="It is false, or missing.")
+    answered: str | None = Field(None, description="The form has no confirm field.")
+    cancelled: str | None = Field(None, description="The request was cancelled.")
+    expired: str | None = Field(None, description="Nobody answered in time.")
+    lost: str | None = Field(None, description="The run that had the answer was lost.")
+    field: str | None = Field(None, description="A filled field's line: `{label}`, `{value}`.")
+    values: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="What stands for true and false."
+    )
+
+
+class KeywordSection(Section):
+    """An agent that asks in words, such as "Please confirm", pauses for the answer."""
+
+    phrases: Annotated[list[str], Field(min_length=1)] | None = Field(
+        None, description="What counts as a request; by default built-in phrases."
+    )
+    fields: Annotated[list[FieldSection], Field(min_length=1)] | None = Field(
+        None, description="The form; by default one confirm field."
+    )
+    label: str | None = Field(None, description="The label of the confirm field.")
+    replies: RepliesSection | None = Field(None, description="What the agent is told.")
+    expires_in: Annotated[float | None, BeforeValidator(_read)] = Field(
+        None, gt=0, description="Seconds until a request can't be answered."
+    )
+
+
+class AgentEntry(Section):
+    """One agent: a function, an installed adapter, an adapter object of your own, or a file."""
+
+    function: Reference | None = Field(
+        None, description="An async function or generator, as `module:function`."
+    )
+    adapter: str | None = Field(
+        None, description="The name of an installed adapter; `agui-bridge adapters` lists them."
+    )
+    object: Reference | None = Field(
+        None, description="An adapter that a module of yours makes, as `module:variable`."
+    )
+    file: str | None = Field(
+        None, min_length=1, description="A SuperAgent file of `kind: Agent`, beside this one."
+    )
+    options: Annotated[dict[str, Any], BeforeValidator(unfilled)] = Field(
+        default_factory=dict, description="Keyword arguments of the adapter's class."
+    )
+    description: str = Field("", description="For people; by default the function's docstring.")
+    settings: AgentSettingsSection = Field(
+        default_factory=AgentSettingsSection, description="Settings of its own."
+    )
+    exempt: Annotated[bool, BeforeValidator(_read)] = Field(
+        False, description="Leave it out of the policy, which its framework can't honour."
+    )
+    keyword: KeywordSection | None = Field(
+        None, description="Pause it when it asks for a confirmation in words."
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        _exactly_one(self, "function", "adapter", "object", "file")
+        if self.options and self.adapter is None:
+            raise ValueError("`options` are those of an `adapter`; this agent has none")
+        return self
+
+
+class Launch(Section):
+    """What the command line needs to serve any bridge, also one that a module makes."""
+
+    store: str | None = Field(
+        None,
+        min_length=1,
+        description="Where threads live: `memory:`, `sqlite:///path`, `postgresql://…`, "
+        "`redis://…`; by default memory.",
+    )
+    server: Server = Field(default_factory=Server, description="Where it listens.")
+    logging: Logging = Field(default_factory=Logging, description="What is logged, and how.")
+
+
+class Configuration(Launch):
+    """A configuration file of agui-bridge."""
+
+    settings: SettingsSection = Field(
+        default_factory=SettingsSection, description="The numbers of the bridge."
+    )
+    authentication: Authentication | None = Field(None, description="Who asks.")
+    allowed_hosts: list[str] | None = Field(
+        None,
+        description="Values of the Host header that are served; by default this machine's names.",
+    )
+    cors_origins: list[str] = Field(
+        default_factory=list,
+        description="Origins whose pages may call, such as `https://app.example`.",
+    )
+    cors_origin_regex: str | None = Field(
+        None, description="The same as a pattern of the whole origin."
+    )
+    copilotkit: str | None = Field(
+        BASE,
+        description="Where the routes of CopilotKit's runtime stand; null if there are to be none.",
+    )
+    playground: Annotated[bool, BeforeValidator(_read)] = Field(
+        False, description="Show a page at `/playground` on which to try the agents."
+    )
+    telemetry: Annotated[bool | None, BeforeValidator(_read)] = Field(
+        None,
+        description="Whether OpenTelemetry is told what is done; by default if it is installed.",
+    )
+    policy: Reference | None = Field(
+        None, description="A function that decides about tool calls, as `module:function`."
+    )
+    agents: dict[str, AgentEntry] = Field(
+        min_length=1, description="The agents, by the name that they have in addresses."
+    )
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        try:
+            Settings(**self.settings.model_dump(exclude_unset=True))
+        except ConfigurationError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return self
+
+
+def _exactly_one(section: Section, *names: str) -> None:
+    given = [name for name in names if getattr(section, name) is not None]
+    if len(given) != 1:
+        choice = ", ".join(names[:-1]) + f" and {names[-1]}"
+        found = "none is" if not given else " and ".join(given) + " are"
+        raise ValueError(f"give exactly one of {choice}; {found} given")

@@ -1,0 +1,335 @@
+"""The bridge over standard input and output: JSON lines, for a parent process.
+
+Requests are read while runs stream, so that a stop arrives. The end of the input, SIGTERM and
+SIGINT stop what runs gracefully; everything is stored before the process ends. Whoever started
+the process is trusted: there are no credentials.
+
+Source: seed 001_e2fced3b13d7ce4f.txt, "Phase 4"; docs/stopping.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import signal
+from collections.abc import Coroutine, Iterator, Mapping
+from typing import Any, Final, Protocol
+
+from agui_bridge.engine.call import Agent, Call
+from agui_bridge.engine.pipe import Pipe
+from agui_bridge.engine.runner import Engine, mint
+from agui_bridge.engine.session_stop import stop_session
+from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.stream import EventStream
+from agui_bridge.errors import CODES, Refused, StoreUnavailable
+from agui_bridge.protocol.sse import Decoder
+from agui_bridge.stdio_lines import LineReader, LineTooLong, LineWriter, Pipes
+from agui_bridge.stdio_requests import (
+    FAILED,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    WAITING,
+    Question,
+    Request,
+    RpcError,
+    agent_named,
+    event_line,
+    message_line,
+    read_question,
+    read_request,
+    read_stop,
+)
+
+__all__ = ["StdioBridge", "serve_stdio"]
+
+logger = logging.getLogger("agui_bridge")
+
+_POLL: Final = 0.05
+_METHODS: Final = ("agent.stream", "agent.query", "agent.stop")
+
+
+class StdioBridge(Protocol):
+    """The bridge, as this transport sees it."""
+
+    @property
+    def agents(self) -> Mapping[str, Agent]:
+        """The agents by name."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The defaults of every agent."""
+        ...
+
+    async def open(self) -> Engine:
+        """The engine, with its store open."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop what still runs, flush it, and close the store."""
+        ...
+
+
+async def serve_stdio(bridge: StdioBridge, pipes: Pipes) -> None:
+    """Serve until the end of the input, SIGTERM or SIGINT; a second signal stops by force.
+
+    Args:
+        bridge: the bridge; it is closed at the end.
+        pipes: where requests come from and answers go to.
+
+    Raises:
+        StoreUnavailable: the store can't be reached.
+        SchemaMismatch: the database is newer or older than this version.
+    """
+    try:
+        engine = await bridge.open()
+        await _Server(bridge, engine, pipes).run()
+    finally:
+        await bridge.aclose()
+
+
+class _Running:
+    """A run whose events go to one request.
+
+    Attributes:
+        key: the thread that it is for.
+        begun: set once its first event was read, or it has ended without one.
+    """
+
+    def __init__(self, engine: Engine, call: Call) -> None:
+        self._engine = engine
+        self.key = call.key
+        self.pipe: Pipe
+        self.stream: EventStream
+        self.pipe, self.stream = engine.submit(call)
+        self.begun = asyncio.Event()
+
+    async def leave(self, patience: float, force: asyncio.Event) -> None:
+        """Stop it, within some seconds; what was approved is carried out before."""
+        await self.begun.wait()
+        until = asyncio.get_running_loop().time() + patience
+        while (execution := self._engine.running.get(self.key)) is not None:
+            late = force.is_set() or asyncio.get_running_loop().time() >= until
+            if execution.stream is not self.stream:
+                break
+            if late or not execution.approved_calls:
+                execution.request_stop(force=late, timeout=patience)
+                if late:
+                    return
+            await asyncio.sleep(_POLL)
+        if self.stream.terminal is None:
+            # It waits for a run of another request.
+            self.pipe.detach()
+
+
+class _Server:
+    def __init__(self, bridge: StdioBridge, engine: Engine, pipes: Pipes) -> None:
+        settings = bridge.settings
+        self._bridge = bridge
+        self._engine = engine
+        self._settings = settings
+        self._reader = LineReader(pipes.stdin, settings.max_body_bytes)
+        self._writer = LineWriter(pipes.stdout, settings.stall_timeout)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ids: set[str | int] = set()
+        self._running: set[_Running] = set()
+        self._leaving: list[asyncio.Future[None]] = []
+        self._ending = asyncio.Event()
+        self._force = asyncio.Event()
+
+    # --- its life ---
+
+    async def run(self) -> None:
+        """Serve to the end."""
+        ways = [self._read(), self._writer.gone.wait(), self._ending.wait()]
+        watched = [asyncio.ensure_future(way) for way in ways]
+        with self._signals():
+            try:
+                await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in watched:
+                    task.cancel()
+                ended = await asyncio.gather(*watched, return_exceptions=True)
+                await self._wind_down()
+        for error in ended:
+            if isinstance(error, Exception):
+                raise error
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        taken = []
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # Other platforms, and loops beside the main thread, have none.
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self._signalled)
+                taken.append(number)
+        try:
+            yield
+        finally:
+            for number in taken:
+                loop.remove_signal_handler(number)
+
+    def _signalled(self) -> None:
+        if self._ending.is_set():
+            self._force.set()
+        self._ending.set()
+
+    async def _wind_down(self) -> None:
+        """Stop what runs, and answer every request that was read."""
+        self._ending.set()
+        for running in tuple(self._running):
+            self._leave(running)
+        limit = self._settings.shutdown_grace + 2 * self._settings.cancel_grace
+        while self._tasks:
+            _, left = await asyncio.wait(tuple(self._tasks), timeout=limit)
+            for task in left:
+                task.cancel()
+        for leaving in self._leaving:
+            leaving.cancel()
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+
+    def _leave(self, running: _Running) -> None:
+        leaving = running.leave(self._settings.shutdown_grace, self._force)
+        self._leaving.append(asyncio.ensure_future(leaving))
+
+    # --- requests ---
+
+    async def _read(self) -> None:
+        async for line in self._reader.lines():
+            try:
+                if isinstance(line, LineTooLong):
+                    raise RpcError(INVALID_REQUEST, f"The request is too large: {line}.")
+                self._begin(read_request(line))
+            except RpcError as error:
+                # Nothing more is read before it is taken, so that a flood of nonsense waits.
+                await self._writer.write(message_line(error))
+
+    def _begin(self, request: Request) -> None:
+        if request.id in self._ids:
+            raise request.error(INVALID_REQUEST, "id: a request with this id is being answered.")
+        if request.method not in _METHODS:
+            raise request.error(
+                METHOD_NOT_FOUND,
+                f"Method not found: {request.method[:100]}",
+                {"methods": list(_METHODS)},
+            )
+        self._ids.add(request.id)
+        task = asyncio.ensure_future(self._answer(request, self._work(request)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _work(self, request: Request) -> Coroutine[Any, Any, Any]:
+        if request.method == "agent.stop":
+            return self._stop(request)
+        return self._ask(request)
+
+    async def _answer(self, request: Request, work: Coroutine[Any, Any, Any]) -> None:
+        """Carry a request out; whatever happens, it gets one answer."""
+        answer: RpcError | dict[str, Any]
+        try:
+            answer = {"jsonrpc": request.version, "id": request.id, "result": await work}
+        except RpcError as error:
+            answer = error
+        except Refused as error:
+            answer = request.refusal(error)
+        except StoreUnavailable:
+            answer = _failure(request, "STORE_UNAVAILABLE")
+        except asyncio.CancelledError:
+            answer = _failure(request, "SHUTTING_DOWN")
+        except Exception:
+            logger.exception("%s failed", request.method)
+            answer = _failure(request, "INTERNAL_ERROR")
+        self._ids.discard(request.id)
+        await self._writer.write(message_line(answer))
+
+    async def _stop(self, request: Request) -> Any:
+        principal, stop = read_stop(request.params, self._settings.max_id_bytes)
+        for running in tuple(self._running):
+            # It was sent before the stop, and may not be begun yet: the stop must not miss it.
+            if (running.key.scope, running.key.thread) == (principal.scope, stop.session_id):
+                await running.begun.wait()
+        answer = await stop_session(self._engine, self._bridge.agents, principal, stop)
+        if answer["status"] == "error":
+            raise request.error(FAILED, answer["error"], answer)
+        return answer
+
+    async def _ask(self, request: Request) -> Any:
+        question = read_question(request.params, self._settings.input_limits, mint)
+        agent = self._bridge.agents[agent_named(question.agent, self._bridge.agents)]
+        running = _Running(self._engine, Call(agent, question.principal, question.parsed))
+        self._running.add(running)
+        try:
+            if self._ending.is_set():
+                self._leave(running)
+            if request.method == "agent.stream":
+                await self._stream(request, running)
+                _check_end(request, running.stream)
+                return None
+            return await self._query(request, question, running)
+        finally:
+            running.begun.set()
+            running.pipe.detach()
+            self._running.discard(running)
+
+    async def _stream(self, request: Request, running: _Running) -> None:
+        decoder, line = Decoder(), event_line(request)
+        while chunk := await running.pipe.read():
+            running.begun.set()
+            lines = b"".join([line(frame.data) for frame in decoder.feed(chunk)])
+            await self._writer.write(lines)
+            if self._writer.gone.is_set():
+                running.pipe.detach()
+
+    async def _query(self, request: Request, question: Question, running: _Running) -> Any:
+        decoder, text = Decoder(), _LastText()
+        while chunk := await running.pipe.read():
+            running.begun.set()
+            for frame in decoder.feed(chunk):
+                text.take(json.loads(frame.data))
+        _check_end(request, running.stream)
+        last = running.stream.terminal or {}
+        if not question.simple:
+            known = {name: last[name] for name in ("threadId", "runId", "outcome")}
+            more = {name: last[name] for name in ("result", "usage") if name in last}
+            return {**known, "text": text.value, **more}
+        if last["outcome"]["type"] == "interrupt":
+            raise request.error(
+                WAITING,
+                "The run waits for answers: send them as `resume`.",
+                {"outcome": last["outcome"]},
+            )
+        return text.value
+
+
+class _LastText:
+    """What the agent said last, without what its sub-agents said to it."""
+
+    def __init__(self) -> None:
+        self.value = ""
+        self._message: str | None = None
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Take the next event."""
+        kind = event["type"]
+        if kind == "TEXT_MESSAGE_START":
+            if event.get("role", "assistant") == "assistant" and "subagentRunId" not in event:
+                self._message, self.value = event["messageId"], ""
+        elif kind == "TEXT_MESSAGE_CONTENT" and event["messageId"] == self._message:
+            self.value += event["delta"]
+
+
+def _check_end(request: Request, stream: EventStream) -> None:
+    """Raise the error of a run that failed or was refused."""
+    last = stream.terminal
+    if last is None:
+        raise _failure(request, "SHUTTING_DOWN")
+    if last["type"] == "RUN_ERROR":
+        raise request.error(FAILED, last["message"], {"code": last["code"]})
+
+
+def _failure(request: Request, code: str) -> RpcError:
+    entry = CODES[code]
+    return request.error(FAILED, f"{entry.cause} {entry.remedy}", {"code": code})

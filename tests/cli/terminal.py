@@ -1,0 +1,105 @@
+"""A command in a terminal of its own: typed into, read, and interrupted by its keys."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from tests.cli.processes import ROOT, command, environment
+
+__all__ = ["CTRL_C", "CTRL_D", "Terminal", "terminal"]
+
+PATIENCE: Final = 30.0
+CTRL_C: Final = "\x03"
+CTRL_D: Final = "\x04"
+
+_ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
+
+
+class Terminal:
+    """What stands on the screen of a command, as text.
+
+    Attributes:
+        shown: all that was printed, typed lines included, without colours.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], screen: int) -> None:
+        self.process = process
+        self.shown = ""
+        self._screen = screen
+        self._seen = 0
+
+    def wait_for(self, text: str) -> str:
+        """Read until a text stands after what was waited for before; gives what came with it."""
+        deadline = time.monotonic() + PATIENCE
+        while (found := self.shown.find(text, self._seen)) < 0:
+            left = deadline - time.monotonic()
+            assert left > 0, f"{text!r} did not come:\n{self.shown[self._seen :]}"
+            assert self._read(left), f"it ended without {text!r}:\n{self.shown[self._seen :]}"
+        found += len(text)
+        came, self._seen = self.shown[self._seen : found], found
+        return came
+
+    def type(self, keys: str, *, enter: bool = True) -> None:
+        """Press keys."""
+        os.write(self._screen, (keys + ("\n" if enter else "")).encode())
+
+    def answer(self, prompt: str, line: str) -> None:
+        """Wait for a prompt and type a line."""
+        self.wait_for(prompt)
+        self.type(line)
+
+    def end(self) -> int:
+        """Read to the end; gives the exit code."""
+        while self._read(PATIENCE):
+            pass
+        return self.process.wait(PATIENCE)
+
+    def _read(self, patience: float) -> bool:
+        ready, _, _ = select.select([self._screen], [], [], patience)
+        if not ready:
+            return False
+        try:
+            read = os.read(self._screen, 65536)
+        except OSError:
+            return False  # the other end is closed
+        self.shown += _ESCAPES.sub("", read.decode(errors="replace")).replace("\r\n", "\n")
+        return bool(read)
+
+
+@contextlib.contextmanager
+def terminal(*args: str, width: int = 80) -> Iterator[Terminal]:
+    """Run a command of `agui-bridge` in a terminal; it is killed at the end."""
+    screen, inside = pty.openpty()
+    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    variables = environment(TERM="xterm", INPUTRC="/dev/null")
+    for name in ("COLUMNS", "NO_COLOR"):
+        del variables[name]
+    process = subprocess.Popen(
+        command(*args),
+        cwd=ROOT,
+        env=variables,
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+        start_new_session=True,
+        # Keys such as Ctrl-C reach the processes of the terminal that is theirs.
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(inside)
+    try:
+        yield Terminal(process, screen)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(screen)

@@ -1,0 +1,202 @@
+"""The terminal chat in a terminal: typed into, against a real server's process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.terminal import CTRL_C, CTRL_D, terminal
+from tests.client.raw_server import raw_server, sse
+from tests.support.target import Target
+
+YES_NO = "[c]ancel > "
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    target = Target(tmp_path_factory.mktemp("chat"))
+    yield target
+    target.close()
+
+
+@pytest.fixture
+def url(target: Target) -> str:
+    return f"http://127.0.0.1:{target.port}"
+
+
+def executed(target: Target, name: str) -> list[str]:
+    """The bodies that were sent to somebody."""
+    return [line["body"] for line in target.effects if line["to"].startswith(f"{name}-")]
+
+
+def test_approve_decline_edit_and_cancel(target: Target, url: str) -> None:
+    with terminal("chat", url) as chat:
+        chat.answer("you > ", "hello")
+        assert "You said: hello" in chat.wait_for("\nyou > ")
+        chat.type("send ann")
+        shown = chat.wait_for(YES_NO)
+        assert "May this run?" in shown
+        assert '"to": "ann-0@example.com"' in shown
+        chat.type("y")
+        assert "→ sent to ann-0@example.com" in chat.wait_for("you > ")
+        chat.type("send ben")
+        chat.answer(YES_NO, "n")
+        chat.answer("no reason) > ", "not today")
+        assert "not today" in chat.wait_for("you > ")
+        chat.type("send cid")
+        chat.answer(YES_NO, "e")
+        chat.answer("back) > ", "{oops")
+        chat.answer(YES_NO, "e")
+        chat.answer("back) > ", '{"to": "cid-1", "body": "changed"}')
+        chat.wait_for("Outcome: sent to cid-1.")
+        chat.answer("you > ", "send dan")
+        chat.answer(YES_NO, "c")
+        chat.wait_for("Outcome: not sent.")
+        chat.answer("you > ", "/quit")
+        assert chat.end() == 0
+    assert [executed(target, name) for name in ("ann", "ben", "cid", "dan")] == [
+        ["original"],
+        [],
+        ["changed"],
+        [],
+    ]
+
+
+def test_parallel_questions_a_form_and_a_confirmation(target: Target, url: str) -> None:
+    with terminal("chat", url, "--agent", "target") as chat:
+        chat.answer("you > ", "both eve")
+        chat.wait_for("1 of 2")
+        chat.answer(YES_NO, "y")
+        chat.wait_for("2 of 2")
+        chat.answer(YES_NO, "n")
+        chat.answer("no reason) > ", "")
+        chat.wait_for("Outcomes: sent to eve-0@example.com, not sent.")
+        chat.answer("you > ", "form Fay")
+        chat.answer("a number > ", "7")
+        chat.wait_for("a number from 1 to 4")
+        chat.answer("a number > ", "2")
+        chat.answer("Year > ", "twenty")
+        # The schema is heeded here; nothing was sent, and it is asked again.
+        chat.wait_for("not of type")
+        chat.answer("a number > ", "Q3")
+        chat.answer("Year > ", "2026")
+        chat.wait_for("Quarter: Q3 2026.")
+        chat.answer("you > ", "confirm Gus")
+        chat.answer("[n]o > ", "maybe")
+        chat.answer("[n]o > ", "y")
+        chat.wait_for("Confirmed.")
+        chat.answer("you > ", CTRL_D)
+    assert executed(target, "eve") == ["original"]
+
+
+def test_ctrl_c_stops_the_run_and_the_chat_goes_on(url: str) -> None:
+    with terminal("chat", url) as chat:
+        chat.answer("you > ", "slow 2000")
+        chat.wait_for("2 3 4")
+        chat.type(CTRL_C, enter=False)
+        chat.wait_for("stopping")
+        chat.wait_for("stopped")
+        chat.answer("you > ", "hello")
+        chat.wait_for("You said: hello")
+        chat.wait_for("you > ")
+        chat.type(CTRL_D, enter=False)
+        assert chat.end() == 0
+        assert "To go on: add --thread " in chat.shown
+
+
+def test_a_thread_is_gone_on_with_and_its_open_question_asked(target: Target, url: str) -> None:
+    with terminal("chat", url, "--thread", "kept") as chat:
+        chat.answer("you > ", "send hal")
+        chat.wait_for(YES_NO)
+        chat.type(CTRL_C, enter=False)
+        assert chat.end() == 130
+    assert executed(target, "hal") == []
+    with terminal("chat", url, "--thread", "kept") as chat:
+        shown = chat.wait_for(YES_NO)
+        assert "you > send hal" in shown
+        assert "hal-0@example.com" in shown
+        chat.type("y")
+        chat.wait_for("Outcome: sent to hal-0@example.com.")
+        chat.answer("you > ", "/quit")
+        assert chat.end() == 0
+    assert executed(target, "hal") == ["original"]
+
+
+@pytest.mark.parametrize("dialect", ["0.x", "langgraph", "draft"])
+def test_other_dialects_ask_one_question_after_the_other(
+    target: Target, url: str, dialect: str
+) -> None:
+    name = f"ida{dialect.replace('.', '')}"
+    with terminal("chat", url, "--dialect", dialect) as chat:
+        chat.answer("you > ", f"both {name}")
+        for number in (0, 1):
+            assert f"{name}-{number}@example.com" in chat.wait_for(YES_NO)
+            chat.type("y")
+        chat.wait_for("Outcomes:")
+        chat.answer("you > ", "/quit")
+        assert chat.end() == 0
+    assert executed(target, name) == ["original"] * 2
+
+
+async def test_any_endpoint_will_do_and_none_steers_the_terminal() -> None:
+    text = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "red\x1b[31m\x07 \u202eend"}
+    body = sse(
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        text,
+        {"type": "RUN_ERROR", "message": "broken\x1b[2J", "code": "OOPS"},
+    )
+
+    def talk(url: str) -> str:
+        with terminal("chat", url + "agui", "--header", "X-Key: 7") as chat:
+            chat.answer("you > ", "hello")
+            chat.wait_for("OOPS: broken�[2J")
+            chat.answer("you > ", "/quit")
+            assert chat.end() == 0
+            return chat.shown
+
+    async with raw_server(body, path="/agui") as server:
+        shown = await asyncio.to_thread(talk, server.url)
+    assert "red�[31m� �end" in shown
+    assert "x-key: 7" in server.heads[-1].lower()
+
+
+async def test_an_expired_question_that_can_not_be_cancelled_is_not_sent_again_and_again() -> None:
+    asked = {"id": "i1", "reason": "input_required", "expiresAt": "2020-01-01T00:00:00Z"}
+    body = sse(
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {
+            "type": "RUN_FINISHED",
+            "threadId": "t",
+            "runId": "r",
+            "outcome": {"type": "interrupt", "interrupts": [asked]},
+        },
+    )
+
+    def talk(url: str) -> None:
+        with terminal("chat", url + "agui") as chat:
+            chat.answer("you > ", "hello")
+            chat.answer("cancel it > ", "")
+            chat.wait_for("cancel it > ")
+            chat.type(CTRL_D, enter=False)
+            assert chat.end() == 0
+
+    async with raw_server(body, path="/agui") as server:
+        await asyncio.to_thread(talk, server.url)
+    assert [body.get("resume") for body in server.bodies] == [
+        None,
+        [{"interruptId": "i1", "status": "cancelled"}],
+    ]
+
+
+def test_what_can_be_mended_is_told() -> None:
+    for args, told in (
+        (("chat", "localhost:1"), "Begin it with http://"),
+        (("chat", "http://127.0.0.1:9"), "can't be reached"),
+        (("chat", "http://127.0.0.1:9/x", "--thread", "t"), "can't be reached"),
+        (("chat", "http://127.0.0.1:9/x", "--header", "nonsense"), "Name: value"),
+    ):
+        with terminal(*args) as chat:
+            assert chat.end() == 2
+            assert told in chat.shown

@@ -1,0 +1,58 @@
+"""`agui-bridge proxy`: an endpoint behind the bridge, in one command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.adapters.agui.upstream import Upstream, finished, started, text
+from tests.cli.processes import command, environment, serving
+from tests.support.server import serve
+
+
+async def test_it_serves_the_endpoint_under_a_name_and_sends_the_headers(tmp_path: Path) -> None:
+    upstream = Upstream([started(), *text("Hi."), finished()])
+    async with serve(upstream.app(), lifespan="off") as base:
+        url = f"{base}/agent"
+        options = ["--name", "helper", "--dialect", "0.x", "--header", "X-Key: abc"]
+        with serving(tmp_path, url, "--port", "0", *options, verb="proxy") as server:
+            body = {
+                "threadId": "t",
+                "runId": "r",
+                "messages": [{"id": "m", "role": "user", "content": "go"}],
+            }
+            async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
+                answer = await http.post(f"{server.url}/agents/helper", json=body)
+        said = "".join(server.told["stdout"])
+    events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data:")]
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert upstream.headers[0]["x-key"] == "abc"
+    assert "protocolVersion" not in upstream.bodies[0]
+    assert f"agent helper: {server.url}/agents/helper" in said and "abc" not in said
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["agent"], "url should be an address"),
+        (["http://x/", "--header", "abc"], "--header should be 'Name: value'"),
+        (["http://x/", "--host", "0.0.0.0"], "--anonymous"),
+        (["http://x/", "--name", "a/b"], "can't be an agent's name"),
+        (["http://x/", "--dialect", "2.0"], "--dialect"),
+    ],
+)
+def test_what_makes_no_sense_is_told_in_a_line(tmp_path: Path, args: list[str], told: str) -> None:
+    done = subprocess.run(
+        command("proxy", *args, "--port", "0"),
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 2
+    assert told in done.stderr and "Traceback" not in done.stderr
