@@ -1,0 +1,40 @@
+"""A Python client of any AG-UI endpoint.
+
+`Client` keeps one conversation: it runs the agent, streams events, folds them into messages and
+state, knows the open interrupts and answers them. `open_exchange` is the layer below: one
+POST, its status, headers, and raw stream. See docs/python-client.md.
+"""
+
+from agui_bridge.client.answers import Answers, Cancelled, Resolved, build_resume, is_expired
+from agui_bridge.client.client import Client, RunEnd
+from agui_bridge.client.conversation import Conversation
+from agui_bridge.client.dialects import ClientDialectName
+from agui_bridge.client.errors import (
+    AnswerFault,
+    BrokenStream,
+    ClientError,
+    HttpError,
+    NotReached,
+    RunFailed,
+)
+from agui_bridge.client.exchange import Exchange, open_exchange
+
+__all__ = [
+    "AnswerFault",
+    "Answers",
+    "BrokenStream",
+    "Cancelled",
+    "Client",
+    "ClientDialectName",
+    "ClientError",
+    "Conversation",
+    "Exchange",
+    "HttpError",
+    "NotReached",
+    "Resolved",
+    "RunEnd",
+    "RunFailed",
+    "build_resume",
+    "is_expired",
+    "open_exchange",
+]

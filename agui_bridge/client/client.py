@@ -1,0 +1,322 @@
+"""A client of any AG-UI endpoint: runs it, keeps the conversation, answers what it asks.
+
+Source: AG-UI 1.0, http-sse, lifecycle and interrupt-resume; the behaviour is that of
+`HttpAgent` in `@ag-ui/client` 1.0.0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
+from urllib.parse import quote
+
+import httpx
+from ag_ui.core import Interrupt
+
+from agui_bridge.client.answers import Answers, build_resume
+from agui_bridge.client.conversation import Conversation
+from agui_bridge.client.dialects import DIALECTS, ClientDialectName
+from agui_bridge.client.errors import AnswerFault, BrokenStream, NotReached, RunFailed
+from agui_bridge.client.exchange import Exchange, open_exchange
+from agui_bridge.protocol.json_values import WireEvent
+
+__all__ = ["Client", "RunEnd"]
+
+Outcome = Literal["success", "interrupt", "cancelled", "error"]
+
+_SILENCE: Final = 300.0
+"""Seconds that a server may be silent."""
+
+_CONNECT: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended.
+
+    Attributes:
+        outcome: `error` for RUN_ERROR; `cancelled` also when this client aborted it.
+        result: RUN_FINISHED's, if any.
+        usage: the token usage entries of the terminal event.
+        error: what RUN_ERROR says.
+    """
+
+    outcome: Outcome
+    result: Any = None
+    usage: Sequence[Mapping[str, Any]] = ()
+    error: RunFailed | None = None
+
+
+class Client:
+    """One conversation (thread) with one AG-UI endpoint.
+
+    ::
+
+        async with Client("http://127.0.0.1:8000/agents/ops") as client:
+            async for event in client.run("Delete the old rows"):
+                if event["type"] == "TEXT_MESSAGE_CONTENT":
+                    print(event["delta"], end="")
+            for interrupt in client.pending_interrupts:
+                ...
+            await client.complete(resume={interrupt.id: Resolved({"approved": True})})
+
+    Args:
+        url: of the endpoint, to which inputs are POSTed.
+        thread_id: of a conversation to go on with; by default a new one.
+        headers: sent with every request, such as an Authorization.
+        dialect: `1.0`; `0.x` declares no version; `langgraph` and `draft` ask for, read and
+            answer pauses in those ways: see docs/dialects.md.
+        messages: the conversation so far, as AG-UI messages.
+        state: the shared state so far.
+        timeout: seconds that the server may be silent; for a client that is made here.
+        http: an httpx client of yours; it is not closed here.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        thread_id: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        dialect: ClientDialectName = "1.0",
+        messages: Sequence[Mapping[str, Any]] = (),
+        state: Any = None,
+        timeout: float = _SILENCE,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        self.url = url
+        self.thread_id = thread_id or str(uuid.uuid4())
+        self.end: RunEnd | None = None
+        self._headers = dict(headers or {})
+        self._dialect = DIALECTS[dialect]
+        if self._dialect.asked_for:
+            self._headers.setdefault("ag-ui-dialect", dialect)
+        self._conversation = Conversation(messages, state)
+        self._owns = http is None
+        self._http = http or httpx.AsyncClient(timeout=httpx.Timeout(timeout, connect=_CONNECT))
+        self._exchange: Exchange | None = None
+        self._opening: asyncio.Timeout | None = None
+        self._running = False
+
+    # --- what is known -----------------------------------------------------------------------
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation, as AG-UI messages."""
+        return self._conversation.messages
+
+    @property
+    def state(self) -> Any:
+        """The shared state."""
+        return self._conversation.state
+
+    @property
+    def pending_interrupts(self) -> tuple[Interrupt, ...]:
+        """What the thread waits for: the next run must answer all of them."""
+        return self._conversation.pending_interrupts
+
+    def tool_call(self, call_id: str | None) -> dict[str, Any] | None:
+        """The tool call that an interrupt's `tool_call_id` names, as its message has it."""
+        return self._conversation.tool_call(call_id)
+
+    # --- running -----------------------------------------------------------------------------
+
+    async def run(
+        self,
+        message: str | Mapping[str, Any] | None = None,
+        *,
+        resume: Answers | None = None,
+        run_id: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        context: Sequence[Mapping[str, Any]] = (),
+        forwarded_props: Mapping[str, Any] | None = None,
+        while_pending: bool = False,
+    ) -> AsyncGenerator[WireEvent, None]:
+        """Run the agent and give its events as they come; chunks as what they stand for.
+
+        What is given is folded into `messages`, `state` and `pending_interrupts` first, and
+        `end` is set at the end. Whoever leaves the loop early closes the iterator
+        (`contextlib.aclosing`), which aborts the run.
+
+        Args:
+            message: what the user says, or a whole message with an id.
+            resume: answers to the open interrupts; see `build_resume`.
+            run_id: by default a new one.
+            tools: the frontend's tools.
+            context: entries `{description, value}`.
+            forwarded_props: handed on to the agent.
+            while_pending: send it although something is open and unanswered, for agents that
+                take a message for the answer.
+
+        Raises:
+            AnswerFault: an interrupt is open and not answered, or an answer does not fit;
+                nothing was sent.
+            NotReached: nothing was sent; the message is not part of the conversation.
+            HttpError: the endpoint refused the request; the same.
+            BrokenStream: the stream ended before its run did, or is not AG-UI's.
+            RunFailed: the run ended with RUN_ERROR, after all its events were given.
+        """
+        if self._running:
+            raise RuntimeError("this client runs already; use another one for another thread")
+        answer = self._answer(resume, while_pending)
+        body: dict[str, Any] = {
+            "threadId": self.thread_id,
+            "runId": run_id or str(uuid.uuid4()),
+            "state": self.state or {},
+            "tools": list(tools),
+            "context": list(context),
+            **answer,
+            "forwardedProps": {**(forwarded_props or {}), **answer.get("forwardedProps", {})},
+        }
+        if self._dialect.version is not None:
+            body["protocolVersion"] = self._dialect.version
+        said = self._say(message)
+        body["messages"] = [m for m in self.messages if m["role"] != "activity"]
+        self._running, self.end = True, None
+        opening = open_exchange(self._http, self.url, body, headers=self._headers)
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                try:
+                    async with asyncio.timeout(None) as self._opening:
+                        exchange = await stack.enter_async_context(opening)
+                except TimeoutError:
+                    # Stopped before the server said anything; it may have heard the message.
+                    said, self.end = None, RunEnd("cancelled")
+                    return
+                finally:
+                    self._opening = None
+                if not exchange.is_stream:
+                    raise await exchange.error()
+                self._exchange, said = exchange, None
+                read = self._dialect.reader()
+                async for event in exchange.events():
+                    for each in self._conversation.apply(read(event)):
+                        self._note(each)
+                        yield each
+        finally:
+            stopped = self._exchange is not None and self._exchange.stopped
+            self._running, self._exchange = False, None
+            if said is not None:
+                self._conversation.take_back(said)
+        if self.end is None:
+            if not stopped:
+                raise BrokenStream(
+                    "The stream ended before the run did; whether it goes on is unknown."
+                )
+            self.end = RunEnd("cancelled")
+        if self.end.error is not None:
+            raise self.end.error
+
+    async def complete(self, *args: Any, **options: Any) -> RunEnd:
+        """As `run`, reading the events to the end without giving them.
+
+        Raises:
+            ClientError: as `run`.
+        """
+        async for _ in self.run(*args, **options):
+            pass
+        assert self.end is not None
+        return self.end
+
+    async def stop(self, *, force: bool = False) -> None:
+        """Stop the run that is read by another task; its iterator ends, what came is kept.
+
+        An agui-bridge server is asked to stop, so that a tool that runs may finish and the
+        stream ends in order. Others know no such request: the connection is closed, which is how
+        AG-UI clients abort. Without a run nothing happens.
+
+        Args:
+            force: do not let a tool finish; the connection is closed in any case.
+        """
+        exchange = self._exchange
+        if self._opening is not None:
+            self._opening.reschedule(asyncio.get_running_loop().time())
+        if exchange is None:
+            return
+        asked = await self._ask_bridge("POST", "/stop", {"force": force})
+        if force or asked is None:
+            exchange.stop()
+
+    async def load(self) -> bool:
+        """Load the thread from an agui-bridge server: messages, state, open interrupts.
+
+        Returns:
+            Whether it is there. Servers of other makes, which have no such address, tell in the
+            next run's snapshots.
+
+        Raises:
+            NotReached: no connection.
+        """
+        found = await self._ask_bridge("GET", "")
+        if not isinstance(found, dict) or not isinstance(found.get("messages"), list):
+            return False
+        interrupts = [
+            Interrupt.model_validate({k: v for k, v in interrupt.items() if k != "toolCall"})
+            for interrupt in found.get("interrupts") or ()
+        ]
+        self._conversation.restore(found["messages"], found.get("state"), interrupts)
+        return True
+
+    async def aclose(self) -> None:
+        """Close the connections that were opened here."""
+        if self._owns:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    # --- inner -------------------------------------------------------------------------------
+
+    def _answer(self, resume: Answers | None, while_pending: bool) -> dict[str, Any]:
+        """The members of the input that answer what is open."""
+        asked = self.pending_interrupts
+        if resume is not None:
+            return self._dialect.answer(build_resume(asked, resume), asked)
+        if asked and not while_pending:
+            ids = tuple(interrupt.id for interrupt in asked)
+            raise AnswerFault(
+                "INTERRUPT_PENDING",
+                f"The thread waits for an answer to {', '.join(ids)}: give it as `resume`.",
+                ids,
+            )
+        return {}
+
+    def _say(self, message: str | Mapping[str, Any] | None) -> str | None:
+        """Add the user's message to the conversation; gives its id."""
+        if message is None:
+            return None
+        if isinstance(message, str):
+            message = {"id": str(uuid.uuid4()), "role": "user", "content": message}
+        self._conversation.add(message)
+        said: str = message["id"]
+        return said
+
+    def _note(self, event: WireEvent) -> None:
+        usage = event.get("usage") or ()
+        if event["type"] == "RUN_STARTED":
+            self.end = None
+        elif event["type"] == "RUN_FINISHED":
+            outcome = (event.get("outcome") or {"type": "success"})["type"]
+            self.end = RunEnd(outcome, event.get("result"), usage)
+        elif event["type"] == "RUN_ERROR":
+            failed = RunFailed(event.get("code"), event["message"])
+            self.end = RunEnd("error", usage=usage, error=failed)
+
+    async def _ask_bridge(self, method: str, path: str, body: Any = None) -> Any:
+        """Ask for what an agui-bridge server has below the agent's address; None without it."""
+        base = self.url.partition("?")[0].rstrip("/")
+        url = f"{base}/threads/{quote(self.thread_id, safe='')}{path}"
+        try:
+            answer = await self._http.request(method, url, json=body, headers=self._headers)
+            return answer.json() if answer.is_success else None
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise NotReached(f"{url} can't be reached: {error}") from error
+        except (httpx.TransportError, ValueError):
+            return None

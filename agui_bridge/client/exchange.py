@@ -1,0 +1,197 @@
+"""One POST to an AG-UI endpoint: its status, its headers, and its stream at three depths.
+
+This is the lower layer: it judges nothing but the connection. `Client` keeps a conversation on
+top of it; a proxy or a checker uses it alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+import httpx
+
+from agui_bridge.client.errors import BrokenStream, HttpError, NotReached
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.sse import Decoder, Frame, FrameTooLarge
+
+__all__ = ["EVENT_STREAM", "Exchange", "open_exchange"]
+
+EVENT_STREAM: Final = "text/event-stream"
+
+_NOT_CONNECTED: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_LONGEST_ERROR: Final = 64 * 1024
+_LONGEST_TEXT: Final = 300
+
+
+class Exchange:
+    """An answer whose head has come and whose body is read by one of three iterators.
+
+    `chunks` gives bytes as they come, `frames` server-sent events, `events` AG-UI events; each
+    reads on where the body stands, so that only one of them is to be used.
+
+    Attributes:
+        status: HTTP status.
+        headers: of the answer.
+        stopped: whether `stop` was called.
+    """
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.status = response.status_code
+        self.headers = response.headers
+        self._response = response
+        self._body: AsyncIterator[bytes] | None = None
+        self._read: asyncio.Timeout | None = None
+        self.stopped = False
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the body is a stream of events by status and content type."""
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return self.status == httpx.codes.OK and kind == EVENT_STREAM
+
+    def stop(self) -> None:
+        """Stop reading: the iterator that reads ends, and the connection closes with the block.
+
+        May be called from another task of the same loop, which is how a run is aborted.
+        """
+        self.stopped = True
+        if self._read is not None:
+            self._read.reschedule(asyncio.get_running_loop().time())
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body's bytes as they arrive, decompressed.
+
+        Raises:
+            BrokenStream: the connection broke, or was silent for longer than the timeout.
+        """
+        if self._body is None:
+            self._body = self._response.aiter_bytes()
+        while not self.stopped:
+            try:
+                # Around each read alone, so that `stop` never cancels whoever takes the bytes.
+                async with asyncio.timeout(None) as self._read:
+                    chunk = await anext(self._body, None)
+            except TimeoutError:
+                return
+            except httpx.TransportError as error:
+                raise BrokenStream(
+                    f"The connection broke while the stream was read ({_name(error)})."
+                ) from error
+            finally:
+                self._read = None
+            if chunk is None:
+                return
+            yield chunk
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        """The body's server-sent events, comments left out.
+
+        Raises:
+            BrokenStream: as `chunks`; or the body ends within a frame, or one is too large.
+        """
+        decoder = Decoder()
+        async for chunk in self.chunks():
+            try:
+                frames = decoder.feed(chunk)
+            except FrameTooLarge as error:
+                raise BrokenStream(f"The stream can't be read: {error}.") from None
+            for frame in frames:
+                yield frame
+        if not self.stopped and decoder.close():
+            raise BrokenStream("The stream broke off in the middle of an event.")
+
+    async def events(self) -> AsyncIterator[WireEvent]:
+        """The body's AG-UI events: JSON objects with a type, unchecked otherwise.
+
+        A last `data: [DONE]`, which some servers send, is passed over.
+
+        Raises:
+            BrokenStream: as `frames`; or a frame is no JSON object with a `type`.
+        """
+        async for frame in self.frames():
+            if frame.data == "[DONE]":
+                continue
+            event = frame.wire_event()
+            if event is None or not isinstance(event.get("type"), str):
+                raise BrokenStream(
+                    f"The stream holds what is no AG-UI event: {frame.data[:_LONGEST_TEXT]!r}"
+                )
+            yield event
+
+    async def error(self) -> HttpError:
+        """Make an error of an answer that is no stream; reads the body, of bounded length."""
+        seen = b""
+        async for chunk in self.chunks():
+            seen += chunk
+            if len(seen) > _LONGEST_ERROR:
+                break
+        code, message = _told(seen)
+        if self.status == httpx.codes.OK:
+            kind = self.headers.get("content-type", "nothing said")
+            message = f"not a stream of events ({EVENT_STREAM}) but {kind}"
+        return HttpError(self.status, f"HTTP {self.status}: {message}", code)
+
+
+@contextlib.asynccontextmanager
+async def open_exchange(
+    http: httpx.AsyncClient,
+    url: str,
+    body: Any,
+    *,
+    headers: Mapping[str, str] | None = None,
+) -> AsyncIterator[Exchange]:
+    """POST a body as JSON and give the answer once its head is there.
+
+    Leaving the block closes the connection if the body was not read to its end, which AG-UI
+    servers take for an abort.
+
+    Args:
+        http: whose connections, timeouts and own headers are used.
+        url: of the endpoint.
+        body: a JSON value, or bytes to be sent as they are.
+        headers: of this request.
+
+    Raises:
+        NotReached: no connection; nothing was sent.
+        BrokenStream: the connection broke before the answer's head came: whether the server
+            acts is unknown.
+    """
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    sent = {"content-type": "application/json", "accept": EVENT_STREAM, **(headers or {})}
+    try:
+        request = http.build_request("POST", url, content=content, headers=sent)
+        response = await http.send(request, stream=True)
+    except (*_NOT_CONNECTED, httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise NotReached(f"{url} can't be reached: {str(error) or _name(error)}") from error
+    except httpx.TransportError as error:
+        raise BrokenStream(
+            f"{url} did not answer ({_name(error)}); whether it acted is unknown."
+        ) from error
+    try:
+        yield Exchange(response)
+    finally:
+        await response.aclose()
+
+
+def _name(error: BaseException) -> str:
+    return type(error).__name__
+
+
+def _told(body: bytes) -> tuple[str | None, str]:
+    """The code and the message of an error's body, in the shapes that servers use."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return None, body.decode(errors="replace").strip()[:_LONGEST_TEXT] or "no reason given"
+    if isinstance(found, dict):
+        inner = found.get("error", found)
+        if isinstance(inner, dict):
+            told = inner.get("message") or inner.get("detail")
+            code = inner.get("code")
+            if isinstance(told, str):
+                return (code if isinstance(code, str) else None), told[:_LONGEST_TEXT]
+    return None, body.decode(errors="replace")[:_LONGEST_TEXT]
