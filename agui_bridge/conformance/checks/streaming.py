@@ -1,0 +1,223 @@
+"""The stream itself: framing, types, order, ids, versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ag_ui.core import Event as EventModel
+from pydantic import TypeAdapter, ValidationError
+
+from agui_bridge.conformance.check import Blocked, Need, Table, expect
+from agui_bridge.conformance.grammar import order_faults
+from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.wire import Answer
+
+__all__ = ["STREAMING"]
+
+STREAMING = Table("stream")
+
+_SSE = "AG-UI 1.0, http-sse"
+_LIFECYCLE = "AG-UI 1.0, lifecycle"
+_VERSIONS = "AG-UI 1.0, versioning"
+
+_EVENT: Final[TypeAdapter[Any]] = TypeAdapter(EventModel)
+
+_FREE: Final = frozenset(
+    {"snapshot", "delta", "rawEvent", "value", "result", "metadata", "content", "responseSchema",
+     "input", "state", "event", "patch"}
+)  # fmt: skip
+"""Members that hold JSON of somebody else's, which may have nulls."""
+
+
+async def _streams(lab: Lab) -> list[Answer]:
+    """A few streams as they are in any use: a pause, a refusal, answers of either kind."""
+    streams: list[Answer] = []
+    for payload in ("approve", "deny"):
+        thread = lab.thread()
+        interrupts = await thread.pause()
+        await thread.send(thread.input(text="What is the weather?"))
+        await (thread.approve if payload == "approve" else thread.deny)(interrupts)
+        streams += [answer for answer in thread.answers if 0 < answer.status < 400]
+    if lab.config.prompts.text is not None:
+        streams.append(await lab.thread().say("text"))
+    return streams
+
+
+@STREAMING.check(
+    "framing",
+    "The stream is text/event-stream in UTF-8 with LF line ends and one JSON event per data field.",
+    source=f"{_SSE}: framing",
+    fix="Write `data: {json}\\n\\n`. Some libraries write CRLF, which clients can't read.",
+    needs=("approval",),
+)
+async def framing(lab: Lab) -> None:
+    for answer in await _streams(lab):
+        kind = answer.headers.get("content-type", "")
+        expect(kind.partition(";")[0] == "text/event-stream", f"the content type is {kind!r}")
+        expect(b"\r" not in answer.raw, "lines end with CR")
+        expect(not answer.junk, f"data that is no JSON object: {answer.junk[:1]}")
+        try:
+            answer.raw.decode()
+        except UnicodeDecodeError as error:
+            expect(False, f"not UTF-8: {error}")
+        frames = answer.raw.decode().split("\n\n")
+        several = [f for f in frames if sum(li.startswith("data:") for li in f.split("\n")) > 1]
+        expect(not several, f"several data fields in one frame: {several[:1]}")
+
+
+@STREAMING.check(
+    "types",
+    "Every event has the members that its type says, and no null for a missing one.",
+    source=f"{_LIFECYCLE}: event types; optional members are omitted",
+    fix="Build events with ag_ui.core or @ag-ui/core, and leave out what has no value.",
+    needs=("approval",),
+)
+async def types(lab: Lab) -> None:
+    for answer in await _streams(lab):
+        for event in answer.events:
+            try:
+                _EVENT.validate_python(event)
+            except ValidationError as error:
+                fault = error.errors(include_url=False, include_input=False)[0]
+                where = ".".join(str(step) for step in fault["loc"])
+                expect(False, f"{event.get('type')}, {where}: {fault['msg']}")
+            nulls = list(_nulls(event, str(event.get("type"))))
+            expect(not nulls, f"null instead of absent: {', '.join(nulls)}")
+
+
+@STREAMING.check(
+    "order",
+    "A run begins with RUN_STARTED, closes what it opened, and ends once.",
+    source=f"{_LIFECYCLE}: order",
+    fix="Close messages, calls, steps and sub-agents before RUN_FINISHED; send nothing after it.",
+    needs=("approval",),
+)
+async def order(lab: Lab) -> None:
+    for answer in await _streams(lab):
+        faults = order_faults(answer.events)
+        expect(not faults, f"{faults[:3]} in {answer.kinds}")
+        expect(answer.broken is None, f"the stream broke off: {answer.broken}")
+
+
+@STREAMING.check(
+    "ids",
+    "Every run of a stream carries the input's threadId; the last one echoes its runId.",
+    source=f"{_LIFECYCLE}: ids",
+    fix="Copy threadId and runId of the input into RUN_STARTED and RUN_FINISHED.",
+    needs=("approval",),
+)
+async def ids(lab: Lab) -> None:
+    for answer in await _streams(lab):
+        for event in answer.of("RUN_STARTED", "RUN_FINISHED"):
+            thread = event.get("threadId")
+            wanted = answer.sent["threadId"]
+            expect(thread == wanted, f"{event['type']}: threadId is {thread!r}, not {wanted!r}")
+        for kind in ("RUN_STARTED", "RUN_FINISHED"):
+            if last := answer.of(kind)[-1:]:
+                run, wanted = last[0].get("runId"), answer.sent["runId"]
+                expect(run == wanted, f"{kind}: runId is {run!r}, not {wanted!r}")
+
+
+@STREAMING.check(
+    "no-empty-deltas",
+    "No TEXT_MESSAGE_CONTENT is empty.",
+    source=f"{_LIFECYCLE}: TEXT_MESSAGE_CONTENT",
+    fix="Drop empty pieces of the model's stream.",
+    needs=("text",),
+    severity="should",
+)
+async def no_empty_deltas(lab: Lab) -> None:
+    answer = await lab.thread().say("text")
+    empty = [event for event in answer.of("TEXT_MESSAGE_CONTENT") if not event.get("delta")]
+    expect(not empty, f"{len(empty)} of them are empty")
+
+
+@STREAMING.check(
+    "version",
+    "RUN_STARTED carries the producer's protocolVersion, whatever the client's is.",
+    source=f"{_VERSIONS}: protocolVersion",
+    fix='Send protocolVersion "1.0" in RUN_STARTED; never echo the input\'s.',
+    needs=("text",),
+)
+async def version(lab: Lab) -> None:
+    for declared in ("1.0", "1.7"):
+        answer = await lab.thread().say("text", protocolVersion=declared)
+        if answer.status >= 400:
+            continue  # Another check tells of it.
+        told = [event.get("protocolVersion") for event in answer.of("RUN_STARTED")]
+        expect(told and told[-1] == "1.0", f"for a client of {declared} it is {told}")
+
+
+@STREAMING.check(
+    "newer-minor",
+    "A client of a newer minor version is served.",
+    source=f"{_VERSIONS}: minor versions",
+    fix="Serve 1.x clients; only another major version may be refused.",
+    needs=("text",),
+)
+async def newer_minor(lab: Lab) -> None:
+    answer = await lab.thread().say("text", protocolVersion="1.7")
+    expect(answer.succeeded, f"it ended with {answer.told()}")
+
+
+@STREAMING.check(
+    "older-client",
+    "A client that declares no version gets only shapes that clients before 1.0 accept.",
+    source=f"{_VERSIONS}: absent protocolVersion; @ag-ui/client 0.0.59",
+    fix="Leave out cancelled, pendingToolCallIds and expiresAt for clients without a version.",
+    needs=("approval",),
+    severity="should",
+)
+async def older_client(lab: Lab) -> None:
+    thread = lab.thread()
+    need: Need = "expiring" if lab.config.prompts.expiring is not None else "approval"
+    answer = await thread.say(need, protocolVersion=None)
+    if answer.outcome != "interrupt":
+        raise Blocked(f"it did not ask: {answer.told()}")
+    shown = [key for interrupt in answer.interrupts for key in interrupt if key == "expiresAt"]
+    expect(not shown, "expiresAt, which bricks an expired card of @ag-ui/client 0.0.59")
+
+
+@STREAMING.check(
+    "unknown-members",
+    "Unknown members of the input are ignored.",
+    source="AG-UI 1.0, run-input: unknown members",
+    fix="Ignore what you do not know, with a warning in your log.",
+    needs=("text",),
+)
+async def unknown_members(lab: Lab) -> None:
+    answer = await lab.thread().say("text", xFromTheFuture={"a": [1]})
+    expect(answer.succeeded, f"it ended with {answer.told()}")
+
+
+@STREAMING.check(
+    "malformed",
+    "An input with a malformed known member is refused with an HTTP error, before any event.",
+    source="AG-UI 1.0, run-input: malformed members",
+    fix="Validate the body first, and answer 400 or 422 with the member's name.",
+    needs=("approval",),
+)
+async def malformed(lab: Lab) -> None:
+    thread = lab.thread()
+    bodies: Mapping[str, Any] = {
+        "no JSON": b"{",
+        "messages of the wrong type": {**thread.input(text="hello"), "messages": "hello"},
+        "a resume entry without status": {**thread.input(), "resume": [{"interruptId": "x"}]},
+        "no threadId": {k: v for k, v in thread.input().items() if k != "threadId"},
+    }
+    for what, body in bodies.items():
+        answer = await thread.send(body)
+        expect(400 <= answer.status < 500, f"{what}: HTTP {answer.status}, {answer.told()}")
+
+
+def _nulls(value: Any, where: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if item is None and key not in _FREE:
+                yield f"{where}.{key}"
+            elif key not in _FREE:
+                yield from _nulls(item, f"{where}.{key}")
+    elif isinstance(value, list):
+        for item in value:
+            yield from _nulls(item, where)

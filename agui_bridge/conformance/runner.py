@@ -1,0 +1,219 @@
+"""Carries checks out on one endpoint, several at once, each on fresh threads."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from agui_bridge.client import ClientError
+from agui_bridge.conformance.check import Blocked, Check, Failed, Result, Status
+from agui_bridge.conformance.checks import CHECKS
+from agui_bridge.conformance.config import Config, filled
+from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.servers import Processes, restarter
+from agui_bridge.errors import ConfigurationError
+
+__all__ = ["Report", "choose", "open_lab", "run_check", "run_checks", "run_suite"]
+
+Told = Callable[[Result], None]
+
+_LIMITS: Final = httpx.Limits(max_connections=200, max_keepalive_connections=8)
+
+
+@dataclass(frozen=True)
+class Report:
+    """How an endpoint did.
+
+    Attributes:
+        name: of the endpoint.
+        url: of the endpoint.
+        results: in the order of the checks.
+    """
+
+    name: str
+    url: str
+    results: tuple[Result, ...]
+
+    def failures(self, *, strict: bool = False) -> list[Result]:
+        """The results that make the endpoint fail: of `must`, when strict also of `should`."""
+        return [
+            result
+            for result in self.results
+            if result.status in ("fail", "blocked") and (strict or result.check.severity == "must")
+        ]
+
+
+@asynccontextmanager
+async def open_lab(config: Config, url: str = "") -> AsyncIterator[Lab]:
+    """Start what the configuration says has to be started, and see that the endpoint answers.
+
+    Args:
+        config: of the endpoint.
+        url: goes before the configuration's.
+
+    Raises:
+        ConfigurationError: there is no URL, nothing answers there, or a server does not start.
+    """
+    for skipped in config.skip:
+        choose([skipped])
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(
+            httpx.AsyncClient(timeout=config.timeout, limits=_LIMITS, trust_env=False)
+        )
+        names = {"folder": stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))}
+        first, second = url or config.url, config.second_url or ""
+        restart: Callable[[], Awaitable[None]] | None = None
+        if config.server is not None and not url:
+            processes = Processes(config.server, Path(names["folder"]), client)
+            await stack.enter_async_context(processes.running())
+            ports = [str(port) for port in processes.ports]
+            names["port"] = ports[0]
+            second = filled(second or first, port=ports[1]) if len(ports) > 1 else second
+            first = filled(first, **names)
+            restart = processes.restart
+        elif config.restart is not None:
+            restart = restarter(config.restart, client, names)
+        if not first:
+            raise ConfigurationError("There is no URL: pass one, or write url in the file.")
+        names.setdefault("port", _port_of(first))
+        try:
+            await client.get(first, headers=config.headers)
+        except httpx.HTTPError as error:
+            raise ConfigurationError(
+                f"{first} does not answer: {type(error).__name__}.\nIs the server running?"
+            ) from None
+        yield Lab(config, client, first, second, names, restart)
+
+
+def _port_of(url: str) -> str:
+    """The port of a URL, which the configuration's other URLs may name.
+
+    Raises:
+        ConfigurationError: it is no URL.
+    """
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise ConfigurationError(f"{url!r} is no URL: {error}.") from None
+    return str(parsed.port or {"https": 443}.get(parsed.scheme, 80))
+
+
+async def run_check(check: Check, lab: Lab) -> Result:
+    """Carry out one check.
+
+    Raises:
+        ConfigurationError: the configuration is wrong in a way that only shows now.
+    """
+    if reason := _reason_to_skip(check, lab):
+        return Result(check, "skip", reason)
+    started = time.perf_counter()
+
+    def ended(status: Status, detail: str = "") -> Result:
+        return Result(check, status, detail, time.perf_counter() - started)
+
+    try:
+        async with asyncio.timeout(lab.config.timeout):
+            await check.run(lab)
+    except Failed as failed:
+        return ended("fail", str(failed))
+    except Blocked as blocked:
+        return ended("blocked", str(blocked))
+    except TimeoutError:
+        return ended("fail", f"not over within {lab.config.timeout:g} s")
+    except ClientError as error:
+        return ended("fail", str(error))
+    except httpx.HTTPError as error:
+        return ended("fail", f"the connection failed: {type(error).__name__}")
+    return ended("pass")
+
+
+async def run_checks(
+    lab: Lab, checks: Sequence[Check] = CHECKS, told: Told = lambda result: None
+) -> tuple[Result, ...]:
+    """Carry checks out, those that disturb others after all others, one by one.
+
+    Args:
+        lab: the endpoint.
+        checks: which ones.
+        told: is told each result as it comes.
+    """
+    slots = asyncio.Semaphore(lab.config.concurrency)
+    results: dict[str, Result] = {}
+
+    async def run(check: Check) -> None:
+        async with slots:
+            results[check.id] = await run_check(check, lab)
+        told(results[check.id])
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for check in checks:
+                if not check.alone:
+                    group.create_task(run(check))
+    except* ConfigurationError as errors:
+        raise errors.exceptions[0] from None
+    for check in checks:
+        if check.alone:
+            await run(check)
+    return tuple(results[check.id] for check in checks)
+
+
+async def run_suite(
+    config: Config,
+    url: str = "",
+    *,
+    only: Iterable[str] = (),
+    told: Told = lambda result: None,
+) -> Report:
+    """Judge an endpoint.
+
+    Args:
+        config: how to make it pause, and so on.
+        url: goes before the configuration's.
+        only: beginnings of the ids of the checks to run; all when empty.
+        told: is told each result as it comes.
+
+    Raises:
+        ConfigurationError: the configuration is wrong, or nothing answers.
+    """
+    chosen = choose(only)
+    async with open_lab(config, url) as lab:
+        results = await run_checks(lab, chosen, told)
+        return Report(config.name or lab.url, lab.url, results)
+
+
+def choose(only: Iterable[str]) -> tuple[Check, ...]:
+    """The checks whose ids begin so; all when nothing is said.
+
+    Raises:
+        ConfigurationError: there is no such check.
+    """
+    beginnings = tuple(only)
+    for beginning in beginnings:
+        if not any(check.id.startswith(beginning) for check in CHECKS):
+            raise ConfigurationError(f"There is no check {beginning!r}: see --list.")
+    return tuple(c for c in CHECKS if not beginnings or c.id.startswith(beginnings))
+
+
+def _reason_to_skip(check: Check, lab: Lab) -> str | None:
+    config = lab.config
+    if check.profile not in config.profiles:
+        return f"the profile {check.profile} is not asked for"
+    if check.id in config.skip:
+        return config.skip[check.id]
+    missing = next((key for need in check.needs if (key := config.lacks(need))), None)
+    if missing is not None:
+        return f"the configuration has no {missing}"
+    if "restart" in check.needs and lab.restart is None:
+        return "the server is not started by the kit, and the configuration has no restart"
+    if "second" in check.needs and not lab.second_url:
+        return "the configuration has no second_url, and no second of server.ports"
+    return None

@@ -1,0 +1,149 @@
+"""The processes of a server that the kit starts, restarts and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import IO, Final
+
+import httpx
+
+from agui_bridge.conformance.config import Restart, Server, filled
+from agui_bridge.errors import ConfigurationError
+
+__all__ = ["Processes", "await_ready", "restarter"]
+
+_START_SECONDS: Final = 60.0
+_END_SECONDS: Final = 10.0
+_POLL_SECONDS: Final = 0.1
+
+
+class Processes:
+    """The processes of one server, each on a port of its own.
+
+    Attributes:
+        ports: the first one serves `url`, the second `second_url`.
+    """
+
+    def __init__(self, server: Server, folder: Path, client: httpx.AsyncClient) -> None:
+        self.ports = [port or _free_port() for port in server.ports]
+        self._server = server
+        self._folder = folder
+        self._client = client
+        self._running: dict[int, asyncio.subprocess.Process] = {}
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Processes]:
+        """Start all of them; end them with the block.
+
+        Raises:
+            ConfigurationError: one does not start.
+        """
+        try:
+            for port in self.ports:
+                await self._start(port)
+            yield self
+        finally:
+            for port in list(self._running):
+                await self._end(port)
+
+    async def restart(self) -> None:
+        """End every process without warning, as a crash does, and start it again.
+
+        Raises:
+            ConfigurationError: one does not come back.
+        """
+        for port in self.ports:
+            await self._end(port, kill=True)
+        for port in self.ports:
+            await self._start(port)
+
+    async def _start(self, port: int) -> None:
+        names = {"port": str(port), "folder": str(self._folder), "python": sys.executable}
+        command = filled(self._server.command, **names)
+        log = self._folder / f"server-{port}.log"
+        with log.open("ab") as output:
+            self._running[port] = await _spawn(command, self._server, output)
+        process, ready = self._running[port], filled(self._server.ready, **names)
+
+        def check() -> None:
+            if process.returncode is not None:
+                told = log.read_text(errors="replace")[-2000:]
+                raise ConfigurationError(f"server.command ended at once:\n{told}")
+
+        await await_ready(self._client, ready, check)
+
+    async def _end(self, port: int, *, kill: bool = False) -> None:
+        process = self._running.pop(port)
+        if process.returncode is not None:
+            return
+        process.kill() if kill else process.terminate()
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+async def _spawn(
+    command: list[str], server: Server, output: IO[bytes]
+) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *command,
+            cwd=server.folder,
+            env={**os.environ, **server.environment},
+            stdout=output,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+    except OSError as error:
+        raise ConfigurationError(f"server.command can't be run: {error}.") from None
+
+
+async def await_ready(
+    client: httpx.AsyncClient, url: str, check: Callable[[], None] = lambda: None
+) -> None:
+    """Return once a URL answers 200.
+
+    Raises:
+        ConfigurationError: it does not within a minute.
+    """
+    try:
+        async with asyncio.timeout(_START_SECONDS):
+            while True:
+                with contextlib.suppress(httpx.TransportError):
+                    if (await client.get(url)).status_code == 200:
+                        return
+                check()
+                await asyncio.sleep(_POLL_SECONDS)
+    except TimeoutError:
+        raise ConfigurationError(
+            f"{url} does not answer 200 within {_START_SECONDS:g} s."
+        ) from None
+
+
+def restarter(
+    restart: Restart, client: httpx.AsyncClient, names: Mapping[str, str]
+) -> Callable[[], Awaitable[None]]:
+    """The function that restarts a server which somebody else runs."""
+
+    async def run() -> None:
+        process = await asyncio.create_subprocess_exec(*filled(restart.command, **names))
+        if await process.wait():
+            raise ConfigurationError(f"restart.command ends with code {process.returncode}.")
+        await await_ready(client, filled(restart.ready, **names))
+
+    return run
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

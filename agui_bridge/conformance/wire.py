@@ -1,0 +1,157 @@
+"""One request to an endpoint, and everything that came back, byte by byte."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from agui_bridge.client import ClientError, open_exchange
+from agui_bridge.protocol.sse import Decoder
+
+__all__ = ["Answer", "Event", "open_run", "post_run", "run_input"]
+
+Event = dict[str, Any]
+
+
+@dataclass
+class Answer:
+    """What an endpoint answered to one input; while it streams, what came so far.
+
+    Attributes:
+        sent: the input.
+        status: of HTTP.
+        headers: of the response.
+        raw: every byte of the body.
+        events: what the frames hold, as far as it is JSON objects.
+        junk: data of frames that is no JSON object.
+        broken: why the stream broke off, if it did.
+    """
+
+    sent: Mapping[str, Any]
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raw: bytearray = field(default_factory=bytearray)
+    events: list[Event] = field(default_factory=list)
+    junk: list[str] = field(default_factory=list)
+    broken: str | None = None
+    _decoder: Decoder = field(default_factory=Decoder)
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes of the body."""
+        self.raw += chunk
+        for frame in self._decoder.feed(chunk):
+            event = frame.wire_event()
+            if event is None:
+                self.junk.append(frame.data)
+            else:
+                self.events.append(event)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The types of the events."""
+        return [str(event.get("type")) for event in self.events]
+
+    def of(self, *kinds: str) -> list[Event]:
+        """The events of some types."""
+        return [event for event in self.events if event.get("type") in kinds]
+
+    @property
+    def error(self) -> str | None:
+        """The HTTP status or the code of RUN_ERROR, when it is an error."""
+        if self.status >= 400:
+            return f"HTTP {self.status}"
+        errors = self.of("RUN_ERROR")
+        return f"RUN_ERROR {errors[-1].get('code', '')}".strip() if errors else None
+
+    @property
+    def outcome(self) -> str | None:
+        """The outcome of the last run that finished, `success` where it is absent."""
+        finished = self.of("RUN_FINISHED")
+        if not finished:
+            return None
+        outcome = finished[-1].get("outcome")
+        found = outcome.get("type") if isinstance(outcome, dict) else outcome
+        return "success" if found is None else str(found)
+
+    @property
+    def interrupts(self) -> list[Event]:
+        """The interrupts of the last outcome that has some."""
+        for event in reversed(self.of("RUN_FINISHED")):
+            outcome = event.get("outcome")
+            if isinstance(outcome, dict) and outcome.get("type") == "interrupt":
+                return [i for i in outcome.get("interrupts") or [] if isinstance(i, dict)]
+        return []
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the run ended, with success and without an error."""
+        return self.error is None and self.outcome == "success" and self.broken is None
+
+    @property
+    def text(self) -> str:
+        """All text that was streamed."""
+        return "".join(str(e.get("delta", "")) for e in self.of("TEXT_MESSAGE_CONTENT"))
+
+    def told(self) -> str:
+        """How it ended, for people."""
+        end = self.error or (f"the outcome {self.outcome}" if self.outcome else "no terminal event")
+        return f"{end}, then {self.broken}" if self.broken else end
+
+
+def run_input(thread: str, messages: Sequence[Event], **members: Any) -> dict[str, Any]:
+    """A RunAgentInput as AG-UI's own 1.0 client sends it; a member that is None is left out."""
+    body = {
+        "threadId": thread,
+        "runId": str(uuid.uuid4()),
+        "protocolVersion": "1.0",
+        "state": {},
+        "messages": list(messages),
+        "tools": [],
+        "context": [],
+        "forwardedProps": {},
+        **members,
+    }
+    return {key: value for key, value in body.items() if value is not None}
+
+
+@asynccontextmanager
+async def open_run(
+    client: httpx.AsyncClient, url: str, body: Any, headers: Mapping[str, str]
+) -> AsyncIterator[tuple[Answer, AsyncIterator[bytes]]]:
+    """Begin a run. Leaving the block closes the connection, whatever is still to come.
+
+    Yields:
+        The answer, and the pieces of the body as they are taken in.
+
+    Raises:
+        ClientError: the connection can't be made, or breaks.
+    """
+    answer = Answer(body if isinstance(body, dict) else {})
+    async with open_exchange(client, url, body, headers=headers) as exchange:
+        answer.status, answer.headers = exchange.status, exchange.headers
+
+        async def pieces() -> AsyncIterator[bytes]:
+            async for chunk in exchange.chunks():
+                answer.feed(chunk)
+                yield chunk
+
+        yield answer, pieces()
+
+
+async def post_run(
+    client: httpx.AsyncClient, url: str, body: Any, headers: Mapping[str, str]
+) -> Answer:
+    """Run the agent and take the whole stream, or as much of it as came."""
+    answer = Answer(body if isinstance(body, dict) else {})
+    try:
+        async with open_run(client, url, body, headers) as (answer, pieces):
+            async for _ in pieces:
+                pass
+    except ClientError as error:
+        answer.broken = str(error)
+    return answer

@@ -1,0 +1,68 @@
+"""Every check passes on a correct server, and fails on one that breaks its promise alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from agui_bridge.conformance import CHECKS, Result
+from tests.conformance.judged import judge
+from tests.conformance.mutants import MUTANTS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+AT_ONCE = 2
+
+Judged = Mapping[str, Mapping[str, Result]]
+
+
+@pytest.fixture(scope="module")
+async def judged() -> Judged:
+    """The results of the correct server, as "", and of every faulty one."""
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def run(*flaws: str) -> Mapping[str, Result]:
+        async with slots:
+            return await judge(*flaws)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = {name: group.create_task(run(*filter(None, [name]))) for name in ["", *MUTANTS]}
+    return {name: task.result() for name, task in tasks.items()}
+
+
+async def test_a_correct_server_passes_every_check(judged: Judged) -> None:
+    results = judged[""].values()
+
+    assert [f"{r.check.id}: {r.status}, {r.detail}" for r in results if r.status != "pass"] == []
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+async def test_a_flaw_is_noticed_by_its_checks_and_by_no_other(name: str, judged: Judged) -> None:
+    mutant = MUTANTS[name]
+    results = judged[name]
+
+    failed = {id for id, result in results.items() if result.status == "fail"}
+    not_passed = {id: r.detail for id, r in results.items() if r.status != "pass"}
+
+    wanted, tolerated = set(mutant.fails.split()), set(mutant.also.split())
+    assert wanted <= failed, f"not noticed; failed or blocked: {not_passed}"
+    assert set(not_passed) - wanted - tolerated == set(), f"noticed by others: {not_passed}"
+
+
+def test_every_check_has_a_mutant() -> None:
+    proven = {check for mutant in MUTANTS.values() for check in mutant.fails.split()}
+
+    assert {check.id for check in CHECKS} - proven == set()
+    assert proven - {check.id for check in CHECKS} == set()
+
+
+def test_every_check_says_what_where_and_how() -> None:
+    ids = [check.id for check in CHECKS]
+
+    assert len(set(ids)) == len(ids)
+    for check in CHECKS:
+        for text in (check.sentence, check.fix):
+            assert text[0].isupper() and text.endswith("."), check.id
+        assert check.source, check.id

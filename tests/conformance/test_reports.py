@@ -1,0 +1,97 @@
+"""The reports: what people, continuous integration and pages read."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from agui_bridge.conformance import CHECKS, Report, Result
+from agui_bridge.conformance.check import Check, Severity, Status
+from agui_bridge.conformance.reports import as_json, as_junit, as_markdown, write_reports
+from agui_bridge.conformance.terminal import print_report
+from agui_bridge.errors import ConfigurationError
+
+
+def check(severity: Severity, number: int = 0) -> Check:
+    return [c for c in CHECKS if c.severity == severity][number]
+
+
+def report(name: str, *results: tuple[Check, Status, str]) -> Report:
+    return Report(name, "http://x/agent", tuple(Result(*result, 0.5) for result in results))
+
+
+BROKEN = report(
+    "one|two",
+    (check("must"), "pass", ""),
+    (check("must", 1), "fail", "executed 2 times\n\x00 & <twice>"),
+    (check("must", 2), "blocked", "it did not ask"),
+    (check("should"), "fail", "no schema"),
+    (check("should", 1), "skip", "no prompts.text"),
+)
+FINE = report("fine", (check("must"), "pass", ""))
+
+
+def test_only_what_must_pass_fails_a_lenient_run() -> None:
+    assert [r.check.severity for r in BROKEN.failures()] == ["must", "must"]
+    assert len(BROKEN.failures(strict=True)) == 3
+    assert FINE.failures(strict=True) == []
+
+
+def test_json_holds_everything() -> None:
+    (endpoint,) = json.loads(as_json([BROKEN]))["endpoints"]
+
+    assert (endpoint["name"], endpoint["url"]) == ("one|two", "http://x/agent")
+    assert [r["status"] for r in endpoint["results"]] == "pass fail blocked fail skip".split()
+    assert set(endpoint["results"][0]) == {
+        "id", "status", "detail", "seconds", "sentence", "source", "severity", "profile", "fix",
+    }  # fmt: skip
+
+
+def test_junit_counts_and_stays_xml_whatever_was_seen() -> None:
+    root = ElementTree.fromstring(as_junit([BROKEN, FINE]).encode())
+
+    suite = root[0].attrib
+    assert (suite["tests"], suite["failures"], suite["errors"], suite["skipped"]) == (
+        "5", "1", "1", "2",
+    )  # fmt: skip
+    failure = root[0].find("testcase/failure")
+    assert failure is not None
+    assert failure.attrib["message"].endswith("\ufffd & <twice>")
+    assert root[1].attrib["failures"] == "0"
+
+
+def test_markdown_sets_endpoints_side_by_side() -> None:
+    lines = as_markdown([BROKEN, FINE]).splitlines()
+
+    assert lines[0] == "| check | promise | one\\|two | fine |"
+    marks = [line.rsplit("|", 3)[1:3] for line in lines[2:7]]
+    assert marks == [[" P ", " P "], [" F ", "  "], [" B ", "  "], [" f ", "  "], [" - ", "  "]]
+    assert f"- `{check('must', 1).id}`: executed 2 times \x00 & <twice>" in lines
+
+
+def test_the_terminal_says_what_was_seen_where_and_how_to_mend_it() -> None:
+    out = io.StringIO()
+    print_report(BROKEN, Console(file=out, width=200))
+
+    text = out.getvalue()
+    failed = check("must", 1)
+    assert failed.fix in text
+    assert failed.source in text
+    assert "executed 2 times" in text
+    assert text.rstrip().endswith("one|two: 1 passed, 2 failed, 1 blocked, 1 skipped")
+    assert check("should", 1).id not in text
+
+
+def test_an_ending_names_the_format(tmp_path: Path) -> None:
+    paths = [tmp_path / f"report{ending}" for ending in (".json", ".xml", ".md")]
+
+    write_reports([FINE], paths)
+
+    assert [path.read_text()[0] for path in paths] == ["{", "<", "|"]
+    with pytest.raises(ConfigurationError, match=r"report\.pdf: name it"):
+        write_reports([FINE], [tmp_path / "report.pdf"])
