@@ -1,0 +1,24 @@
+"""The kit of an adapter's author: checks that every adapter passes, on the real engine.
+
+An `AdapterScenario` says how to make the adapter, what makes it pause, and what has been carried
+out so far. `check_adapter` carries the checks out; `AdapterSuite` makes a pytest test of each.
+Needs the extra `testing`.
+"""
+
+from agui_bridge.testing.check import Check, CheckFailed
+from agui_bridge.testing.checks import CHECKS
+from agui_bridge.testing.running import CheckResult, check_adapter, run_check
+from agui_bridge.testing.scenario import AdapterScenario, strings_of
+from agui_bridge.testing.suite import AdapterSuite
+
+__all__ = [
+    "CHECKS",
+    "AdapterScenario",
+    "AdapterSuite",
+    "Check",
+    "CheckFailed",
+    "CheckResult",
+    "check_adapter",
+    "run_check",
+    "strings_of",
+]

@@ -1,0 +1,83 @@
+"""What an adapter declares is what it does."""
+
+from __future__ import annotations
+
+from agui_bridge.adapters import AdapterCapabilities, Ask
+from agui_bridge.policy import ProposedCall
+from agui_bridge.protocol.decisions import EDIT
+from agui_bridge.testing.case import Case
+from agui_bridge.testing.check import check, expect
+from agui_bridge.testing.scenario import AdapterScenario
+
+__all__ = ["capabilities", "policy"]
+
+_SHOWN_BY = {
+    "approve": "approval",
+    "decline": "approval",
+    "edit": "edited",
+    "answer": "question",
+    "subagents": "subagent",
+    "stop": "slow",
+}
+"""What of the scenario shows a declared capability."""
+
+
+@check(
+    "capabilities",
+    hint="Declare exactly what the adapter does; name what another scenario shows in `elsewhere`.",
+)
+async def capabilities(case: Case) -> None:
+    """What is declared is shown by the scenario, and what is shown is declared."""
+    scenario = case.scenario
+    async with case.site() as site:
+        declared = site.watched.capabilities
+        for name in filter(None, (scenario.text, scenario.pause, scenario.subagent)):
+            await site.talk().say(name)
+        runs = site.watched.runs
+        asks = [ask for noted in runs if noted.pause for ask in noted.pause.asks]
+        helped = any("SUBAGENT" in getattr(i, "type", "") for noted in runs for i in noted.items)
+    _expect_shown(scenario, declared)
+    for ask in asks:
+        _expect_declared(ask, declared)
+    expect(declared.subagents or not helped, "it emits SUBAGENT events, undeclared")
+    if scenario.subagent is not None:
+        expect(helped, "it emits no SUBAGENT event for the message of `subagent`")
+
+
+@check(
+    "policy",
+    hint="Ask run.policy (agui_bridge.policy.judge) before each execution, approved or not.",
+    needs=("approval",),
+    declared="policy",
+)
+async def policy(case: Case) -> None:
+    """What the policy denies is not executed."""
+
+    def deny(call: ProposedCall) -> str:
+        return "deny"
+
+    before = await case.count()
+    async with case.site(policy=deny) as site:
+        talk = site.talk()
+        assert case.scenario.approval is not None, "the check needs it"
+        asked = await talk.say(case.scenario.approval)
+        if asked.asks:
+            await talk.answer(asked, {"approved": True})
+        done = await case.executed_since(before)
+    expect(not done, f"the policy denied it, and still it carried out {done}")
+
+
+def _expect_shown(scenario: AdapterScenario, declared: AdapterCapabilities) -> None:
+    for capability, attribute in _SHOWN_BY.items():
+        shown = getattr(scenario, attribute) is not None
+        if getattr(declared, capability) and capability not in scenario.elsewhere:
+            expect(shown, f"it declares {capability}=True, and the scenario has no `{attribute}`")
+
+
+def _expect_declared(ask: Ask, declared: AdapterCapabilities) -> None:
+    if ask.tool_call is None:
+        expect(declared.answer, "it asks a question, and declares answer=False")
+        return
+    expect(declared.approve, "it asks for an approval, and declares approve=False")
+    if EDIT in ask.allowed:
+        expect(declared.edit, "its question allows edits, and it declares edit=False")

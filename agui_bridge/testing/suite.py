@@ -1,0 +1,76 @@
+"""The checks as a class of pytest tests. It needs no import of pytest: pytest calls it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager
+from typing import Any, ClassVar
+
+from agui_bridge.testing.check import Check
+from agui_bridge.testing.checks import CHECKS
+from agui_bridge.testing.running import run_check
+from agui_bridge.testing.scenario import AdapterScenario
+
+__all__ = ["AdapterSuite"]
+
+
+class AdapterSuite:
+    """One test for each check that applies.
+
+    ::
+
+        class TestFlows(AdapterSuite):
+            leaves_out = {"edit", "answer", "cancel-question"}
+
+            @asynccontextmanager
+            async def scenario(self):
+                async with FlowServer() as server:
+                    yield AdapterScenario(adapter=lambda: FlowAdapter(server.url), ...)
+
+    Attributes:
+        leaves_out: ids of the checks that do not apply. A check that does not and is not named
+            here fails, and so does one that is named and applies: nothing is skipped unseen.
+    """
+
+    leaves_out: ClassVar[Collection[str]] = ()
+
+    def scenario(self) -> AbstractAsyncContextManager[AdapterScenario]:
+        """The scenario of one check, as an async context manager: its framework runs within."""
+        raise NotImplementedError
+
+    def pytest_generate_tests(self, metafunc: Any) -> None:
+        """Make a test of each check; pytest calls this."""
+        if "check" in metafunc.fixturenames:
+            applying = [check for check in CHECKS if check.id not in self.leaves_out]
+            metafunc.parametrize("check", applying, ids=[check.id for check in applying])
+
+    def test_adapter(self, check: Check) -> None:
+        """The adapter does what the check says."""
+
+        async def carry_out() -> None:
+            async with self.scenario() as scenario:
+                result = await run_check(check, scenario)
+            hint = f"\n  if that is right, name {check.id!r} in leaves_out"
+            ending = hint if result.status == "left out" else ""
+            assert result.status == "passed", f"{result}{ending}"
+
+        asyncio.run(carry_out())
+
+    def test_what_is_left_out_does_not_apply(self) -> None:
+        """Every check that is left out exists, and has nothing to look at."""
+
+        async def find_wrong() -> list[str]:
+            known = {check.id: check for check in CHECKS}
+            async with self.scenario() as scenario:
+                adapter = scenario.adapter()
+                capabilities = adapter.capabilities
+                await adapter.aclose()
+                return [
+                    name
+                    for name in self.leaves_out
+                    if name not in known or known[name].why_not(scenario, capabilities) is None
+                ]
+
+        wrong = asyncio.run(find_wrong())
+        assert not wrong, f"leaves_out names checks that apply, or that there are not: {wrong}"

@@ -1,0 +1,290 @@
+"""Adapters that are each broken in one way, as real ones are, by the check that finds it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from ag_ui.core import RunStartedEvent
+
+from agui_bridge import Answer, Approve, Ask, Cancel, Decision, Decline, Pause, Resume, Run, RunItem
+from agui_bridge.errors import UpstreamError
+from agui_bridge.protocol.records import ClosedBatch
+from tests.testing.workshop import PATIENCE, Call, Workshop, WorkshopAdapter
+
+__all__ = ["MUTANTS"]
+
+
+class SaysNothing(WorkshopAdapter):
+    def greet(self, run: Run) -> Sequence[RunItem]:
+        return []
+
+
+class BeginsRunsItself(WorkshopAdapter):
+    """From the second message on, since its framework tells of sessions that go on."""
+
+    def greet(self, run: Run) -> Sequence[RunItem]:
+        if sum(m.get("content") == run.text for m in run.raw_messages) > 1:
+            return [RunStartedEvent(thread_id=run.thread_id, run_id=run.run_id)]
+        return super().greet(run)
+
+
+class TalksOn(WorkshopAdapter):
+    async def start(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        async for item in super().start(run):
+            yield item
+            if isinstance(item, Pause):
+                yield "Please answer."
+
+
+class CountsCallsFromOne(WorkshopAdapter):
+    def ask(self, run: Run, calls: Sequence[Call]) -> Pause:
+        return super().ask(run, [{**c, "id": f"call-{n}"} for n, c in enumerate(calls)])
+
+
+class KeepsTuples(WorkshopAdapter):
+    def keep(self, flow: str, calls: Sequence[Call]) -> Any:
+        return {"flow": flow, "calls": tuple(calls)}
+
+
+class ShowsItsFlow(WorkshopAdapter):
+    def question(self, call: Call, flow: str) -> Ask:
+        return replace(super().question(call, flow), metadata={"flow": flow})
+
+
+class ActsBeforeItAsks(WorkshopAdapter):
+    def ask(self, run: Run, calls: Sequence[Call]) -> Pause:
+        if run.policy is None:
+            self.execute(calls[0]["args"])
+        return super().ask(run, calls)
+
+
+class ChangesArguments(WorkshopAdapter):
+    """As long as nothing else waits."""
+
+    def permitted(self, call: Call, decision: Decision, kept: Any) -> dict[str, Any] | None:
+        args = super().permitted(call, decision, kept)
+        alone = self.workshop.waiting == len(kept["calls"]) == 1
+        return {**call["args"], "dry_run": False} if args == call["args"] and alone else args
+
+
+class TellsNoResult(WorkshopAdapter):
+    def told(self, run: Run, call: Call) -> Sequence[RunItem]:
+        return []
+
+
+class ActsOnAny(WorkshopAdapter):
+    """Acts on one kind of decision that is no approval, where one call was asked about."""
+
+    kind: type[Decision]
+
+    def permitted(self, call: Call, decision: Decision, kept: Any) -> dict[str, Any] | None:
+        if isinstance(decision, self.kind) and len(kept["calls"]) == 1:
+            return dict(call["args"])
+        return super().permitted(call, decision, kept)
+
+
+class ActsOnDecline(ActsOnAny):
+    kind = Decline
+
+
+class ActsOnCancel(ActsOnAny):
+    kind = Cancel
+
+
+class ForgetsEdits(WorkshopAdapter):
+    def permitted(self, call: Call, decision: Decision, kept: Any) -> dict[str, Any] | None:
+        return dict(call["args"]) if isinstance(decision, Approve) else None
+
+
+class LooksAtTheFirstDecision(WorkshopAdapter):
+    def decision(self, call: Call, kept: Any, decisions: Mapping[str, Decision]) -> Decision:
+        return decisions[kept["calls"][0]["id"]]
+
+
+class LosesPayloads(WorkshopAdapter):
+    def deliver(self, run: Run, decision: Decision) -> None:
+        super().deliver(run, Answer({}) if isinstance(decision, Answer) else decision)
+
+
+class ExpectsAnswers(WorkshopAdapter):
+    def deliver(self, run: Run, decision: Decision) -> None:
+        assert isinstance(decision, Answer)
+        super().deliver(run, decision)
+
+
+class RemembersPauses(WorkshopAdapter):
+    def __init__(self, workshop: Workshop, *, reachable: bool = True) -> None:
+        super().__init__(workshop, reachable=reachable)
+        self._paused: dict[str, Any] = {}
+
+    async def start(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        async for item in super().start(run):
+            if isinstance(item, Pause):
+                self._paused[run.thread_id] = item.continuation
+            yield item
+
+    def recall(self, run: Run, resume: Resume) -> Any:
+        return self._paused[run.thread_id]
+
+
+class ResumesByItself(WorkshopAdapter):
+    """Its framework takes the next message for another yes."""
+
+    def __init__(self, workshop: Workshop, *, reachable: bool = True) -> None:
+        super().__init__(workshop, reachable=reachable)
+        self._approved: dict[str, Any] = {}
+
+    def recall(self, run: Run, resume: Resume) -> Any:
+        self._approved[run.thread_id] = resume.continuation
+        return resume.continuation
+
+    def greet(self, run: Run) -> Sequence[RunItem]:
+        for call in self._approved.get(run.thread_id, {"calls": ()})["calls"]:
+            self.execute(call["args"])
+        return super().greet(run)
+
+
+class ListensInEveryProcess(WorkshopAdapter):
+    def __init__(self, workshop: Workshop, *, reachable: bool = True) -> None:
+        super().__init__(workshop, reachable=reachable)
+        workshop.listeners.append(self)
+
+    def execute(self, args: Any) -> None:
+        self.workshop.executed += [args] * len(self.workshop.listeners)
+
+    async def aclose(self) -> None:
+        if self in self.workshop.listeners:
+            self.workshop.listeners.remove(self)
+
+
+class CantReadResults(WorkshopAdapter):
+    def greet(self, run: Run) -> Sequence[RunItem]:
+        assert not any(m.get("content") == "deployed" for m in run.raw_messages)
+        return super().greet(run)
+
+
+class KnowsOnePause(WorkshopAdapter):
+    last: Any = None
+
+    def keep(self, flow: str, calls: Sequence[Call]) -> Any:
+        self.last = super().keep(flow, calls)
+        return self.last
+
+    def recall(self, run: Run, resume: Resume) -> Any:
+        asked = self.last is not None and resume.continuation["calls"]
+        return self.last if asked else resume.continuation
+
+
+class CallsItAnError(WorkshopAdapter):
+    def failure(self) -> Exception:
+        return UpstreamError("The workshop failed.")
+
+
+class IgnoresTheLease(WorkshopAdapter):
+    def check_lease(self, run: Run) -> None:
+        pass
+
+
+class GathersText(WorkshopAdapter):
+    async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        gathered = [item async for item in super().work(run)]
+        for item in gathered:
+            yield item
+
+
+class SwallowsCancellation(WorkshopAdapter):
+    async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        yield "Working. "
+        try:
+            await asyncio.wait_for(run.stop.wait(), 3 * PATIENCE)
+            if run.stop.force:
+                await asyncio.sleep(3 * PATIENCE)
+        except asyncio.CancelledError:
+            await asyncio.sleep(3 * PATIENCE)
+
+
+class IgnoresStops(WorkshopAdapter):
+    async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        yield "Working. "
+        await asyncio.sleep(3 * PATIENCE)
+
+
+class LeavesTheSessionLocked(WorkshopAdapter):
+    async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        self.workshop.locked.add(run.thread_id)
+        async with contextlib.aclosing(super().work(run)) as items:
+            async for item in items:
+                yield item
+
+    def greet(self, run: Run) -> Sequence[RunItem]:
+        if run.thread_id in self.workshop.locked:
+            raise UpstreamError("The session is locked.")
+        return super().greet(run)
+
+
+class ActsWhileItIsStopped(WorkshopAdapter):
+    def heeds_stop(self, run: Run) -> bool:
+        return False
+
+
+class ApprovesToRelease(WorkshopAdapter):
+    def release(self, closed: Sequence[ClosedBatch]) -> None:
+        for batch in closed:
+            for call in batch.continuation["calls"]:
+                self.execute(call["args"])
+
+
+class ClosesOnce(WorkshopAdapter):
+    closed = False
+
+    async def aclose(self) -> None:
+        assert not self.closed
+        self.closed = True
+
+
+class DeclaresNoSubagents(WorkshopAdapter):
+    capabilities = replace(WorkshopAdapter.capabilities, subagents=False)
+
+
+class IgnoresThePolicy(WorkshopAdapter):
+    async def allowed(self, run: Run, args: dict[str, Any]) -> bool:
+        return True
+
+
+MUTANTS: Final[Mapping[str, type[WorkshopAdapter]]] = {
+    "text": SaysNothing,
+    "events": BeginsRunsItself,
+    "pause-last": TalksOn,
+    "ids": CountsCallsFromOne,
+    "continuation": KeepsTuples,
+    "secret": ShowsItsFlow,
+    "pause": ActsBeforeItAsks,
+    "approve": ChangesArguments,
+    "result": TellsNoResult,
+    "decline": ActsOnDecline,
+    "edit": ForgetsEdits,
+    "cancel": ActsOnCancel,
+    "parallel": LooksAtTheFirstDecision,
+    "answer": LosesPayloads,
+    "cancel-question": ExpectsAnswers,
+    "restart": RemembersPauses,
+    "once": ResumesByItself,
+    "race": ListensInEveryProcess,
+    "next-message": CantReadResults,
+    "threads": KnowsOnePause,
+    "undelivered": CallsItAnError,
+    "lease": IgnoresTheLease,
+    "text-kept": GathersText,
+    "cancelled": SwallowsCancellation,
+    "stop-by-itself": IgnoresStops,
+    "after-stop": LeavesTheSessionLocked,
+    "stop-acting": ActsWhileItIsStopped,
+    "stopped-pause": ApprovesToRelease,
+    "close": ClosesOnce,
+    "capabilities": DeclaresNoSubagents,
+    "policy": IgnoresThePolicy,
+}

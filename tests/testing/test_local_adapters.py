@@ -1,0 +1,149 @@
+"""The kit on the adapters that run within the process: functions, keyword agents, chat models."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from agui_bridge import FunctionAdapter, FunctionRun, KeywordAdapter
+from agui_bridge.agents.chat_model import ChatModelAdapter
+from agui_bridge.testing import AdapterScenario, AdapterSuite
+from tests.support.scripted_model import Reply, Requested, ScriptedModel
+
+pytestmark = pytest.mark.timeout(120)
+
+PATIENCE = 10.0
+TOKEN = "token-of-the-journal"
+
+
+class Deployment(BaseModel):
+    version: str
+
+
+class When(BaseModel):
+    when: str
+
+
+class TestFunctionAgents(AdapterSuite):
+    leaves_out = ("undelivered",)
+
+    @contextlib.asynccontextmanager
+    async def scenario(self) -> AsyncIterator[AdapterScenario]:
+        executed: list[Any] = []
+
+        async def deploy(version: str) -> str:
+            executed.append({"version": version})
+            return f"deployed {version}"
+
+        async def gated(run: FunctionRun, version: str) -> str:
+            args = {"version": version}
+            answer = await run.approve("deploy", args, parameters=Deployment, key=version)
+            return str(await run.tool(answer, deploy)) if answer.approved else "left"
+
+        async def agent(run: FunctionRun) -> AsyncIterator[str]:
+            if run.text == "deploy":
+                await run.step("token", lambda: TOKEN)
+                yield await gated(run, "v1")
+            elif run.text == "deploy both":
+                yield ", ".join(await asyncio.gather(gated(run, "v1"), gated(run, "v2")))
+            elif run.text == "when":
+                form = await run.ask("When?", schema=When)
+                if form is not None:
+                    await run.step("note", lambda: executed.append(form.model_dump()))
+                yield "Noted."
+            elif run.text == "slow":
+                yield "Working. "
+                await asyncio.sleep(3 * PATIENCE)
+            else:
+                yield "Hello."
+
+        yield AdapterScenario(
+            adapter=lambda: FunctionAdapter(agent),
+            approval="deploy",
+            parallel="deploy both",
+            question="when",
+            answer={"when": "now"},
+            slow="slow",
+            edited={"version": "v0"},
+            executed=lambda: executed,
+            private=lambda _: (TOKEN,),
+            patience=PATIENCE,
+        )
+
+
+class TestKeywordAgents(AdapterSuite):
+    leaves_out = (
+        *("ids", "approve", "result", "decline", "edit", "cancel", "parallel", "threads"),
+        *("undelivered", "policy"),
+    )
+
+    @contextlib.asynccontextmanager
+    async def scenario(self) -> AsyncIterator[AdapterScenario]:
+        executed: list[Any] = []
+
+        async def agent(run: FunctionRun) -> AsyncIterator[str]:
+            if run.text == "deploy":
+                yield "Please confirm: I will deploy."
+            elif run.text.startswith("Yes, I confirm."):
+                await run.step("deploy", lambda: executed.append({"confirm": True}))
+                yield "Deployed."
+            elif run.text == "slow":
+                yield "Working. "
+                await asyncio.sleep(3 * PATIENCE)
+            else:
+                yield "Hello."
+
+        yield AdapterScenario(
+            adapter=lambda: KeywordAdapter(agent),
+            question="deploy",
+            answer={"confirm": True},
+            slow="slow",
+            executed=lambda: executed,
+            elsewhere={"approve", "decline", "edit"},
+            patience=PATIENCE,
+        )
+
+
+class TestKeywordAgentsThatAskForApprovals(TestFunctionAgents):
+    """A pause of the agent inside passes through."""
+
+    @contextlib.asynccontextmanager
+    async def scenario(self) -> AsyncIterator[AdapterScenario]:
+        async with super().scenario() as inside:
+            yield replace(inside, adapter=lambda: KeywordAdapter(inside.adapter()))
+
+
+class TestChatModels(AdapterSuite):
+    leaves_out = (
+        *("pause-last", "ids", "continuation", "secret", "pause", "approve", "result", "decline"),
+        *("edit", "cancel", "parallel", "answer", "cancel-question", "restart", "once", "race"),
+        *("next-message", "threads", "undelivered", "lease", "stop-by-itself", "stop-acting"),
+        *("stopped-pause", "policy"),
+    )
+
+    @contextlib.asynccontextmanager
+    async def scenario(self) -> AsyncIterator[AdapterScenario]:
+        hold = asyncio.Event()
+
+        def reply(asked: Requested) -> Reply:
+            if asked.messages[-1]["content"] == "slow":
+                return Reply(["Working. ", "Done."], hold=hold)
+            return Reply("Hello.")
+
+        async with ScriptedModel(*[reply] * 5) as model:
+            try:
+                yield AdapterScenario(
+                    adapter=lambda: ChatModelAdapter(
+                        "scripted", base_url=model.base_url, api_key="key", retries=0
+                    ),
+                    slow="slow",
+                    patience=PATIENCE,
+                )
+            finally:
+                hold.set()

@@ -1,0 +1,129 @@
+"""The kit itself: nothing is left out unseen, an author's mistakes are told, pytest is optional."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from agui_bridge import Run, RunItem
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.testing import CHECKS, AdapterScenario, AdapterSuite, check_adapter, run_check
+from tests.support.agents import Scripted
+from tests.testing.workshop import Workshop, WorkshopAdapter, scenario_of
+
+BY_ID = {check.id: check for check in CHECKS}
+
+
+class Suite(AdapterSuite):
+    """Cannot be reached, as its scenario says nothing of it."""
+
+    def scenario(self) -> AbstractAsyncContextManager[AdapterScenario]:
+        return scenario_of(unreachable=None)
+
+
+def test_a_check_that_does_not_apply_and_is_not_left_out_fails_and_says_so() -> None:
+    with pytest.raises(AssertionError, match=r"no `unreachable`.*\n.*name 'undelivered' in leaves"):
+        Suite().test_adapter(BY_ID["undelivered"])
+
+
+@pytest.mark.parametrize("named", ["approve", "no-such-check"])
+def test_what_is_left_out_must_exist_and_not_apply(named: str) -> None:
+    class LeavesOut(Suite):
+        leaves_out = ("undelivered", named)
+
+    with pytest.raises(AssertionError, match=named):
+        LeavesOut().test_what_is_left_out_does_not_apply()
+
+
+def test_a_suite_has_one_test_for_each_check_that_is_not_left_out() -> None:
+    class LeavesOut(Suite):
+        leaves_out = ("undelivered",)
+
+    class Metafunc:
+        fixturenames = ("check",)
+        ids: tuple[str, ...] = ()
+
+        def parametrize(self, name: str, values: Any, ids: Any) -> None:
+            self.ids = tuple(ids)
+
+    metafunc = Metafunc()
+    LeavesOut().pytest_generate_tests(metafunc)
+
+    assert metafunc.ids == tuple(name for name in BY_ID if name != "undelivered")
+
+
+async def test_a_failure_tells_what_was_expected_what_was_seen_and_how_to_mend_it() -> None:
+    @asynccontextmanager
+    async def silent() -> AsyncIterator[AdapterScenario]:
+        yield AdapterScenario(adapter=lambda: Scripted([]))
+
+    (result,) = await check_adapter(silent, [BY_ID["text"]])
+
+    assert str(result) == (
+        "text: failed\n"
+        f"  expected: {BY_ID['text'].sentence}\n"
+        "  seen: the run succeeded without a word\n"
+        f"  to mend it: {BY_ID['text'].hint}"
+    )
+
+
+async def test_a_run_that_never_ends_is_a_failure_not_a_hang() -> None:
+    async def never(run: Run) -> AsyncIterator[RunItem]:
+        await run.stop
+        yield "too late"
+
+    scenario = AdapterScenario(adapter=lambda: Scripted(never), patience=0.5)
+
+    result = await run_check(BY_ID["text"], scenario)
+
+    assert (result.status, "does not end" in result.seen) == ("failed", True)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"approval": "deploy"}, "approval needs `executed`"),
+        ({"question": "when"}, "question needs `executed`"),
+        ({"edited": {}}, "edited needs `approval`"),
+        ({"elsewhere": {"fly"}}, "no capability 'fly'"),
+    ],
+)
+def test_a_scenario_that_lacks_what_it_needs_is_refused(
+    given: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        AdapterScenario(adapter=lambda: WorkshopAdapter(Workshop()), **given)
+
+
+async def test_a_capability_that_nothing_shows_fails() -> None:
+    async with scenario_of(edited=None) as scenario:
+        result = await run_check(BY_ID["capabilities"], scenario)
+    assert result.seen == "it declares edit=True, and the scenario has no `edited`"
+
+    async with scenario_of(edited=None, elsewhere={"edit"}) as scenario:
+        assert (await run_check(BY_ID["capabilities"], scenario)).status == "passed"
+
+
+async def test_without_the_validator_the_command_that_installs_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "ag_ui_validate", None)
+    async with scenario_of() as scenario:
+        with pytest.raises(ConfigurationError, match=r'pip install "agui-bridge\[testing\]"'):
+            await run_check(BY_ID["text"], scenario)
+
+
+def test_the_kit_needs_neither_pytest_nor_anything_of_these_tests() -> None:
+    code = (
+        "import sys, agui_bridge.testing\n"
+        "found = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted(found & {'pytest', '_pytest', 'tests', 'ag_ui_validate'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("[]\n", "")

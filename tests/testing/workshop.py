@@ -1,0 +1,217 @@
+"""A small framework, and an adapter of it that does everything right."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import SubagentFinishedEvent, SubagentStartedEvent, ToolCallResultEvent
+
+from agui_bridge import (
+    Adapter,
+    AdapterCapabilities,
+    Answer,
+    Approve,
+    Ask,
+    Decision,
+    NotDelivered,
+    Pause,
+    ProposedCall,
+    Resume,
+    Run,
+    RunItem,
+    ToolCall,
+)
+from agui_bridge.policy import judge
+from agui_bridge.protocol.records import ClosedBatch
+from agui_bridge.testing import AdapterScenario
+
+__all__ = ["Call", "Workshop", "WorkshopAdapter", "scenario_of"]
+
+PATIENCE = 4.0
+PARAMETERS = {"type": "object", "properties": {"version": {"type": "string"}}}
+WHEN = {"type": "object", "required": ["when"], "properties": {"when": {"type": "string"}}}
+
+Call = dict[str, Any]
+"""A proposed call: its id, and its arguments."""
+
+
+class Workshop:
+    """The framework.
+
+    Attributes:
+        executed: what was carried out.
+        waiting: how many flows wait for an answer.
+        locked: threads that nothing runs on any more.
+        listeners: adapters that live.
+    """
+
+    def __init__(self) -> None:
+        self.executed: list[Any] = []
+        self.waiting = 0
+        self.locked: set[str] = set()
+        self.listeners: list[Adapter] = []
+        self._numbers = itertools.count(1)
+
+    def propose(self) -> Call:
+        """A call that waits for its approval."""
+        number = next(self._numbers)
+        return {"id": f"call-{number}", "args": {"version": f"v{number}"}}
+
+
+class WorkshopAdapter:
+    """The adapter; each of its parts is a method, which mutants break."""
+
+    capabilities = AdapterCapabilities(edit=True, subagents=True, stop=True, policy=True)
+
+    def __init__(self, workshop: Workshop, *, reachable: bool = True) -> None:
+        self.workshop = workshop
+        self.reachable = reachable
+
+    async def run(self, run: Run) -> AsyncIterator[RunItem]:
+        if run.resume is not None:
+            items = self.resume(run, run.resume)
+        else:
+            self.release(run.closed)
+            items = self.start(run)
+        async with contextlib.aclosing(items):
+            async for item in items:
+                yield item
+
+    async def aclose(self) -> None:
+        pass
+
+    # --- a new message ---
+
+    async def start(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        match run.text:
+            case "deploy":
+                yield "I will deploy. "
+                yield self.ask(run, [self.workshop.propose()])
+            case "deploy both":
+                yield self.ask(run, [self.workshop.propose(), self.workshop.propose()])
+            case "when":
+                ask = Ask("when", message="When?", response_schema=WHEN)
+                yield Pause([ask], {"flow": secrets.token_hex(8), "calls": []})
+            case "slow":
+                async with contextlib.aclosing(self.work(run)) as items:
+                    async for item in items:
+                        yield item
+            case "delegate":
+                yield SubagentStartedEvent(subagent_run_id="s", name="helper")
+                yield SubagentFinishedEvent(subagent_run_id="s")
+            case _:
+                for item in self.greet(run):
+                    yield item
+
+    def greet(self, run: Run) -> Sequence[RunItem]:
+        return ["Hello", " there."]
+
+    async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        yield "Working. "
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(run.stop.wait(), 3 * PATIENCE)
+
+    def ask(self, run: Run, calls: Sequence[Call]) -> Pause:
+        self.workshop.waiting += 1
+        flow = f"flow-{secrets.token_hex(8)}"
+        return Pause([self.question(call, flow) for call in calls], self.keep(flow, calls))
+
+    def question(self, call: Call, flow: str) -> Ask:
+        return Ask(
+            native_id=call["id"],
+            reason="tool_call",
+            tool_call=ToolCall(call["id"], "deploy", call["args"]),
+            parameters=PARAMETERS,
+            allowed=("approve", "decline", "edit"),
+        )
+
+    def keep(self, flow: str, calls: Sequence[Call]) -> Any:
+        return {"flow": flow, "calls": list(calls)}
+
+    # --- an answer ---
+
+    async def resume(self, run: Run, resume: Resume) -> AsyncGenerator[RunItem, None]:
+        if not self.reachable:
+            raise self.failure()
+        kept = self.recall(run, resume)
+        if not kept["calls"]:
+            self.deliver(run, resume.decisions["when"])
+        for call in kept["calls"]:
+            if self.heeds_stop(run):
+                return
+            decision = self.decision(call, kept, resume.decisions)
+            args = self.permitted(call, decision, kept)
+            if args is None or not await self.allowed(run, args):
+                continue
+            self.check_lease(run)
+            self.execute(args)
+            for item in self.told(run, call):
+                yield item
+        yield "Done."
+
+    def failure(self) -> Exception:
+        return NotDelivered("The workshop can't be reached.")
+
+    def recall(self, run: Run, resume: Resume) -> Any:
+        return resume.continuation
+
+    def heeds_stop(self, run: Run) -> bool:
+        return run.stop.requested
+
+    def decision(self, call: Call, kept: Any, decisions: Mapping[str, Decision]) -> Decision:
+        return decisions[call["id"]]
+
+    def permitted(self, call: Call, decision: Decision, kept: Any) -> dict[str, Any] | None:
+        return dict(decision.args) if isinstance(decision, Approve) else None
+
+    async def allowed(self, run: Run, args: dict[str, Any]) -> bool:
+        if run.policy is None:
+            return True
+        proposed = ProposedCall(run.agent, run.thread_id, run.principal, "deploy", args, True)
+        return (await judge(run.policy, proposed)).action == "allow"
+
+    def check_lease(self, run: Run) -> None:
+        run.check_lease()
+
+    def execute(self, args: Any) -> None:
+        self.workshop.executed.append(args)
+
+    def told(self, run: Run, call: Call) -> Sequence[RunItem]:
+        return [
+            ToolCallResultEvent(message_id=run.mint(), tool_call_id=call["id"], content="deployed")
+        ]
+
+    def deliver(self, run: Run, decision: Decision) -> None:
+        if isinstance(decision, Answer):
+            run.check_lease()
+            self.execute(decision.payload)
+
+    def release(self, closed: Sequence[ClosedBatch]) -> None:
+        pass
+
+
+@contextlib.asynccontextmanager
+async def scenario_of(
+    adapter: type[WorkshopAdapter] = WorkshopAdapter, **changes: Any
+) -> AsyncIterator[AdapterScenario]:
+    """A scenario that shows all that there is, before a workshop of its own."""
+    workshop = Workshop()
+    told: dict[str, Any] = {
+        "adapter": lambda: adapter(workshop),
+        "approval": "deploy",
+        "parallel": "deploy both",
+        "question": "when",
+        "answer": {"when": "now"},
+        "slow": "slow",
+        "subagent": "delegate",
+        "edited": {"version": "v0"},
+        "executed": lambda: workshop.executed,
+        "unreachable": lambda: adapter(workshop, reachable=False),
+        "patience": PATIENCE,
+    }
+    yield AdapterScenario(**{**told, **changes})
