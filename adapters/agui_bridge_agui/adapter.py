@@ -1,0 +1,229 @@
+"""The adapter: one agent behind an AG-UI endpoint.
+
+What the endpoint does with two answers at once, a replay, a forged or a late answer does not matter
+any more: it gets each answer once, after the bridge's claim, under ids that no client has seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import AsyncGenerator, Mapping
+from typing import Final, get_args
+
+import httpx
+from ag_ui.core import BaseEvent
+
+from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
+from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.protocol.decisions import Approve
+from agui_bridge.protocol.records import Json
+from agui_bridge_agui.endpoint import Endpoint
+from agui_bridge_agui.exchange import Exchange
+from agui_bridge_agui.pauses import Answers, answers_of, cancels_of, pause_of
+from agui_bridge_agui.reader import Reader
+from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
+
+__all__ = ["AguiAdapter"]
+
+logger = logging.getLogger("agui_bridge")
+
+_SNAPSHOT: Final = "STATE_SNAPSHOT"
+
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
+
+
+class AguiAdapter:
+    """An agent behind any AG-UI endpoint.
+
+    Args:
+        url: what clients would post their runs to.
+        dialect: `1.0`, or `0.x` for a server from before: it is told no `protocolVersion`, and
+            of messages only what it knows. What it answers is understood in either, and LangGraph's
+            CUSTOM `on_interrupt` too.
+        history: `full` sends the whole conversation, as AG-UI has it; `new` only what is new, to a
+            server that keeps the conversation itself and would have it twice.
+        headers: sent with every request.
+        timeout: seconds that the server may be silent.
+        stop_url: what a stop is posted to, `{threadId}` for the thread. Without one a stop closes
+            the stream, once no tool is running.
+        tool_schemas: JSON Schema of the arguments by tool. Endpoints seldom tell it with what they
+            ask; with it, edited arguments are checked before they are sent.
+        cancel_with: the value with which a LangGraph that asks by `on_interrupt` is told that
+            nobody decided; None leaves it suspended.
+
+    Raises:
+        ConfigurationError: an option makes no sense.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        dialect: Dialect = "1.0",
+        history: HistoryMode = "full",
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 300.0,
+        stop_url: str | None = None,
+        tool_schemas: Mapping[str, Mapping[str, Json]] | None = None,
+        cancel_with: Json = None,
+    ) -> None:
+        for option, value, known in (
+            ("dialect", dialect, get_args(Dialect)),
+            ("history", history, get_args(HistoryMode)),
+        ):
+            if value not in known:
+                raise ConfigurationError(
+                    f"{option} can't be {value!r}: it is {' or '.join(known)}."
+                )
+        for option, address in (("url", url), ("stop_url", stop_url)):
+            if address is not None and not _is_address(address):
+                raise ConfigurationError(
+                    f"{option} should be an address such as http://host:port/path, not {address!r}."
+                )
+        if not timeout > 0:
+            raise ConfigurationError(f"timeout should be a number of seconds, not {timeout!r}.")
+        for name, text in (headers or {}).items():
+            # The value may be a secret: it is not repeated.
+            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(text):
+                raise ConfigurationError(
+                    f"headers can't hold {name!r:.60}: names and values are of printable "
+                    "ASCII characters, in one line."
+                )
+        self.capabilities = AdapterCapabilities(
+            edit=True, subagents=True, stop=True, own_history=history == "new"
+        )
+        self._dialect: Dialect = dialect
+        self._history: HistoryMode = history
+        self._tool_schemas = tool_schemas or {}
+        self._cancel_with = cancel_with
+        self._endpoint = Endpoint(url, headers=headers or {}, timeout=timeout, stop_url=stop_url)
+
+    async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        """Carry out one run.
+
+        Raises:
+            NotDelivered: no agent has seen the input, or the server still asks what it asked.
+            UpstreamError: it failed, or its stream can't be understood.
+        """
+        answers: Answers | None = None
+        if run.resume is not None:
+            continuation, decisions = run.resume.continuation, run.resume.decisions
+            answers = answers_of(continuation, decisions, self._cancel_with)
+            if answers is None:
+                # It stays suspended there; the bridge tells that the call was not executed.
+                return
+        else:
+            for batch in run.closed:
+                if batch.cause != "lost" and not run.stop.requested:
+                    await self._withdraw(run, batch.continuation)
+        run.check_lease()
+        async with contextlib.aclosing(self._talk(run, answers)) as items:
+            async for item in items:
+                yield item
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._endpoint.aclose()
+
+    async def _withdraw(self, run: Run, continuation: Json) -> None:
+        """Cancel what nobody answered; a server that keeps no pauses has nothing to cancel."""
+        cancels = cancels_of(continuation, self._cancel_with)
+        if cancels is None:
+            return
+        body = body_of(run, (), self._dialect, cancels)
+        exchange = Exchange(self._endpoint, body, run, lambda: False)
+        with contextlib.suppress(AdapterError):
+            async with contextlib.aclosing(exchange.events()) as told:
+                async for _ in told:
+                    pass
+
+    async def _talk(self, run: Run, answers: Answers | None) -> AsyncGenerator[RunItem, None]:
+        approved = _approved_calls(run)
+        reader = Reader(run, approved)
+        body = body_of(run, messages_for(run, self._history), self._dialect, answers)
+        exchange = Exchange(self._endpoint, body, run, lambda: reader.acting)
+        # A server that refuses an answer restates the state and the question: until more than the
+        # state has come, nothing says that it has taken the answer.
+        held: list[BaseEvent] | None = [] if answers is not None else None
+        async with contextlib.aclosing(exchange.events()) as events:
+            async for wire in events:
+                for item in reader.read(wire):
+                    if held is not None and item.type == _SNAPSHOT:
+                        held.append(item)
+                        continue
+                    for earlier in held or ():
+                        yield earlier
+                    held = None
+                    yield item
+        if held is not None and _still_asks(reader, answers):
+            raise NotDelivered(
+                f"The upstream agent refused the answer{_code(reader)} and still asks."
+            )
+        for item in held or ():
+            yield item
+        for end in self._ending(run, reader):
+            yield end
+
+    def _ending(self, run: Run, reader: Reader) -> list[RunItem]:
+        """How the run ended: with what it waits for, or not at all.
+
+        Raises:
+            UpstreamError: it failed, or was broken off.
+        """
+        stopped = run.stop.requested
+        if reader.finished is None and reader.error is None and not stopped:
+            raise UpstreamError("The upstream agent's stream ended before its run did.")
+        pause = pause_of(
+            reader.interrupts,
+            reader.values,
+            reader.told.calls,
+            self._tool_schemas,
+            frozenset(reader.told.subagents),
+            reader.pending,
+        )
+        if pause is not None:
+            # With an error besides, it is what the server asked before, and the bridge did not
+            # know: whoever speaks to it can answer now.
+            return [pause]
+        if reader.error is not None and not stopped:
+            raise UpstreamError(
+                f"The upstream agent ended its run with an error{_code(reader)}: see its log."
+            )
+        if reader.cancelled and not stopped:
+            raise UpstreamError("The upstream agent's run was stopped there.")
+        if reader.pending and not stopped:
+            return [Handoff(reader.pending)]
+        return []
+
+
+def _is_address(text: str) -> bool:
+    try:
+        address = httpx.URL(text)
+    except httpx.InvalidURL:
+        return False
+    return address.scheme in ("http", "https") and bool(address.host)
+
+
+def _approved_calls(run: Run) -> frozenset[str]:
+    """The calls that the upstream has been told to carry out."""
+    if run.resume is None:
+        return frozenset()
+    approved = [key for key, d in run.resume.decisions.items() if isinstance(d, Approve)]
+    kept: Mapping[str, str] = run.resume.continuation["calls"]
+    return frozenset(kept[key] for key in approved if key in kept)
+
+
+def _still_asks(reader: Reader, answers: Answers | None) -> bool:
+    """Whether the server refused an answer, and restates the questions that it was for."""
+    if answers is None or reader.error is None:
+        return False
+    asked = {interrupt.id for interrupt in reader.interrupts}
+    return bool(asked) and asked >= {entry["interruptId"] for entry in answers.resume}
+
+
+def _code(reader: Reader) -> str:
+    code = reader.error or ""
+    return f" ({code:.60})" if code.replace("_", "").replace("-", "").isalnum() else ""

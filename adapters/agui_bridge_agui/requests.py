@@ -1,0 +1,99 @@
+"""What an endpoint is sent: a RunAgentInput made from the bridge's run, never the client's own.
+
+A client's `resume`, `forwardedProps.command`, run id and messages could answer what only the bridge
+may answer: none of them is passed on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from agui_bridge.adapters import Run
+from agui_bridge.protocol.records import Json
+from agui_bridge_agui.pauses import Answers
+
+__all__ = ["Dialect", "HistoryMode", "body_of", "messages_for", "thread_of"]
+
+Dialect = Literal["1.0", "0.x"]
+HistoryMode = Literal["full", "new"]
+
+_OURS: Final = frozenset({"command", "autoresume"})
+"""Members of `forwardedProps` that are the bridge's: the first resumes a LangGraph.
+
+However they are written: LangGraph's integration makes `command` of `Command`.
+"""
+
+_NEWER_ROLES: Final = frozenset({"activity", "reasoning"})
+_NEWER_MEMBERS: Final = frozenset({"metadata", "subagentRunId"})
+"""What messages have since AG-UI 1.0, or shortly before: older servers refuse the whole input."""
+
+_PREFIX: Final = "agui-"
+
+
+def thread_of(run: Run) -> str:
+    """The upstream's thread: that of the same id, for principals of the default scope.
+
+    An upstream knows no principals: a thread of another scope gets a name that nobody can choose.
+    """
+    scope, thread = run.principal.scope, run.thread_id
+    if scope == "default" and not thread.startswith(_PREFIX):
+        return thread
+    digest = hashlib.sha256(json.dumps([scope, run.agent, thread]).encode()).hexdigest()
+    return f"{_PREFIX}{digest[:40]}"
+
+
+def messages_for(run: Run, mode: HistoryMode) -> Sequence[Mapping[str, Json]]:
+    """The messages that the upstream is to see."""
+    if mode == "full":
+        return run.raw_messages
+    if run.handoff is None:
+        return run.raw_new_messages
+    new = {message["id"] for message in run.raw_new_messages}
+    returned = run.handoff.results
+    return [m for m in run.raw_messages if m["id"] in new or m.get("toolCallId") in returned]
+
+
+def body_of(
+    run: Run,
+    messages: Sequence[Mapping[str, Json]],
+    dialect: Dialect,
+    answers: Answers | None = None,
+) -> dict[str, Json]:
+    """The input of an upstream run."""
+    given: dict[str, Any] = run.input.model_dump(
+        mode="json", by_alias=True, exclude_none=True, include={"tools", "context"}
+    )
+    props = run.input.forwarded_props
+    forwarded = {
+        name: value
+        for name, value in (props.items() if isinstance(props, Mapping) else ())
+        if name.replace("_", "").lower() not in _OURS
+    }
+    body: dict[str, Json] = {
+        "threadId": thread_of(run),
+        # Never the client's, which re-uses them.
+        "runId": run.mint(),
+        "state": {} if run.state is None else run.state,
+        "messages": list(messages) if dialect == "1.0" else _older(messages),
+        "tools": given.get("tools", []),
+        "context": given.get("context", []),
+        "forwardedProps": forwarded,
+    }
+    if dialect == "1.0":
+        body["protocolVersion"] = "1.0"
+    if answers is not None and answers.resume:
+        body["resume"] = list(answers.resume)
+    if answers is not None and answers.command is not None:
+        forwarded["command"] = dict(answers.command)
+    return body
+
+
+def _older(messages: Sequence[Mapping[str, Json]]) -> list[Json]:
+    return [
+        {key: value for key, value in message.items() if key not in _NEWER_MEMBERS}
+        for message in messages
+        if message["role"] not in _NEWER_ROLES
+    ]

@@ -1,0 +1,94 @@
+"""The adapter: one agent, network or workflow of a Mastra server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, Final, get_args
+
+from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.records import Json
+from agui_bridge_mastra.requests import Kind, Requests
+from agui_bridge_mastra.server import MastraServer
+from agui_bridge_mastra.turn import Turn
+
+__all__ = ["MastraAdapter"]
+
+_DRAIN: Final = 10.0
+"""Seconds for which streams that nobody listens to are read when the bridge ends."""
+
+
+class MastraAdapter:
+    """An agent, a network or a workflow of a Mastra server.
+
+    Args:
+        url: the server's address, without `/api`.
+        agent: id of the agent or the workflow.
+        kind: `agent` streams (also a supervisor's), `network` for `.network()`, or `workflow`.
+        memory: whether the Mastra agent has memory. Without it the whole conversation is sent.
+        headers: sent with every request.
+        options: further members of the body that starts a run, such as `maxSteps`.
+        resume_network_path: route of yours that calls `resumeNetwork`, which Mastra has none for;
+            `{agent}` in it stands for the agent.
+        step_schemas: for a workflow, JSON Schema of the answer by step.
+        cancel_with: by tool or step, the data to resume with when its question is cancelled or
+            expires. Others stay suspended at Mastra, where nothing continues them.
+        timeout: seconds that the server may be silent.
+        client: an httpx client of yours.
+
+    Raises:
+        ConfigurationError: an option makes no sense.
+    """
+
+    capabilities = AdapterCapabilities(edit=False, subagents=True, stop=True, own_history=True)
+
+    def __init__(
+        self,
+        url: str,
+        agent: str,
+        *,
+        kind: Kind = "agent",
+        memory: bool = True,
+        headers: Mapping[str, str] | None = None,
+        options: Mapping[str, Json] | None = None,
+        resume_network_path: str | None = None,
+        step_schemas: Mapping[str, Mapping[str, Json]] | None = None,
+        cancel_with: Mapping[str, Json] | None = None,
+        timeout: float = 300.0,
+        client: Any = None,
+    ) -> None:
+        if kind not in get_args(Kind):
+            raise ConfigurationError(f"kind can't be {kind!r}: it is agent, network or workflow.")
+        if kind == "network" and not memory:
+            raise ConfigurationError("A Mastra network needs memory.")
+        if not url.startswith(("http://", "https://")):
+            raise ConfigurationError(f"url should be the server's address, not {url!r}.")
+        self.requests = Requests(
+            agent, kind, memory, dict(options or {}), resume_network_path, dict(cancel_with or {})
+        )
+        self._step_schemas = step_schemas or {}
+        self._server = MastraServer(url, headers=headers, timeout=timeout, client=client)
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    async def run(self, run: Run) -> AsyncIterator[RunItem]:
+        """Start a run at Mastra, or continue one."""
+        async with AsyncExitStack() as held:
+            turn = Turn(run, self._server, self.requests, self._step_schemas, self._go_on, held)
+            async for item in turn.items():
+                yield item
+
+    async def aclose(self) -> None:
+        """Wait for what goes on beside the runs, and close the connections."""
+        if self._leaving:
+            _, late = await asyncio.wait(set(self._leaving), timeout=_DRAIN)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        await self._server.aclose()
+
+    def _go_on(self, rest: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(rest)
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)

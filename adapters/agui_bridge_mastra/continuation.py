@@ -1,0 +1,54 @@
+"""A run at Mastra that waits, as the continuation keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agui_bridge.protocol.records import Json
+from agui_bridge_mastra.pauses import Waiting
+
+__all__ = ["Paused"]
+
+
+@dataclass
+class Paused:
+    """A run at Mastra that waits for people, or for the application's tools.
+
+    Attributes:
+        agent: who runs it there.
+        run: its id there.
+        memory: the thread and the resource that own the conversation; empty without memory.
+        waiting: what it waits for, by key.
+        ids: ids on the wire by what they stand for at Mastra.
+        frontend: calls that the application carries out, by their id on the wire: `toolCallId`,
+            `toolName` and `args` as Mastra knows them.
+        later: messages that came with an answer, and that the agent has not been told.
+    """
+
+    agent: str
+    run: str
+    memory: dict[str, str]
+    waiting: dict[str, Waiting] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    frontend: dict[str, dict[str, Json]] = field(default_factory=dict)
+    later: list[dict[str, Json]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Json]:
+        """As the continuation keeps it."""
+        waiting = {key: item.to_json() for key, item in self.waiting.items()}
+        return {"v": 1, **vars(self), "waiting": waiting}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Paused:
+        """Read what `to_json` wrote."""
+        return cls(
+            kept["agent"],
+            kept["run"],
+            kept["memory"],
+            {key: Waiting.from_json(item) for key, item in kept["waiting"].items()},
+            dict(kept["ids"]),
+            dict(kept["frontend"]),
+            list(kept["later"]),
+        )

@@ -1,0 +1,85 @@
+"""What the bridge's conversation is for Mastra: messages, a thread and its resource, an input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agui_bridge.adapters import Run
+from agui_bridge.errors import UpstreamError
+from agui_bridge.protocol.records import Json
+
+__all__ = ["memory_of", "messages_of", "new_messages", "workflow_input"]
+
+
+def memory_of(run: Run) -> dict[str, str]:
+    """The thread and the resource that own the conversation at Mastra.
+
+    The resource is the principal's scope: Mastra refuses another resource's thread. A thread of
+    another scope is another thread, whatever its id.
+    """
+    scope = run.principal.scope
+    thread = run.thread_id if scope == "default" else f"{scope}/{run.thread_id}"
+    return {"thread": thread, "resource": scope}
+
+
+def messages_of(run: Run, *, whole: bool) -> list[dict[str, Json]]:
+    """The messages to send: the new ones, or the whole conversation where Mastra keeps none."""
+    told = _told(run.raw_messages) if whole else new_messages(run)
+    if not told and run.text:
+        # Asked again without anything new: the last question counts.
+        told = [{"role": "user", "content": run.text}]
+    if not told:
+        raise UpstreamError("There is no message to send to Mastra.")
+    return told
+
+
+def new_messages(run: Run) -> list[dict[str, Json]]:
+    """The messages that this input added; results of tools are none."""
+    return _told(run.raw_new_messages)
+
+
+def workflow_input(run: Run) -> Json:
+    """A workflow's input: `forwardedProps.inputData`, else the message as a JSON object."""
+    props = run.input.forwarded_props
+    if isinstance(props, Mapping) and "inputData" in props:
+        return props["inputData"]
+    try:
+        value = json.loads(run.text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise UpstreamError(
+            "The workflow needs an input: send a message that is a JSON object, or "
+            "`forwardedProps.inputData`."
+        )
+    return value
+
+
+_ROLES = ("user", "assistant", "system")
+
+
+def _told(listed: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
+    return [_message(m) for m in listed if m.get("role") in _ROLES and m.get("content")]
+
+
+def _message(message: Mapping[str, Json]) -> dict[str, Json]:
+    content = message["content"]
+    if isinstance(content, list):
+        content = [part for part in map(_part, content) if part is not None]
+    return {"role": message["role"], "content": content}
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Json] | None:
+    """A part of a message as Mastra's model interface has it."""
+    if part.get("type") == "text":
+        return {"type": "text", "text": part["text"]}
+    source = part.get("source") or {}
+    value, media = source.get("value"), source.get("mimeType")
+    if not value:
+        return None
+    if part.get("type") == "image":
+        told: dict[str, Json] = {"type": "image", "image": value}
+        return {**told, "mediaType": media} if media else told
+    return {"type": "file", "data": value, "mediaType": media or "application/octet-stream"}

@@ -1,0 +1,114 @@
+"""What Mastra waits for, as the bridge asks it and as the continuation keeps it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from agui_bridge.adapters import Ask
+from agui_bridge.protocol.records import Json, ToolCall
+
+__all__ = ["Waiting", "parse_schema", "plain_text"]
+
+_WORDS: Final = ("message", "question", "prompt", "text", "title", "reason", "ask")
+"""Members of a suspend payload that hold what people are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A tool call, or a workflow's step, that Mastra has suspended.
+
+    Attributes:
+        key: Mastra's name for it in the call that continues it: the (outer) tool call id, or the
+            workflow's step. In a network, where only the run is named, the primitive's.
+        approval: whether it waits for an approval, else for data.
+        call: id of the tool call on the wire, "" when there is none.
+        name: the tool that waits: the inner one, when a sub-agent called it.
+        args: its arguments.
+        schema: JSON Schema of the answer, None when the server told none.
+        payload: what the tool gave to `suspend()`.
+        subagent: run id of the sub-agent whose tool it is.
+    """
+
+    key: str
+    approval: bool
+    call: str
+    name: str
+    args: Mapping[str, Json]
+    schema: Mapping[str, Json] | None = None
+    payload: Json = None
+    subagent: str | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """As the continuation keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Waiting:
+        """Read what `to_json` wrote."""
+        return cls(**kept)
+
+    def ask(self) -> Ask:
+        """The question."""
+        if self.approval:
+            return Ask(
+                native_id=self.key,
+                reason="tool_call",
+                message=f"May {self.name} run?",
+                tool_call=ToolCall(self.call, self.name, self.args),
+                response_schema=self.schema if _asks_approval(self.schema) else None,
+                subagent_run_id=self.subagent,
+            )
+        shown: dict[str, Json] = {"toolName": self.name, "args": dict(self.args)}
+        if self.call:
+            shown["toolCallId"] = self.call
+        if self.payload is not None:
+            shown["suspendPayload"] = self.payload
+        return Ask(
+            native_id=self.key,
+            reason="input_required",
+            message=_question(self.payload) or f"{self.name} needs an answer.",
+            response_schema=self.schema,
+            subagent_run_id=self.subagent,
+            metadata={"mastra": shown},
+        )
+
+
+def parse_schema(text: Json) -> Mapping[str, Json] | None:
+    """A `resumeSchema`, which Mastra sends as a JSON string."""
+    if isinstance(text, str):
+        try:
+            text = json.loads(text)
+        except ValueError:
+            return None
+    return text if isinstance(text, dict) else None
+
+
+def plain_text(value: Json) -> str:
+    """A tool's result as the text of a TOOL_CALL_RESULT.
+
+    Of a sub-agent or a workflow that was called as a tool it is what it said, without the ids of
+    its own thread and run at Mastra: whoever has them can continue it.
+    """
+    if isinstance(value, Mapping) and "subAgentThreadId" in value:
+        value = value.get("text", "")
+    elif isinstance(value, Mapping) and value.keys() == {"result", "runId"}:
+        value = value["result"]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _asks_approval(schema: Mapping[str, Json] | None) -> bool:
+    properties = (schema or {}).get("properties")
+    return isinstance(properties, Mapping) and "approved" in properties
+
+
+def _question(payload: Json) -> str | None:
+    if isinstance(payload, str):
+        return payload
+    if isinstance(payload, Mapping):
+        for word in _WORDS:
+            if isinstance(payload.get(word), str) and payload[word]:
+                return str(payload[word])
+    return None

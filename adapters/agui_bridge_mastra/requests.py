@@ -1,0 +1,133 @@
+"""What Mastra is asked: the route and the body of every request that starts or continues a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+from agui_bridge.adapters import Run
+from agui_bridge.errors import NotDelivered
+from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.records import Json
+from agui_bridge_mastra.application import client_tools, request_context
+from agui_bridge_mastra.continuation import Paused
+from agui_bridge_mastra.messages import messages_of, workflow_input
+from agui_bridge_mastra.pauses import Waiting
+
+__all__ = ["NO_ROUTE", "Kind", "Request", "Requests"]
+
+Kind = Literal["agent", "network", "workflow"]
+
+Request = tuple[str, dict[str, Json]]
+"""Path and body of a POST."""
+
+NO_ROUTE: Final = (
+    "Mastra has no HTTP route that continues a suspended network. Add one to the server (see the "
+    "adapter's documentation) and name it with `resume_network_path`; nothing was sent."
+)
+
+
+@dataclass
+class Requests:
+    """Makes the requests of one agent, network or workflow.
+
+    Attributes:
+        agent: its id.
+        kind: what it is.
+        memory: whether Mastra keeps the conversation.
+        options: further members of the body that starts a run.
+        resume_network_path: the route that continues a suspended network.
+        cancel_with: by tool or step, the data to resume with when its question is cancelled.
+    """
+
+    agent: str
+    kind: Kind
+    memory: bool
+    options: Mapping[str, Any] = field(default_factory=dict)
+    resume_network_path: str | None = None
+    cancel_with: Mapping[str, Json] = field(default_factory=dict)
+
+    def start(self, run: Run, paused: Paused, messages: list[dict[str, Json]] | None) -> Request:
+        """Start a run: with these messages, or with those of the input."""
+        body: dict[str, Json] = {**self.options, **self._context(run)}
+        if self.kind == "workflow":
+            return self._workflow("stream", paused), {**body, "inputData": workflow_input(run)}
+        # Continuing is the bridge's work: were it Mastra's too, both could execute.
+        body["autoResumeSuspendedTools"] = False
+        body |= self._tools(run)
+        body["messages"] = messages or messages_of(run, whole=not self.memory)
+        # Never an id of the client's: at Mastra it would overwrite what waits under it.
+        body["runId"] = paused.run
+        if paused.memory:
+            body["memory"] = paused.memory
+        return self._agent("network" if self.kind == "network" else "stream"), body
+
+    def decide(
+        self, run: Run, paused: Paused, waiting: Waiting, decision: Decision
+    ) -> Request | None:
+        """Tell Mastra of a decision; None when it has no words for it.
+
+        Raises:
+            NotDelivered: a network's suspension can't be continued over HTTP.
+        """
+        if not waiting.approval:
+            return self._resume(run, paused, waiting, decision)
+        body: dict[str, Json] = {"runId": paused.run, **self._context(run)}
+        verb = "approve" if isinstance(decision, Approve) else "decline"
+        if isinstance(decision, Decline | Cancel):
+            body["reason"] = _reason(decision)
+        if self.kind == "network":
+            return self._agent(f"{verb}-network-tool-call"), body
+        return self._agent(f"{verb}-tool-call"), {**body, "toolCallId": waiting.key}
+
+    def _resume(
+        self, run: Run, paused: Paused, waiting: Waiting, decision: Decision
+    ) -> Request | None:
+        if isinstance(decision, Answer):
+            data = decision.payload
+        elif waiting.name in self.cancel_with:
+            data = self.cancel_with[waiting.name]
+        else:
+            return None
+        body: dict[str, Json] = {"resumeData": data, **self._context(run)}
+        if self.kind == "workflow":
+            return self._workflow("resume-stream", paused), {**body, "step": waiting.key}
+        body["runId"] = paused.run
+        if self.kind == "network":
+            if self.resume_network_path is None:
+                raise NotDelivered(NO_ROUTE)
+            path = self.resume_network_path.replace("{agent}", quote(self.agent, safe=""))
+            return path, {**body, "memory": paused.memory}
+        # Without the call's id Mastra answers everything that waits.
+        return self._agent("resume-stream"), {
+            **body,
+            **self._tools(run),
+            "toolCallId": waiting.key,
+        }
+
+    def _agent(self, action: str) -> str:
+        return f"/api/agents/{quote(self.agent, safe='')}/{action}"
+
+    def _workflow(self, action: str, paused: Paused) -> str:
+        own = quote(self.agent, safe="")
+        return f"/api/workflows/{own}/{action}?runId={quote(paused.run, safe='')}"
+
+    def _context(self, run: Run) -> dict[str, Json]:
+        """The request context, for what Mastra passes it on to: not a network."""
+        told = {**(self.options.get("requestContext") or {}), **request_context(run)}
+        return {"requestContext": told} if told and self.kind != "network" else {}
+
+    def _tools(self, run: Run) -> dict[str, Json]:
+        """The application's tools, for an agent: a network's router would try to run them."""
+        told = {**(self.options.get("clientTools") or {}), **client_tools(run)}
+        return {"clientTools": told} if told and self.kind == "agent" else {}
+
+
+def _reason(decision: Decline | Cancel) -> str:
+    if isinstance(decision, Decline):
+        return decision.reason or "The user declined this tool call."
+    if decision.cause == "expired":
+        return "Nobody approved this tool call in time."
+    return "The user cancelled this tool call."

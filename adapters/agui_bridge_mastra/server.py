@@ -1,0 +1,264 @@
+"""A Mastra server over HTTP: its routes, its streams, and what its refusals mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+
+from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.sse import Decoder
+
+__all__ = ["LOST", "Chunk", "MastraServer", "NotFound", "as_mapping"]
+
+Chunk = dict[str, Any]
+
+LOST: Final = (
+    "Mastra does not know this suspended run (any more). It keeps them in its storage provider: "
+    "without one they are lost when the server restarts. Configure a storage provider in the "
+    "Mastra instance; or the run was continued by somebody else."
+)
+
+_RECORD_SEPARATOR: Final = b"\x1e"
+_LONGEST_RECORD: Final = 16 * 1024 * 1024
+_LONGEST_ERROR: Final = 64 * 1024
+_NOT_CONNECTED: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_MEANINGS: Final[Mapping[int, str]] = {
+    400: "Mastra refuses the request's shape (400): its version may not fit this adapter.",
+    401: "Mastra wants other credentials (401): see the adapter's `headers`.",
+    403: "Mastra refuses: the thread belongs to another resource, or access is denied (403).",
+    404: "Mastra has no such agent, workflow or route (404): see the adapter's `agent` and `url`.",
+    413: "Mastra refuses the request as too large (413).",
+    429: "Mastra has too many requests (429): try again later.",
+}
+
+
+class NotFound(UpstreamError):
+    """The server has no such agent, workflow, run or route; it has done nothing."""
+
+
+class MastraServer:
+    """A client of one server.
+
+    Args:
+        url: its base address, without `/api`.
+        headers: sent with every request, such as an Authorization.
+        timeout: seconds that it may be silent.
+        client: an httpx client of yours; it is not closed here.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 300.0,
+        client: httpx.AsyncClient | None = None,
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._headers = dict(headers or {})
+        self._timeout = httpx.Timeout(timeout, connect=10.0)
+        self._client = client
+        self._own: httpx.AsyncClient | None = None
+
+    async def stream(
+        self,
+        path: str,
+        body: Json,
+        *,
+        trace: Mapping[str, str],
+        on_heard: Callable[[], None] = lambda: None,
+    ) -> AsyncGenerator[Chunk, None]:
+        """POST, and give the chunks of the answer as they come.
+
+        Args:
+            path: of the route.
+            body: what is sent.
+            trace: headers of the trace.
+            on_heard: called once the server has taken the request.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or the stream broke.
+        """
+        request = self._http().build_request(
+            "POST",
+            self._url + path,
+            json=body,
+            headers={**self._headers, **trace},
+            timeout=self._timeout,
+        )
+        response = await self._send(request, stream=True)
+        try:
+            await self._check(response)
+            on_heard()
+            plain = response.headers.get("content-type", "").startswith("text/plain")
+            async for chunk in _records(response) if plain else _events(response):
+                yield chunk
+        except httpx.TransportError as error:
+            raise UpstreamError(
+                f"The connection to Mastra broke while it answered ({type(error).__name__})."
+            ) from error
+        finally:
+            await response.aclose()
+
+    async def suspended_calls(
+        self, agent: str, run_id: str, memory: Mapping[str, str], *, trace: Mapping[str, str]
+    ) -> list[Mapping[str, Any]]:
+        """The tool calls of a run that wait for somebody, as the server lists them."""
+        path = f"/api/agents/{quote(agent, safe='')}/suspended-runs"
+        owner = {"threadId": memory["thread"], "resourceId": memory["resource"]} if memory else {}
+        listed = await self._json("GET", path, trace=trace, params=owner)
+        return [
+            call
+            for run in _dicts(listed.get("runs"))
+            if run.get("runId") == run_id
+            for call in _dicts(run.get("toolCalls"))
+        ]
+
+    async def results_of_calls(
+        self, agent: str, memory: Mapping[str, str], *, trace: Mapping[str, str]
+    ) -> dict[str, Json]:
+        """The results of a conversation's latest tool calls that have one, by the call's id."""
+        asked = {
+            "agentId": agent,
+            "resourceId": memory["resource"],
+            "orderBy": '{"field":"createdAt","direction":"DESC"}',
+            "perPage": "10",
+        }
+        path = f"/api/memory/threads/{quote(memory['thread'], safe='')}/messages"
+        listed = await self._json("GET", path, trace=trace, params=asked)
+        contents = [
+            as_mapping(message.get("content")) for message in _dicts(listed.get("messages"))
+        ]
+        calls = [
+            as_mapping(part.get("toolInvocation"))
+            for content in contents
+            for part in _dicts(content.get("parts"))
+        ]
+        return {
+            str(call["toolCallId"]): call.get("result", "The tool failed.")
+            for call in calls
+            if "toolCallId" in call and call.get("state") not in ("call", "partial-call")
+        }
+
+    async def cancel_workflow(
+        self, workflow: str, run_id: str, *, trace: Mapping[str, str]
+    ) -> None:
+        """Have a workflow's run begin no further step.
+
+        Raises:
+            UpstreamError: the server was not reached, or refused.
+        """
+        run = f"{quote(workflow, safe='')}/runs/{quote(run_id, safe='')}"
+        await self._json("POST", f"/api/workflows/{run}/cancel", trace=trace, json={})
+
+    async def _json(
+        self, method: str, path: str, *, trace: Mapping[str, str], **body: Any
+    ) -> Mapping[str, Any]:
+        request = self._http().build_request(
+            method,
+            self._url + path,
+            headers={**self._headers, **trace},
+            timeout=self._timeout,
+            **body,
+        )
+        response = await self._send(request, stream=True)
+        try:
+            await self._check(response)
+            return as_mapping(json.loads(await response.aread()))
+        except (httpx.TransportError, ValueError) as error:
+            raise UpstreamError(f"Mastra's answer to {method} {path} can't be read.") from error
+        finally:
+            await response.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._own is not None:
+            await self._own.aclose()
+            self._own = None
+
+    def _http(self) -> httpx.AsyncClient:
+        if self._client is not None:
+            return self._client
+        if self._own is None:
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+            self._own = httpx.AsyncClient(limits=limits)
+        return self._own
+
+    async def _send(self, request: httpx.Request, *, stream: bool) -> httpx.Response:
+        try:
+            return await self._http().send(request, stream=stream)
+        except _NOT_CONNECTED as error:
+            raise NotDelivered(
+                f"Mastra can't be reached ({type(error).__name__}): nothing was sent."
+            ) from error
+        except httpx.TransportError as error:
+            raise UpstreamError(
+                f"Mastra did not answer ({type(error).__name__}); whether it acted is unknown."
+            ) from error
+
+    async def _check(self, response: httpx.Response) -> None:
+        """Make an error of a refusal; the body is looked at, never passed on."""
+        if response.is_success:
+            return
+        seen = b""
+        async for part in response.aiter_bytes():
+            seen += part
+            if len(seen) > _LONGEST_ERROR:
+                break
+        if b"could not find a suspended run" in seen or b"it is not suspended" in seen:
+            raise UpstreamError(LOST)
+        status = response.status_code
+        if status == 404:
+            raise NotFound(_MEANINGS[status])
+        raise UpstreamError(_MEANINGS.get(status, f"Mastra failed ({status}): see its log."))
+
+
+async def _events(response: httpx.Response) -> AsyncIterator[Chunk]:
+    decoder = Decoder()
+    try:
+        async for part in response.aiter_bytes():
+            for frame in decoder.feed(part):
+                if frame.data == "[DONE]":
+                    return
+                if frame.data:
+                    yield _chunk(frame.data)
+    except ValueError as error:
+        raise UpstreamError("Mastra's stream is no server-sent JSON.") from error
+
+
+async def _records(response: httpx.Response) -> AsyncIterator[Chunk]:
+    rest = b""
+    async for part in response.aiter_bytes():
+        *records, rest = (rest + part).split(_RECORD_SEPARATOR)
+        if len(rest) > _LONGEST_RECORD:
+            raise UpstreamError("A record of Mastra's workflow stream is too large.")
+        for record in records:
+            if record.strip():
+                yield _chunk(record)
+    if rest.strip():
+        yield _chunk(rest)
+
+
+def _chunk(data: str | bytes) -> Chunk:
+    try:
+        chunk = json.loads(data)
+    except ValueError as error:
+        raise UpstreamError("Mastra's stream holds what is no JSON.") from error
+    if not isinstance(chunk, dict):
+        raise UpstreamError("Mastra's stream holds what is no chunk.")
+    return chunk
+
+
+def as_mapping(value: Json) -> Mapping[str, Any]:
+    """A member that should be an object, or an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _dicts(value: Json) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

@@ -1,0 +1,339 @@
+"""One run of the bridge: the requests that it makes of Mastra, and what becomes of their answers.
+
+Mastra checks little when a run is continued: not the agent, not the thread, in a network not even
+whether it was continued before. So the ids stay in the continuation, which no client sees, what
+continues a run always names the call, and the bridge's claim stands before every request.
+
+A stop leaves the stream. What that means to Mastra, observed of `@mastra/core` 1.71: an agent's run
+is aborted, with its sub-agents; a tool that runs finishes. A workflow's goes on, unless it is
+cancelled by its own route. A network's can't be stopped, and a client that goes away ends the whole
+process: its stream is read to the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from ag_ui.core import ToolCallResultEvent
+
+from agui_bridge.adapters import Handoff, Pause, Run, RunItem, StopSignal
+from agui_bridge.errors import AdapterError, NotDelivered, UpstreamError
+from agui_bridge.protocol.decisions import Approve, Cancel
+from agui_bridge.protocol.records import Json
+from agui_bridge_mastra.application import messages_of_calls, results_of
+from agui_bridge_mastra.continuation import Paused
+from agui_bridge_mastra.exchange import Exchange
+from agui_bridge_mastra.messages import memory_of, messages_of, new_messages
+from agui_bridge_mastra.network import NetworkReader
+from agui_bridge_mastra.pauses import Waiting
+from agui_bridge_mastra.reader import AgentReader, Place
+from agui_bridge_mastra.requests import NO_ROUTE, Request, Requests
+from agui_bridge_mastra.server import LOST, MastraServer, NotFound
+from agui_bridge_mastra.workflow import WorkflowReader
+
+__all__ = ["Turn"]
+
+logger = logging.getLogger("agui_bridge")
+
+_POLL: Final = 0.2
+_BROKEN_OFF: Final = "Mastra's stream ended before the run did: see the log of the Mastra server."
+_UNKNOWN_SHAPE: Final = (
+    "Mastra's stream has a chunk of an unknown shape: its version may not fit this adapter."
+)
+_PARTLY: Final = "Mastra took only some of the answers, then it could not be reached."
+_UNANSWERED: Final = "Nobody answered the tool's question; it was not continued."
+
+
+@dataclass
+class Turn:
+    """Carries one run out.
+
+    Attributes:
+        run: the run.
+        server: where Mastra is.
+        requests: how it is asked.
+        step_schemas: for a workflow, JSON Schema of the answer by step.
+        go_on: has a coroutine carried out after the run's end.
+        held: what is left to do once the run is over, however it ends.
+    """
+
+    run: Run
+    server: MastraServer
+    requests: Requests
+    step_schemas: Mapping[str, Mapping[str, Json]]
+    go_on: Callable[[Coroutine[Any, Any, None]], None]
+    held: AsyncExitStack
+
+    async def items(self) -> AsyncIterator[RunItem]:
+        """Start a run at Mastra, or continue one."""
+        run = self.run
+        if run.resume is not None:
+            steps = self._continue(Paused.from_json(run.resume.continuation))
+        elif run.handoff is not None:
+            steps = self._hand_back(Paused.from_json(run.handoff.continuation))
+        else:
+            for batch in run.closed:
+                if batch.cause != "lost":
+                    await self._release(Paused.from_json(batch.continuation), Cancel("expired"))
+            steps = self._begin(None)
+        async for item in steps:
+            yield item
+
+    async def _begin(self, messages: list[dict[str, Json]] | None) -> AsyncIterator[RunItem]:
+        """Start a run at Mastra: with these messages, or with those of the input."""
+        run = self.run
+        if run.stop.requested:
+            return
+        memory = memory_of(run) if self.requests.memory else {}
+        paused = Paused(self.requests.agent, run.mint(), memory)
+        reader = self._reader(paused)
+        request = self.requests.start(run, paused, messages)
+        async for item in self._read(paused, reader, request):
+            yield item
+        async for item in self._end(paused, reader, frozenset()):
+            yield item
+
+    async def _hand_back(self, paused: Paused) -> AsyncIterator[RunItem]:
+        """Take what the application's tools gave."""
+        paused.later += new_messages(self.run)
+        async for item in self._go_on(paused):
+            yield item
+
+    async def _go_on(self, paused: Paused) -> AsyncIterator[RunItem]:
+        """Tell Mastra what it has not been told: results of the application's tools, messages."""
+        results = results_of(self.run)
+        if missing := [own for own in paused.frontend if own not in results]:
+            yield Handoff(missing, paused.to_json())
+            return
+        told = messages_of_calls(paused.frontend, results) if paused.frontend else []
+        if not (told or paused.later):
+            return
+        if self.requests.memory:
+            told += paused.later
+        else:
+            told = messages_of(self.run, whole=True) + told
+        async for item in self._begin(told):
+            yield item
+
+    async def _continue(self, paused: Paused) -> AsyncIterator[RunItem]:
+        """Carry the decisions out, one after the other, all of them on the one run."""
+        run = self.run
+        assert run.resume is not None
+        if paused.agent != self.requests.agent:
+            raise NotDelivered(
+                f"This pause belongs to the Mastra agent {paused.agent!r}, and the adapter is "
+                f"configured for {self.requests.agent!r}; nothing was sent."
+            )
+        decided = [(paused.waiting[key], d) for key, d in run.resume.decisions.items()]
+        requests = [(w, self.requests.decide(run, paused, w, d)) for w, d in decided]
+        refused = frozenset(w.call for w, d in decided if w.approval and not isinstance(d, Approve))
+        reader = self._reader(paused, refused)
+        unsent = [(w, request) for w, request in requests if request is not None]
+        sent = False
+        while unsent and not run.stop.requested:
+            waiting, request = unsent.pop(0)
+            run.check_lease()
+            # Mastra may have told of others meanwhile; of this one nothing holds any more.
+            reader.waiting.pop(waiting.key, None)
+            reader.resumed(waiting)
+            try:
+                async for item in self._read(paused, reader, request):
+                    yield item
+            except (NotFound, NotDelivered) as error:
+                raise self._failure(error, waiting, sent) from error
+            sent = True
+        if run.stop.requested:
+            run.not_begun = [w.call for w, _ in unsent if w.approval and w.call not in refused]
+            reader.waiting |= {w.key: w for w, _ in unsent}
+        left = frozenset(w.key for w, request in requests if request is None)
+        for waiting, decision in requests:
+            if decision is None and waiting.call:
+                yield ToolCallResultEvent(
+                    message_id=run.mint(),
+                    tool_call_id=waiting.call,
+                    content=_UNANSWERED,
+                    role="tool",
+                )
+        if run.resume.new_messages:
+            paused.later += new_messages(run)
+        ending = self._end(paused, reader, left) if sent or unsent else self._go_on(paused)
+        async for item in ending:
+            yield item
+
+    def _failure(self, error: AdapterError, waiting: Waiting, sent: bool) -> AdapterError:
+        """What a refusal of an answer means."""
+        if isinstance(error, NotDelivered):
+            return UpstreamError(_PARTLY) if sent else error
+        # Of a workflow's run; or the server has no route of that name.
+        if self.requests.kind == "workflow":
+            return UpstreamError(LOST)
+        if self.requests.kind == "network" and not waiting.approval and not sent:
+            return NotDelivered(NO_ROUTE)
+        return error
+
+    # --- one stream ---
+
+    def _reader(self, paused: Paused, refused: frozenset[str] = frozenset()) -> AgentReader:
+        frontend = frozenset(tool.name for tool in self.run.input.tools or ())
+        if self.requests.kind == "network":
+            return NetworkReader(self.run, paused.ids, refused)
+        if self.requests.kind == "workflow":
+            return WorkflowReader(self.run, paused.ids, refused, schemas=self.step_schemas)
+        return AgentReader(self.run, paused.ids, refused, frontend)
+
+    async def _read(
+        self, paused: Paused, reader: AgentReader, request: Request
+    ) -> AsyncIterator[RunItem]:
+        exchange = self._exchange(paused, request, self.run.stop)
+        may_leave: Callable[[], bool] = partial(self._may_leave, paused, reader, exchange)
+        try:
+            while True:
+                chunk = await exchange.take(may_leave)
+                if chunk is not None:
+                    for event in reader.read(chunk):
+                        yield event
+                elif exchange.over or self.requests.kind == "network":
+                    return
+                elif self.requests.kind == "workflow":
+                    # The step that runs may finish; then its stream ends.
+                    may_leave = _never
+                    await self._cancel_workflow(paused)
+                else:
+                    await exchange.close()
+                    async for late in self._late_results(paused, reader):
+                        yield late
+                    return
+        except (KeyError, TypeError, AttributeError) as error:
+            raise UpstreamError(_UNKNOWN_SHAPE) from error
+
+    def _may_leave(self, paused: Paused, reader: AgentReader, exchange: Exchange) -> bool:
+        """Whether a stop leaves the stream now, or waits for a tool.
+
+        An agent's stream is left at once, so that no other call begins: the tool finishes, and
+        its result is in Mastra's memory. That of a sub-agent's tool is not to be found there.
+        """
+        if self.requests.kind == "agent" and paused.memory and exchange.heard:
+            return all(reader.running[key]["toolCallId"] == key for key in reader.working)
+        return not reader.working
+
+    async def _late_results(self, paused: Paused, reader: AgentReader) -> AsyncIterator[RunItem]:
+        """The results of the tools that ran when the stream was left, as they come."""
+        agent, trace = self.requests.agent, self.run.trace_headers
+        while reader.working:
+            found = await self.server.results_of_calls(agent, paused.memory, trace=trace)
+            for key in reader.working:
+                if key in found:
+                    for event in reader.result(Place(), key, found[key]):
+                        yield event
+            if reader.working:
+                await asyncio.sleep(_POLL)
+
+    def _exchange(self, paused: Paused, request: Request, stop: StopSignal) -> Exchange:
+        path, body = request
+        trace = self.run.trace_headers
+        exchange = Exchange(
+            lambda heard: self.server.stream(path, body, trace=trace, on_heard=heard), stop
+        )
+        self.held.push_async_callback(self._leave, exchange, paused)
+        return exchange
+
+    async def _leave(self, exchange: Exchange, paused: Paused) -> None:
+        """Leave a stream, over or not."""
+        if self.requests.kind == "network" and not exchange.over:
+            self.go_on(exchange.read_on())
+            return
+        if self.requests.kind == "workflow" and not exchange.over:
+            self.go_on(self._cancel_workflow(paused))
+        await exchange.close()
+
+    async def _cancel_workflow(self, paused: Paused) -> None:
+        try:
+            await self.server.cancel_workflow(
+                self.requests.agent, paused.run, trace=self.run.trace_headers
+            )
+        except AdapterError as error:
+            logger.warning("Mastra's workflow %r goes on: %s", self.requests.agent, error)
+
+    # --- ends ---
+
+    async def _end(
+        self, paused: Paused, reader: AgentReader, left: frozenset[str]
+    ) -> AsyncIterator[RunItem]:
+        """End as the stream did, or with what the run waits for."""
+        waiting = {key: item for key, item in reader.waiting.items() if key not in left}
+        if self.run.stop.requested:
+            paused.waiting = waiting
+            await self._release(paused, Cancel())
+            return
+        if not waiting and not reader.finished:
+            # Some pauses are not told again: answer one of several, and the stream is empty.
+            waiting = await self._still_waiting(paused, reader, left)
+            if not waiting and not left:
+                raise UpstreamError(LOST if not reader.seen else _BROKEN_OFF)
+        paused.frontend |= reader.frontend_calls()
+        paused.waiting = waiting
+        if waiting:
+            asks = [item.ask() for item in waiting.values()]
+            yield Pause(asks, paused.to_json(), frontend_calls=list(reader.frontend_calls()))
+            return
+        async for item in self._go_on(paused):
+            yield item
+
+    async def _still_waiting(
+        self, paused: Paused, reader: AgentReader, left: frozenset[str]
+    ) -> dict[str, Waiting]:
+        if self.requests.kind != "agent":
+            return {}
+        try:
+            listed = await self.server.suspended_calls(
+                self.requests.agent, paused.run, paused.memory, trace=self.run.trace_headers
+            )
+        except NotDelivered as error:
+            raise UpstreamError(str(error)) from error
+        found: dict[str, Waiting] = {}
+        for call in listed:
+            key = str(call["toolCallId"])
+            if key in left:
+                continue
+            known = paused.waiting.get(key)
+            found[key] = Waiting(
+                key=key,
+                approval=bool(call.get("requiresApproval")),
+                call=known.call if known else reader.ids.setdefault(key, self.run.mint()),
+                name=known.name if known else str(call["toolName"]),
+                args=known.args if known else call.get("args") or {},
+                schema=known.schema if known else None,
+                payload=call.get("suspendPayload"),
+                subagent=known.subagent if known else None,
+            )
+        return found
+
+    async def _release(self, paused: Paused, decision: Cancel) -> None:
+        """Decline at Mastra what nobody will answer any more, so that nothing approves it later."""
+        if paused.agent != self.requests.agent:
+            return
+        for waiting in paused.waiting.values():
+            try:
+                request = self.requests.decide(self.run, paused, waiting, decision)
+                if request is None:
+                    continue
+                exchange = self._exchange(paused, request, StopSignal())
+                while await exchange.take(_never) is not None:
+                    if self.run.stop.requested:
+                        # It is heard; what the agent says to it is for nobody.
+                        break
+            except AdapterError as error:
+                # The new message is what the person wants now.
+                logger.warning(
+                    "a pause of Mastra agent %r stays open there: %s", paused.agent, error
+                )
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,177 @@
+"""One run on a NexAU server: its stream, read to the end whatever becomes of the bridge's run.
+
+NexAU runs on when its client goes away: unstoppable, with the session locked. So a stop is sent
+before the stream is closed, and the stream is read until the server ends it. That is why it is read
+by a task of its own: a run that is cancelled does not cancel it.
+
+Source: recordings of NexAU 0.4.1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx
+
+from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.sse import Decoder, FrameTooLarge
+
+__all__ = ["Exchange", "Session"]
+
+logger = logging.getLogger("agui_bridge")
+
+_RETRY: Final = 0.1
+_WAITING: Final = 64
+"""Events that wait for the run at most; a slow client holds NexAU back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """NexAU's name for a conversation."""
+
+    user_id: str
+    session_id: str
+
+    def body(self, **more: Json) -> dict[str, Json]:
+        """The body of a request about it."""
+        return {"user_id": self.user_id, "session_id": self.session_id, **more}
+
+
+class Exchange:
+    """A `POST /stream` and the stops that belong to it.
+
+    Args:
+        client: to the server.
+        session: the conversation.
+        body: of the request.
+        headers: to send with every request.
+        on_started: called once the server has begun the run.
+
+    Attributes:
+        ended: whether the server has ended the stream, or it broke.
+    """
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        session: Session,
+        body: Mapping[str, Json],
+        headers: Mapping[str, str],
+        on_started: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._session = session
+        self._body = body
+        self._headers = dict(headers)
+        self._on_started = on_started
+        self.ended = False
+        self._events: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue(_WAITING)
+        self._heard = asyncio.Event()
+        self._failure: Exception | None = None
+        self._deserted = False
+        self._reader = asyncio.create_task(self._read())
+
+    # --- the run's side ---
+
+    async def events(self) -> AsyncGenerator[Mapping[str, Any], None]:
+        """Give NexAU's events to the end of the stream.
+
+        Raises:
+            NotDelivered: nothing reached the server.
+            UpstreamError: it refused, or the connection broke.
+        """
+        while (event := await self._events.get()) is not None:
+            yield event
+        if self._failure is not None:
+            raise self._failure
+
+    async def stop(self, *, force: bool, timeout: float) -> None:
+        """Stop the run once it can be stopped, and try again as long as the stream is open.
+
+        A stop before RUN_STARTED is lost though the server says success; one right after may find
+        no running agent yet.
+        """
+        await self._heard.wait()
+        while not self.ended:
+            status = await self._post_stop(force=force, timeout=timeout)
+            if status == "success":
+                return
+            # Not in time with the server's clock, and the reader may be done meanwhile.
+            await asyncio.wait({self._reader}, timeout=_RETRY)
+
+    async def leave(self, patience: float) -> None:
+        """Stop it by force, and read what is left until the server ends it, or time is up."""
+        self._deserted = True
+        while not self._events.empty():
+            self._events.get_nowait()
+        stopping = asyncio.create_task(self.stop(force=True, timeout=patience))
+        try:
+            await asyncio.wait({self._reader}, timeout=patience)
+        finally:
+            stopping.cancel()
+            if not self._reader.done():
+                logger.warning("NexAU does not end a run that was stopped; its stream is closed")
+            self._reader.cancel()
+            await asyncio.gather(stopping, self._reader, return_exceptions=True)
+
+    # --- the connection ---
+
+    async def _read(self) -> None:
+        try:
+            await self._stream()
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol):
+            self._failure = NotDelivered("The NexAU server can't be reached.")
+        except (httpx.HTTPError, FrameTooLarge):
+            self._failure = UpstreamError("The connection to the NexAU server broke.")
+        except (NotDelivered, UpstreamError) as error:
+            self._failure = error
+        finally:
+            self.ended = True
+            self._heard.set()
+            self._put_last()
+
+    async def _stream(self) -> None:
+        request = self._client.stream("POST", "/stream", json=self._body, headers=self._headers)
+        async with request as response:
+            if response.status_code != 200:
+                raise _refusal(response.status_code)
+            decoder = Decoder()
+            async for piece in response.aiter_raw():
+                for frame in decoder.feed(piece):
+                    event = frame.wire_event()
+                    if event is not None:
+                        await self._put(event)
+
+    async def _put(self, event: Mapping[str, Any]) -> None:
+        if event.get("type") == "RUN_STARTED":
+            self._heard.set()
+            self._on_started()
+        if not self._deserted:
+            await self._events.put(event)
+
+    def _put_last(self) -> None:
+        if self._events.full():
+            # Nobody takes anything any more: else the reader would have waited for room.
+            self._events.get_nowait()
+        self._events.put_nowait(None)
+
+    async def _post_stop(self, *, force: bool, timeout: float) -> str | None:
+        """The status that the server answers, None if it does not."""
+        body = self._session.body(agent_id=None, force=force, timeout=timeout)
+        with contextlib.suppress(httpx.HTTPError, ValueError, AttributeError):
+            response = await self._client.post("/stop", json=body, headers=self._headers)
+            status = response.json().get("status")
+            return status if isinstance(status, str) else None
+        return None
+
+
+def _refusal(status: int) -> NotDelivered | UpstreamError:
+    message = f"The NexAU server answered with HTTP status {status}."
+    # What is refused before it is read has reached no agent.
+    return NotDelivered(message) if 400 <= status < 500 else UpstreamError(message)
