@@ -8,6 +8,9 @@ The agent at /agents/target heeds these user messages:
     both X      two of them in parallel, to X-0 and X-1
     form X      a form: {quarter: Q1..Q4, year: integer}
     confirm X   a plain confirmation
+    falsy X     a question that `false` answers
+    brief X     as send, and the question expires after a second
+    frontend X  a call of the application's tool show_page
     slow N      streams N tokens, one every 50 ms
     crash X     a gated call whose tool appends its line, then kills the process
 
@@ -27,12 +30,19 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from agui_bridge import Bridge, FunctionRun, Settings
+from agui_bridge import BearerTokens, Bridge, FunctionRun, Principal, Settings
 from agui_bridge.http.server import serve
 
 LOOPBACK = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 TOOL_SECONDS = 0.2
 TOKEN_SECONDS = 0.05
+BRIEF_SECONDS = 1.0
+
+TOKENS = {
+    "ann-of-the-approval-target": Principal("ann", "ann"),
+    "bob-of-the-approval-target": Principal("bob", "bob"),
+}
+"""Two people who must not see each other's threads; no secret, since the target holds none."""
 
 
 class Email(BaseModel):
@@ -54,6 +64,7 @@ def make_bridge(
     effects: Path,
     expires_in: float | None = None,
     lease_seconds: float = 30.0,
+    tokens: bool = False,
 ) -> Bridge:
     """The bridge with its one agent.
 
@@ -62,9 +73,15 @@ def make_bridge(
         effects: file to which every execution of the tool appends a line.
         expires_in: seconds until an interrupt expires; None is never.
         lease_seconds: a run whose process is silent this long counts as lost.
+        tokens: whether requests need one of TOKENS.
     """
     settings = Settings(expires_in=expires_in, lease_seconds=lease_seconds)
-    bridge = Bridge(store, settings=settings, cors_origin_regex=LOOPBACK)
+    bridge = Bridge(
+        store,
+        settings=settings,
+        authenticate=BearerTokens(TOKENS) if tokens else None,
+        cors_origin_regex=LOOPBACK,
+    )
 
     async def send_email(to: str, body: str) -> str:
         await asyncio.sleep(TOOL_SECONDS)
@@ -76,10 +93,14 @@ def make_bridge(
         os.kill(os.getpid(), signal.SIGKILL)
         return "unreachable"
 
-    async def gated(run: FunctionRun, to: str, tool: Any) -> str:
-        args = {"to": to, "body": "original"}
+    async def gated(run: FunctionRun, to: str, tool: Any, expires_in: float | None = None) -> str:
         approval = await run.approve(
-            "send_email", args, message=f"Send an email to {to}?", parameters=Email, key=to
+            "send_email",
+            {"to": to, "body": "original"},
+            message=f"Send an email to {to}?",
+            parameters=Email,
+            expires_in=expires_in,
+            key=to,
         )
         if not approval.approved:
             return "expired" if approval.cause == "expired" else "not sent"
@@ -102,6 +123,15 @@ def make_bridge(
         elif verb == "confirm":
             yes = await run.confirm(f"Go on with {name}?")
             yield "Confirmed." if yes else "Not confirmed."
+        elif verb == "falsy":
+            answer = await run.ask(f"Is {name} here?", schema={"type": "boolean"})
+            yield f"Answer: {json.dumps(answer)}."
+        elif verb == "brief":
+            outcome = await gated(run, f"{name}-0@example.com", send_email, BRIEF_SECONDS)
+            yield f"Outcome: {outcome}."
+        elif verb == "frontend":
+            shown = await run.frontend_tool("show_page", {"page": name})
+            yield f"Shown: {shown}."
         elif verb == "slow":
             for number in range(int(name) if name.isdecimal() else 20):
                 await asyncio.sleep(TOKEN_SECONDS)
@@ -129,8 +159,11 @@ def main() -> None:
     parser.add_argument("--store", required=True, help="store URL, such as sqlite:///target.db")
     parser.add_argument("--expires-in", type=float, help="seconds until an interrupt expires")
     parser.add_argument("--lease", type=float, default=30.0, help="seconds of a run's lease")
+    parser.add_argument("--tokens", action="store_true", help="requests need a bearer token")
     options = parser.parse_args()
-    bridge = make_bridge(options.store, options.effects, options.expires_in, options.lease)
+    bridge = make_bridge(
+        options.store, options.effects, options.expires_in, options.lease, options.tokens
+    )
     serve(bridge, "127.0.0.1", options.port, log_level="warning")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
 from typing import Literal
 
 from pydantic import BaseModel
@@ -17,7 +18,12 @@ from pydantic import BaseModel
 from agui_bridge import Bridge, FunctionRun
 from agui_bridge.http.server import serve
 
-bridge = Bridge("sqlite:///demo.db", cors_origin_regex=r"https?://(localhost|127\.0\.0\.1)(:\d+)?")
+bridge = Bridge(
+    "sqlite:///demo.db",
+    cors_origin_regex=r"https?://(localhost|127\.0\.0\.1)(:\d+)?",
+    # `make demo` installs it: pip install "agui-bridge[playground]"
+    playground=find_spec("agui_inspector") is not None,
+)
 
 ROWS = {"users": 1234, "sessions": 98765}
 
@@ -34,6 +40,21 @@ class Report(BaseModel):
 
     quarter: Literal["Q1", "Q2", "Q3", "Q4"]
     year: int
+
+
+class Steps(BaseModel):
+    """How a change of a database is carried out."""
+
+    batchSize: int = 100
+    dryRun: bool = False
+
+
+class Change(BaseModel):
+    """What is answered to a proposed change."""
+
+    approved: bool
+    modifications: Steps = Steps()
+    reason: str = ""
 
 
 async def delete_rows(table: str, limit: int) -> str:
@@ -88,9 +109,33 @@ async def mailer(run: FunctionRun) -> AsyncIterator[str]:
     yield f"{outcomes[0]}; {outcomes[1]}."
 
 
+@bridge.agent("database")
+async def database(run: FunctionRun) -> AsyncIterator[str]:
+    """Proposes a change with a reason of its own, for which a page can have a card of its own."""
+    change = await run.ask(
+        "Delete the users who have not logged in since 2023?",
+        reason="database_modification",
+        schema=Change,
+        metadata={
+            "action": "DELETE",
+            "table": "users",
+            "affectedRows": 42,
+            "query": "DELETE FROM users\nWHERE last_login < '2023-01-01'",
+            "rollbackPlan": "Restore from the backup snapshot-2025-01-23",
+            "riskLevel": "high",
+        },
+    )
+    if change is None or not change.approved:
+        yield "Nothing was changed."
+    elif change.modifications.dryRun:
+        yield f"Dry run: 42 rows would go, {change.modifications.batchSize} at a time."
+    else:
+        yield f"42 rows are gone, {change.modifications.batchSize} at a time."
+
+
 GUIDE = r"""
 agui-bridge demo on {url}   (Ctrl-C ends it; threads are kept in demo.db)
-
+{playground}
 1. Start a run. It ends with an interrupt: nothing is deleted yet.
 
 curl -sN {url}/agents/ops -H 'Content-Type: application/json' -d '{{
@@ -115,7 +160,8 @@ curl -sN {url}/agents/ops -H 'Content-Type: application/json' -d '{{
 curl -s {url}/agents/ops/threads/demo/interrupts; echo
 curl -s -X DELETE {url}/agents/ops/threads/demo
 
-Other agents to try: report (a form), mailer (two approvals at once).
+Other agents to try: report (a form), mailer (two approvals at once), database (a reason of its
+own). A page with cards for all of them is in examples/copilotkit.
 """
 
 
@@ -124,7 +170,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The agui-bridge demo.")
     parser.add_argument("--port", type=int, default=8787)
     port = parser.parse_args().port
-    print(GUIDE.format(url=f"http://127.0.0.1:{port}"), flush=True)
+    url = f"http://127.0.0.1:{port}"
+    playground = f"\nTry the agents in a browser: {url}/playground\n" if bridge.playground else ""
+    print(GUIDE.format(url=url, playground=playground), flush=True)
     serve(bridge, "127.0.0.1", port, log_level="warning")
 
 

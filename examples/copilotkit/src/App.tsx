@@ -1,0 +1,70 @@
+import { useEffect, useState } from "react";
+
+import { type Agents, threadPath, type Threads, useBridge } from "./bridge";
+import { Conversation } from "./Conversation";
+import { Asked } from "./panels/Asked";
+import { Conversations } from "./panels/Conversations";
+import { go, newThread, usePlace } from "./place";
+
+/** The page: conversations on the left, the chat, and what was asked on the right. */
+export function App() {
+  const place = usePlace();
+  const { server, thread } = place;
+  const agents = useBridge<Agents>(server, "/agents")?.agents;
+  const agent = place.agent ?? agents?.[0]?.name;
+  const path = agent ? `/agents/${encodeURIComponent(agent)}/threads` : null;
+  const threads = useBridge<Threads>(server, path && `${path}?limit=20`)?.threads ?? [];
+  // Begun anew, the chat connects again and shows what the bridge has.
+  const [attempt, setAttempt] = useState(0);
+
+  useEffect(() => {
+    if (!place.agent && agent) go({ agent }, "replace");
+  }, [place.agent, agent]);
+
+  return (
+    <div className="page">
+      <aside className="side">
+        <h1>
+          agui-bridge <small>with CopilotKit</small>
+        </h1>
+        <label>
+          Agent
+          <select
+            value={agent ?? ""}
+            onChange={(event) => go({ agent: event.target.value, thread: newThread() })}
+          >
+            {agents?.map(({ name }) => <option key={name}>{name}</option>)}
+          </select>
+        </label>
+        <p className="hint">{agents?.find(({ name }) => name === agent)?.description}</p>
+        <button className="plain" onClick={() => go({ thread: newThread() })}>
+          New conversation
+        </button>
+        <Conversations threads={threads} here={thread} />
+      </aside>
+      <main>
+        {agent ? (
+          <Conversation
+            key={[agent, thread, attempt].join("/")}
+            {...place}
+            agent={agent}
+            onReload={() => setAttempt((count) => count + 1)}
+          />
+        ) : (
+          <p className="empty">No agent answers at {server}. Is the server running?</p>
+        )}
+      </main>
+      <aside className="side right">
+        <Asked
+          server={server}
+          // The bridge knows a thread once something was said in it.
+          thread={
+            agent && threads.some((known) => known.threadId === thread)
+              ? threadPath(agent, thread)
+              : null
+          }
+        />
+      </aside>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+import { useCallback, useEffect, useState } from "react";
+
+/** The bridge's own API, as far as this page reads it: agents, threads, and who answered what. */
+export interface Agents {
+  agents: { name: string; description?: string }[];
+}
+
+export interface Threads {
+  threads: { threadId: string; status: string; openInterrupts: number; updatedAt: string }[];
+}
+
+export interface AskedOf {
+  id: string;
+  reason: string;
+  message?: string;
+  agent: string;
+  threadId: string;
+  status: "open" | "answered" | "claimed" | "resolved" | "cancelled" | "expired" | "indeterminate";
+  toolCall?: { name: string; args: Record<string, unknown> };
+  answer: { status: "resolved" | "cancelled"; payload: unknown } | null;
+  history: { status: string; at: string; actor: string }[];
+}
+
+export interface Asks {
+  interrupts: AskedOf[];
+}
+
+export function threadPath(agent: string, thread: string): string {
+  return `/agents/${encodeURIComponent(agent)}/threads/${encodeURIComponent(thread)}`;
+}
+
+const EVERY = 2_000;
+
+/** Read a path of the bridge now and every two seconds: other tabs and people answer, too. */
+export function useBridge<T>(server: string, path: string | null): T | null {
+  const [found, setFound] = useState<T | null>(null);
+  const read = useCallback(async (signal: AbortSignal) => {
+    if (path === null) return;
+    try {
+      const answer = await fetch(server + path, { signal });
+      setFound(answer.ok ? ((await answer.json()) as T) : null);
+    } catch {
+      // Gone for the moment; what was read last stays on the page.
+    }
+  }, [server, path]);
+  useEffect(() => {
+    const aborter = new AbortController();
+    void read(aborter.signal);
+    const timer = setInterval(() => void read(aborter.signal), EVERY);
+    return () => {
+      clearInterval(timer);
+      aborter.abort();
+      setFound(null);
+    };
+  }, [read]);
+  return found;
+}

@@ -1,0 +1,31 @@
+import type { Threads } from "../bridge";
+import { go } from "../place";
+
+interface ConversationsProps {
+  threads: Threads["threads"];
+  /** The one that is open. */
+  here: string;
+}
+
+/** The agent's threads, the last touched first, with how many questions wait in each. */
+export function Conversations({ threads, here }: ConversationsProps) {
+  return (
+    <nav aria-label="Conversations">
+      <h2>Conversations</h2>
+      <ul className="threads">
+        {threads.map(({ threadId, openInterrupts, status }) => (
+          <li key={threadId}>
+            <button
+              className={threadId === here ? "here" : ""}
+              onClick={() => go({ thread: threadId })}
+            >
+              <span>{threadId}</span>
+              {openInterrupts > 0 && <em title="waits for an answer">{openInterrupts}</em>}
+              {status === "running" && <em className="running">runs</em>}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,1 @@
+"""An agent that works in many steps is stopped, and goes on with a new instruction."""
