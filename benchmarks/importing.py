@@ -1,0 +1,73 @@
+"""What it costs to import the package, in fresh interpreters."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+from benchmarks.plan import Plan
+from benchmarks.process import ROOT, environment
+from benchmarks.rounds import interleave
+from benchmarks.rows import BenchmarkBroken, Row, ratio
+
+__all__ = ["importing"]
+
+# The peak that getrusage gives may be that of the process before the new program was loaded.
+_REPORT = """
+import re, resource, sys
+use = resource.getrusage(resource.RUSAGE_SELF)
+try:
+    peak = int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) * 1024
+except OSError:
+    peak = use.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+print(use.ru_utime + use.ru_stime, peak)
+"""
+
+
+def _importer(modules: str, peaks: list[float]) -> Callable[[], float]:
+    def measure() -> float:
+        run = subprocess.run(
+            [sys.executable, "-c", f"import {modules}\n{_REPORT}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+            env=environment(),
+        )
+        if run.returncode:
+            raise BenchmarkBroken(f"import {modules} fails:\n{run.stderr}")
+        seconds, peak = map(float, run.stdout.split())
+        peaks.append(peak / 1024 / 1024)
+        return seconds * 1_000
+
+    return measure
+
+
+def importing(plan: Plan) -> list[Row]:
+    """CPU time and memory of `import agui_bridge`, the interpreter's own included."""
+    peaks: list[float] = []
+    samples = interleave(
+        {
+            "ours": _importer("agui_bridge", peaks),
+            "parts": _importer("starlette.applications, uvicorn, pydantic, ag_ui.core", []),
+        },
+        plan.imports,
+    )
+    return [
+        Row("import/cpu", "import agui_bridge: CPU time", "ms", samples["ours"], at_most=650),
+        Row(
+            "import/memory",
+            "import agui_bridge: memory of the process",
+            "MB",
+            tuple(peaks[1:]),
+            at_most=45,
+        ),
+        ratio(
+            "import/parts",
+            "import agui_bridge / starlette, uvicorn, pydantic and ag_ui: CPU",
+            samples,
+            "ours",
+            "parts",
+        ),
+    ]

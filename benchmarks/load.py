@@ -1,0 +1,151 @@
+"""The load client: raw sockets, and no more parsing than finding the end of a response.
+
+An HTTP library would cost more than the servers that are measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import selectors
+import socket
+import time
+from collections.abc import Generator, Iterable, Iterator
+
+from benchmarks.rows import BenchmarkBroken
+
+__all__ = ["Conversation", "connect", "drive", "first_event", "lines", "open_stream"]
+
+Conversation = Generator[bytes, bytes, None]
+"""Yields requests, and is sent the raw response of each."""
+
+_END = b"\r\n0\r\n\r\n"
+_PATIENCE = 60.0
+_PIECE = 256 * 1024
+
+
+def connect(port: int) -> socket.socket:
+    """A connection without Nagle's algorithm."""
+    connection = socket.create_connection(("127.0.0.1", port), _PATIENCE)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+class _Response:
+    """A chunked response while it comes in."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self._tail = b""
+
+    def take(self, connection: socket.socket) -> bool:
+        """Receive once; says whether the response is complete."""
+        piece = connection.recv(_PIECE)
+        if not self.pieces and not piece.startswith(b"HTTP/1.1 200"):
+            raise BenchmarkBroken(f"a request was refused: {piece[:2_000]!r}")
+        if not piece:
+            raise BenchmarkBroken(f"a stream broke off: … {self._tail!r}")
+        self.pieces.append(piece)
+        self._tail = (self._tail + piece)[-len(_END) :]
+        return self._tail == _END
+
+    @property
+    def raw(self) -> bytes:
+        """All of it, its head and the frames of its chunks included."""
+        return b"".join(self.pieces)
+
+
+def drive(port: int, conversations: Iterable[Conversation], clients: int = 1) -> float:
+    """Hold conversations on keep-alive connections, as many at once as there are clients.
+
+    Returns:
+        The seconds from the first request to the end of the last response.
+
+    Raises:
+        BenchmarkBroken: a response is no complete stream, or a conversation found it wrong.
+    """
+    waiting = iter(conversations)
+    with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(connect(port)) for _ in range(clients)]
+        began = time.perf_counter()
+        for connection in connections:
+            _next(selector, connection, waiting)
+        while selector.get_map():
+            ready = selector.select(_PATIENCE)
+            if not ready:
+                raise BenchmarkBroken("a stream does not end")
+            for key, _ in ready:
+                connection = _socket(key)
+                conversation, response = key.data
+                if not response.take(connection):
+                    continue
+                try:
+                    request = conversation.send(response.raw)
+                except StopIteration:
+                    selector.unregister(connection)
+                    _next(selector, connection, waiting)
+                else:
+                    selector.modify(connection, selectors.EVENT_READ, (conversation, _Response()))
+                    connection.sendall(request)
+        return time.perf_counter() - began
+
+
+def _next(
+    selector: selectors.BaseSelector,
+    connection: socket.socket,
+    waiting: Iterator[Conversation],
+) -> None:
+    conversation = next(waiting, None)
+    if conversation is not None:
+        request = next(conversation)
+        selector.register(connection, selectors.EVENT_READ, (conversation, _Response()))
+        connection.sendall(request)
+
+
+def _socket(key: selectors.SelectorKey) -> socket.socket:
+    assert isinstance(key.fileobj, socket.socket)
+    return key.fileobj
+
+
+def first_event(connection: socket.socket, request: bytes, mark: bytes = b"data: ") -> float:
+    """The seconds from a request to the first event of its stream, which is read to its end.
+
+    Args:
+        connection: an open one.
+        request: its bytes.
+        mark: what the event has in it; by default every event.
+    """
+    response = _Response()
+    began = time.perf_counter()
+    connection.sendall(request)
+    complete, taken = False, 0.0
+    while not complete:
+        complete = response.take(connection)
+        if not taken and mark in response.raw:
+            taken = time.perf_counter() - began
+    return taken
+
+
+def open_stream(port: int, request: bytes, until: bytes) -> socket.socket:
+    """Begin a stream and read until it has said `until`; it stays open."""
+    connection = connect(port)
+    connection.sendall(request)
+    response = _Response()
+    while until not in response.raw:
+        if response.take(connection):
+            raise BenchmarkBroken(f"a stream ended without {until!r}")
+    return connection
+
+
+_CHUNK = re.compile(rb"([0-9a-fA-F]+)\r\n")
+
+
+def lines(raw: bytes) -> list[bytes]:
+    """The `data:` lines of a response, without the frames of its chunks."""
+    position = raw.index(b"\r\n\r\n") + 4
+    parts = []
+    while (size := _CHUNK.match(raw, position)) and int(size[1], 16):
+        end = size.end() + int(size[1], 16)
+        parts.append(raw[size.end() : end])
+        position = end + 2
+    return [line for line in b"".join(parts).split(b"\n") if line.startswith(b"data: ")]

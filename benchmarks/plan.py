@@ -1,0 +1,79 @@
+"""How much is measured: the whole, a quick look, or just enough to prove that it works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FULL", "QUICK", "TINY", "Plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The counts of every scenario.
+
+    Attributes:
+        rounds: how often the contenders take turns.
+        batches: batches of 100 events, encoded by each contender in a round.
+        validations: resumes validated in a round.
+        events: text events of one stream.
+        streams: streams that each contender serves in a round.
+        first_events: streams in a round whose first event is timed.
+        idle_rounds: fresh processes for each contender.
+        idle_streams: streams that stand open at once.
+        round_trips: interrupts answered in a round, by clients at once.
+        cycles: interrupts answered one after the other on one thread.
+        imports: fresh interpreters for each import.
+    """
+
+    rounds: int
+    batches: int
+    validations: int
+    events: int
+    streams: int
+    first_events: int
+    idle_rounds: int
+    idle_streams: int
+    round_trips: tuple[tuple[int, int], ...]
+    cycles: int
+    imports: int
+
+
+FULL = Plan(
+    rounds=9,
+    batches=20,
+    validations=300,
+    events=1_000,
+    streams=5,
+    first_events=40,
+    idle_rounds=3,
+    idle_streams=500,
+    round_trips=((1, 40), (32, 160)),
+    cycles=100,
+    imports=5,
+)
+QUICK = Plan(
+    rounds=5,
+    batches=10,
+    validations=200,
+    events=1_000,
+    streams=2,
+    first_events=20,
+    idle_rounds=1,
+    idle_streams=500,
+    round_trips=((1, 20), (32, 64)),
+    cycles=60,
+    imports=2,
+)
+TINY = Plan(
+    rounds=1,
+    batches=1,
+    validations=5,
+    events=50,
+    streams=1,
+    first_events=2,
+    idle_rounds=1,
+    idle_streams=5,
+    round_trips=((1, 1), (32, 2)),
+    cycles=10,
+    imports=1,
+)

@@ -1,0 +1,166 @@
+"""The contenders as servers, all under the same uvicorn.
+
+    python -m benchmarks.servers CONTENDER --port 8799 [--store URL] [--events N]
+
+Each answers `POST /agents/KIND` (see `producer.KINDS`) with the same events. `bridge` besides has
+`text-KIND` and `function-KIND`, whose agents yield plain text, and `ask`, which pauses.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Any
+
+from ag_ui.core import (
+    BaseEvent,
+    RunAgentInput,
+    RunFinishedEvent,
+    RunStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallResultEvent,
+)
+from ag_ui.encoder import EventEncoder
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agui_bridge import Bridge, FunctionRun
+from agui_bridge.adapters import Adapter, AdapterCapabilities, Ask, Pause, Run, RunItem
+from agui_bridge.protocol.records import ToolCall
+from benchmarks.detecting_agents import add_detecting
+from benchmarks.producer import KINDS, MESSAGE_ID, produce
+from benchmarks.uvicorn_options import serve
+
+__all__ = ["bridge", "raw", "starlette"]
+
+
+async def _events(kind: str, count: int) -> AsyncIterator[BaseEvent]:
+    """One message, an official event object made for each token, as adapters do."""
+    yield TextMessageStartEvent(message_id=MESSAGE_ID, role="assistant")
+    async for token in produce(kind, count):
+        yield TextMessageContentEvent(message_id=MESSAGE_ID, delta=token)
+    yield TextMessageEndEvent(message_id=MESSAGE_ID)
+
+
+class _Producing(Adapter):
+    capabilities = AdapterCapabilities(stop=True)
+
+    def __init__(self, source: Callable[[], AsyncIterator[RunItem]]) -> None:
+        self._source = source
+
+    def run(self, run: Run) -> AsyncIterator[RunItem]:
+        return self._source()
+
+    async def aclose(self) -> None:
+        pass
+
+
+class _Asking(Adapter):
+    """Asks for one approval, and tells the result of the call once it has it."""
+
+    capabilities = AdapterCapabilities(edit=True, stop=True)
+
+    async def run(self, run: Run) -> AsyncIterator[RunItem]:
+        if run.resume is None:
+            call = ToolCall(f"call-{run.mint()}", "delete_rows", {"table": "users", "limit": 10})
+            yield "May I? "
+            yield Pause([Ask("delete", "tool_call", "Delete 10 rows?", call)], {"call": call.id})
+            return
+        continuation: Any = run.resume.continuation
+        yield ToolCallResultEvent(
+            message_id=run.mint(), tool_call_id=continuation["call"], content="10 rows deleted"
+        )
+        yield "Done."
+
+    async def aclose(self) -> None:
+        pass
+
+
+def bridge(store: str, count: int) -> ASGIApp:
+    """agui-bridge."""
+    bridge = Bridge(store)
+    for kind in KINDS:
+        bridge.add(kind, _Producing(partial(_events, kind, count)))
+        bridge.add(f"text-{kind}", _Producing(partial(produce, kind, count)))
+
+        @bridge.agent(f"function-{kind}")
+        async def function(run: FunctionRun, kind: str = kind) -> AsyncIterator[str]:
+            async for token in produce(kind, count):
+                yield token
+
+    bridge.add("ask", _Asking())
+    add_detecting(bridge)
+    return bridge.app(anonymous=True)
+
+
+def starlette(store: str, count: int) -> ASGIApp:
+    """What AG-UI's documentation shows: a StreamingResponse over the official encoder."""
+
+    async def run(request: Request) -> StreamingResponse:
+        body = RunAgentInput.model_validate_json(await request.body())
+        encoder = EventEncoder()
+
+        async def stream() -> AsyncIterator[str]:
+            yield encoder.encode(RunStartedEvent(thread_id=body.thread_id, run_id=body.run_id))
+            async for event in _events(request.path_params["kind"], count):
+                yield encoder.encode(event)
+            yield encoder.encode(RunFinishedEvent(thread_id=body.thread_id, run_id=body.run_id))
+
+        return StreamingResponse(stream(), media_type=encoder.get_content_type())
+
+    return Starlette(routes=[Route("/agents/{kind}", run, methods=["POST"])])
+
+
+def raw(store: str, count: int) -> ASGIApp:
+    """Nothing but uvicorn: bytes that were made before, one `send` for each event."""
+    encode = EventEncoder().encode
+    first = encode(RunStartedEvent(thread_id="t", run_id="r")).encode()
+    start = encode(TextMessageStartEvent(message_id=MESSAGE_ID, role="assistant")).encode()
+    end = encode(TextMessageEndEvent(message_id=MESSAGE_ID)).encode()
+    last = encode(RunFinishedEvent(thread_id="t", run_id="r")).encode()
+    made: dict[str, bytes] = {}
+    headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
+
+    def content(token: str) -> bytes:
+        if token not in made:
+            event = TextMessageContentEvent(message_id=MESSAGE_ID, delta=token)
+            made[token] = encode(event).encode()
+        return made[token]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise NotImplementedError(scope["type"])
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for chunk in (first, start):
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        async for token in produce(scope["path"].rpartition("/")[2], count):
+            await send({"type": "http.response.body", "body": content(token), "more_body": True})
+        for chunk in (end, last):
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    return app
+
+
+def main() -> None:
+    """Serve until killed."""
+    contenders = {"bridge": bridge, "starlette": starlette, "raw": raw}
+    parser = argparse.ArgumentParser(description="A contender of the benchmarks.")
+    parser.add_argument("contender", choices=contenders)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--store", default="memory:")
+    parser.add_argument("--events", type=int, default=1_000)
+    options = parser.parse_args()
+    serve(contenders[options.contender](options.store, options.events), options.port)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Run the load and say what came of it; exits with 1 when something should not have been."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.rows import BenchmarkBroken
+from benchmarks.stores import VARIABLES, own_stores
+from loadtest.idle import stand_idle
+from loadtest.pressure import Result, press
+
+__all__ = ["main"]
+
+STORES = ("sqlite", "postgresql", "redis")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Load what is asked for; gives the exit status."""
+    parser = argparse.ArgumentParser(prog="make load", description="Load on real replicas.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each store")
+    parser.add_argument("--stores", nargs="*", choices=STORES, default=list(STORES))
+    parser.add_argument("--no-idle", action="store_true", help="leave the idle streams out")
+    options = parser.parse_args(arguments)
+    faults: list[str] = []
+    try:
+        _load(options, faults)
+    except BenchmarkBroken as error:
+        print(error, file=sys.stderr)
+        return 2
+    print("load: failed" if faults else "load: nothing twice, nothing lost, no answer unexplained")
+    return bool(faults)
+
+
+def _load(options: argparse.Namespace, faults: list[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="agui-load-") as folder:
+        wanted = [name for name in VARIABLES if name.lower() in options.stores]
+        with own_stores(local=True, names=wanted) as others:
+            urls = {"SQLite": f"sqlite:///{Path(folder) / 'load.db'}", **others}
+            for name, url in urls.items():
+                if name.lower() in options.stores:
+                    faults += _tell(press(name, url, options.seconds))
+    if not options.no_idle:
+        faults += _tell(stand_idle(min(20.0, options.seconds)))
+
+
+def _tell(result: Result) -> list[str]:
+    print(*result.lines, *(f"  FAULT: {fault}" for fault in result.faults), sep="\n", flush=True)
+    return result.faults
+
+
+if __name__ == "__main__":
+    sys.exit(main())

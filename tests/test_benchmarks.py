@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+import redis
+
+from benchmarks.__main__ import main
+from benchmarks.load import first_event
+from benchmarks.rows import BenchmarkBroken
+from tests.support.postgres import execute, server
+from tests.support.redis_server import redis_url
+
+BUDGETS = {
+    "encode/text-ascii": 15,
+    "encode/text-chinese": 15,
+    "encode/text-400": 15,
+    "encode/text-400-chinese": 15,
+    "encode/args-ascii": 15,
+    "encode/args-chinese": 15,
+    "encode/args-400": 15,
+    "encode/args-400-chinese": 15,
+    "validation/one": 60,
+    "validation/ten": 60,
+    "import/cpu": 650,
+    "import/memory": 45,
+    "ready/starlette": 5,
+    "ready/raw": 1,
+    "suspend/suspend-starlette": 1.5,
+    "suspend/wake-starlette": 1.5,
+    "first/raw": 3,
+    "detect/8": 2,
+    "detect/32": 2,
+    "detect/128": 2,
+    "idle/bridge": 25,
+    "interrupt/sqlite-1": 0.5,
+    "interrupt/sqlite-32": 0.6,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_every_row_of_the_budget_is_measured_and_every_contender_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bench.json"
+
+    assert main(["--tiny", "--json", str(file)]) == 0
+
+    rows = {row["name"]: row for row in json.loads(file.read_text())["rows"]}
+    budgets = {name: row["atLeast"] or row["atMost"] for name, row in rows.items()}
+    assert {name: budget for name, budget in budgets.items() if budget} == BUDGETS
+    assert all(min(row["samples"]) > 0 for name, row in rows.items() if "idle/" not in name)
+    printed = capsys.readouterr().out
+    assert [name for name in rows if name not in printed] == []
+
+
+@pytest.mark.slow
+def test_stores_on_servers_are_measured_and_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    redis_server = redis_url(tmp_path).partition("?")[0]
+    monkeypatch.setenv("AGUI_BENCH_REDIS", redis_server)
+    monkeypatch.setenv("AGUI_BENCH_POSTGRES", server().dsn)
+    file = tmp_path / "bench.json"
+
+    assert main(["--tiny", "--json", str(file), "--only", "interrupt"]) == 0
+
+    rows = {row["name"]: row for row in json.loads(file.read_text())["rows"]}
+    for clients in (1, 32):
+        for store in ("sqlite", "postgresql", "redis"):
+            assert rows[f"interrupt/{store}-{clients}"]["unit"] == "×"
+    with redis.Redis.from_url(redis_server) as client:
+        assert list(client.scan_iter(f"agui_bench_{os.getpid()}_*", count=1000)) == []
+    (schemas,) = execute(
+        server().dsn,
+        f"SELECT nspname FROM pg_namespace WHERE nspname LIKE 'agui_bench_{os.getpid()}_%'",
+    )
+    assert schemas == []
+
+
+def test_rows_are_selected_by_name_and_printed_as_markdown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--tiny", "--markdown", "--only", "encode/args-400"]) == 0
+
+    table = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert [line.count("|") for line in table] == [7] * 4
+    assert "400 characters" in table[2]
+    assert "≥ 15 ×" in table[2]
+
+
+def test_an_unknown_row_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--only", "speed"])
+
+    assert "there are encode, engine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        (b"HTTP/1.1 404 Not Found\r\n\r\n", "refused"),
+        (b"HTTP/1.1 200 OK\r\n\r\n9\r\ndata: {}\n\r\n", "broke off"),
+    ],
+)
+def test_a_contender_that_refuses_or_breaks_off_is_broken(said: bytes, complaint: str) -> None:
+    client, server = socket.socketpair()
+    with client, server:
+        server.sendall(said)
+        server.shutdown(socket.SHUT_WR)
+
+        with pytest.raises(BenchmarkBroken, match=complaint):
+            first_event(client, b"request")

@@ -1,0 +1,72 @@
+"""The load test works, and notices what it is there to notice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from loadtest import __main__ as command
+from loadtest import idle, pressure
+from loadtest.client import Answer
+from loadtest.pressure import Result
+from loadtest.replica import Memory
+from loadtest.rounds import Load
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_replicas_and_idle_streams_pass_with_little_load(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pressure, "THREADS", 8)
+    monkeypatch.setattr(idle, "STREAMS", 30)
+
+    assert command.main(["--seconds", "1", "--stores", "sqlite"]) == 0
+
+    said = capsys.readouterr().out
+    assert "SQLite: " in said
+    assert "idle: 30 streams open" in said
+    assert said.endswith("load: nothing twice, nothing lost, no answer unexplained\n")
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"a": 2, "b": 1}, "1 executed twice: a"),
+        ({"b": 1}, "1 approved and told as done, but not executed: a"),
+        ({"a": 1, "c": 1}, "1 executed without approval: c"),
+    ],
+)
+def test_what_should_not_be_executed_as_it_was_is_a_fault(sent: dict[str, int], fault: str) -> None:
+    load = Load(("", ""), must={"a"}, may={"a", "b"})
+    result = Result()
+
+    pressure._count(result, load, Counter(sent))
+
+    assert [found.partition(" (")[0] for found in result.faults] == [fault]
+
+
+def test_an_answer_that_the_contract_does_not_give_is_a_fault() -> None:
+    load = Load(("", ""))
+    for word in ("success", "STORE_UNAVAILABLE", "INTERNAL_ERROR", "ReadError"):
+        load.note("once", Answer(word), frozenset({"success"}))
+
+    assert load.wrong == ["once: INTERNAL_ERROR", "once: ReadError"]
+    assert load.unavailable == 1
+
+
+def test_memory_is_judged_by_its_second_half() -> None:
+    memory = Memory([(float(t), 1000 * t if t < 5 else 5000 + 10 * t) for t in range(10)])
+
+    assert memory.slope == pytest.approx(10)
+
+
+def test_a_server_that_is_not_there_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AGUI_BENCH_REDIS", "redis://127.0.0.1:1/0")
+
+    assert command.main(["--seconds", "1", "--stores", "redis", "--no-idle"]) == 2
+    assert "Redis does not answer at its address" in capsys.readouterr().err
