@@ -6,15 +6,9 @@
 // has one. Lines on stdout: `{id, event}` for each event that reaches the application, and
 // `{id, result}` once the command is carried out. What the client prints is `{printed}`.
 
-import { createInterface } from "node:readline";
+import { serve, tell } from "./lines.mjs";
 
 const { HttpAgent } = await import(process.argv[2]);
-
-const tell = (line) => process.stdout.write(JSON.stringify(line) + "\n");
-
-for (const level of ["debug", "info", "log", "warn", "error"]) {
-  console[level] = (...words) => tell({ printed: `${level}: ${words.map(String).join(" ")}` });
-}
 
 const pages = new Map();
 
@@ -52,14 +46,14 @@ class Page {
     return { messages, state, pendingInterrupts };
   }
 
-  async run({ id, runId, message, resume }) {
+  async run({ id, runId, message, resume, forwardedProps }) {
     const tap = { request: null, wire: "" };
     this.tap = tap;
     if (message) this.agent.addMessage(message);
     const seen = { refusal: null, ending: null, rejected: null };
     try {
       await this.agent.runAgent(
-        { runId, ...(resume && { resume }) },
+        { runId, ...(resume && { resume }), ...(forwardedProps && { forwardedProps }) },
         {
           onEvent: ({ event }) => tell({ id, event }),
           onRunErrorEvent: ({ event: { code, message } }) => {
@@ -98,11 +92,4 @@ const commands = {
   },
 };
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const command = JSON.parse(line);
-  // Not awaited: a page may be stopped, and another one may run, while this one runs.
-  (async () => commands[command.do](command))().then(
-    (result) => tell({ id: command.id, result }),
-    (error) => tell({ id: command.id, failed: String(error?.stack ?? error) }),
-  );
-}
+await serve(commands);

@@ -39,23 +39,31 @@ def cancelled(interrupt: Json) -> Json:
 
 
 class Driver:
-    """A Node process with one version of the client in it.
+    """A Node process with one version of a client in it.
+
+    Args:
+        version: The client's version.
+        package: The package that it is installed as; by default that of `@ag-ui/client`.
+        script: What drives it.
 
     Attributes:
         version: The client's version.
         printed: What the client has written to the console.
     """
 
-    def __init__(self, version: str) -> None:
+    def __init__(
+        self, version: str, package: str | None = None, script: str = "client.mjs"
+    ) -> None:
         node = shutil.which("node")
         if node is None:
             unavailable("Node.js", "install version 20 or later")
-        if not (HERE / "node_modules" / PACKAGES[version] / "package.json").exists():
-            unavailable(f"@ag-ui/client {version}", "`make e2e` installs it, or npm ci does")
+        package = package or PACKAGES[version]
+        if not (HERE / "node_modules" / package / "package.json").exists():
+            unavailable(f"{package} {version}", "`make e2e` installs it, or npm ci does")
         self.version = version
         self.printed: list[str] = []
         self._process = subprocess.Popen(
-            [node, "client.mjs", PACKAGES[version]],
+            [node, script, package],
             cwd=HERE,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,13 +1,16 @@
 """A real server and real clients of two versions; every stream on the way is judged."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
+from agui_bridge import Bridge
 from tests.e2e.clients import PACKAGES, Driver, OpenPage, Page
+from tests.e2e.mastra import bridge_before
 from tests.e2e.target import Target
+from tests.support.mastra import MastraProcess
 
 
 @pytest.fixture(scope="session")
@@ -63,3 +66,18 @@ def page(open_page: OpenPage) -> Page:
 def name() -> str:
     """Somebody whom no other test writes to."""
     return f"ann{secrets.token_hex(4)}"
+
+
+@pytest.fixture(scope="session")
+def mastra(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MastraProcess]:
+    """One Mastra server with storage for all tests; each has numbers and threads of its own."""
+    with MastraProcess(tmp_path_factory.mktemp("mastra")).running() as server:
+        yield server
+
+
+@pytest.fixture
+async def bridge(mastra: MastraProcess) -> AsyncIterator[Bridge]:
+    """A bridge before it."""
+    bridge = bridge_before(mastra)
+    async with bridge.lifespan():
+        yield bridge

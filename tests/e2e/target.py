@@ -27,6 +27,11 @@ class Target(support.Target):
         """Where clients find the agent."""
         return f"http://127.0.0.1:{self.port}/agents/target"
 
+    @property
+    def copilotkit(self) -> str:
+        """What CopilotKit's client takes as `runtimeUrl`."""
+        return f"http://127.0.0.1:{self.port}/copilotkit"
+
     def executed(self, name: str) -> list[Json]:
         """The executions of the tool for a name, in order."""
         return [line for line in self.effects if line["to"].startswith(f"{name}-")]

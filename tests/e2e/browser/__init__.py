@@ -1,0 +1,1 @@
+"""A real browser: CopilotKit's page from `examples/copilotkit` against a real bridge."""

@@ -1,0 +1,103 @@
+"""Debian's Chromium before the page, which is built once."""
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import BrowserContext, sync_playwright
+
+from tests.e2e.browser.site import build, served
+from tests.e2e.browser.tab import VIAS, Tab, Via
+from tests.e2e.target import Target
+from tests.support import unavailable
+
+HERE: Final = Path(__file__).parent
+SECONDS: Final = 180
+"""The time limit of a test: the first one waits until the page is built."""
+
+ARTEFACTS: Final = HERE.parents[2] / "artefacts" / "browser"
+"""Where the sights of every tab are kept."""
+
+QUIET: Final = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+OpenTab = Callable[..., Tab]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of this folder more time than others have."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.timeout(SECONDS))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The page's address."""
+    folder = tmp_path_factory.mktemp("site")
+    build(folder)
+    with served(folder) as address:
+        yield address
+
+
+# Only as long as it is needed: while it is there, no other event loop can run in this thread.
+@pytest.fixture(scope="package")
+def window() -> Iterator[BrowserContext]:
+    """A browser's window with a profile that is new and empty; each test opens tabs of its own."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        unavailable("Chromium", "install Debian's `chromium`, or name a browser in CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(QUIET))
+        yield browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB")
+        browser.close()
+
+
+@pytest.fixture(params=VIAS)
+def via(request: pytest.FixtureRequest) -> Via:
+    """How the page reaches the bridge."""
+    found: Via = request.param
+    return found
+
+
+@pytest.fixture
+def open_tab(
+    request: pytest.FixtureRequest, window: BrowserContext, site: str, target: Target
+) -> Iterator[OpenTab]:
+    """Opens tabs on the test's thread; what each has shown is kept."""
+    thread = f"thread-{secrets.token_hex(4)}"
+    tabs: list[Tab] = []
+
+    def open_tab(via: Via = "rest", *, port: int = target.port, **address: Any) -> Tab:
+        url = f"http://127.0.0.1:{port}"
+        where = {"thread": thread, **address}
+        tabs.append(Tab(window.new_page(), site, url, via=via, **where))
+        return tabs[-1]
+
+    yield open_tab
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"\W+", "-", request.node.name.removeprefix("test_")).strip("-")
+    for number, tab in enumerate(tabs, 1):
+        tab.look()
+        tab.page.close()
+        for count, picture in enumerate(tab.sights, 1):
+            (ARTEFACTS / f"{name}-tab{number}-{count}.png").write_bytes(picture)
+    assert [tab.broken for tab in tabs if tab.broken] == []
+
+
+@pytest.fixture
+def tab(open_tab: OpenTab, via: Via) -> Tab:
+    """A tab on a new thread, in each way to reach the bridge."""
+    return open_tab(via)

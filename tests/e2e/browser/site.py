@@ -1,0 +1,56 @@
+"""The example's page: checked, built, and served as files."""
+
+import contextlib
+import functools
+import http.server
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tests.support import unavailable
+
+__all__ = ["build", "served"]
+
+PAGE: Final = Path(__file__).parents[3] / "examples" / "copilotkit"
+
+
+def build(folder: Path) -> None:
+    """Check the page's types and build it into a folder."""
+    npm = shutil.which("npm")
+    if npm is None:
+        unavailable("npm", "install Node.js 20.19 or later")
+    if not (PAGE / "node_modules" / ".bin" / "vite").exists():
+        unavailable("CopilotKit", "`make e2e` installs it, or npm ci does in examples/copilotkit")
+    for command in (["check"], ["build", "--", "--outDir", str(folder), "--logLevel", "warn"]):
+        done = subprocess.run(
+            [npm, "run", "--silent", *command],
+            cwd=PAGE,
+            env={**os.environ, "SCARF_ANALYTICS": "false"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert done.returncode == 0, f"npm run {command[0]}:\n{done.stdout}"
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder on a free port of 127.0.0.1; gives the address."""
+    handler = functools.partial(_Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
