@@ -1,4 +1,5 @@
-# Everything here needs Python 3.11 or later and make; `make e2e` also needs Node.js 20 or later.
+# Everything here needs Python 3.11 or later and make; `make e2e` also needs Node.js 20.19 or later
+# and Chromium.
 # `make PYTHON=/path/to/python3.12 test` chooses the interpreter.
 
 SHELL := /bin/bash
@@ -12,9 +13,17 @@ export PIP_NO_INPUT := 1
 
 VENV := .venv
 LOWEST := .venv-lowest
+PEERS_VENV := .venv-peers
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
+QUICK ?=
+PEERS ?=
+STORES ?=
+SECONDS ?= 60
+LOAD_ARGS ?=
+NODE_FOLDERS := tests/e2e tests/servers/mastra examples/copilotkit
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
-TYPED := $(wildcard agui_bridge adapters tests examples)
+TYPED := $(wildcard agui_bridge adapters docs tests examples benchmarks loadtest)
 
 # A version manager may offer a name that it then cannot run, so each candidate is asked.
 find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python); do \
@@ -27,7 +36,7 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 	exit 1; \
 	fi
 
-.PHONY: help demo test lint format coverage e2e lowest clean
+.PHONY: help demo test lint format docs schemas coverage e2e pictures lowest bench load clean
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
@@ -49,6 +58,12 @@ format: $(VENV)/.installed-dev ## Format the code and sort the imports
 	@$(VENV)/bin/ruff check --quiet --fix-only .
 	@$(VENV)/bin/ruff format --quiet .
 
+docs: $(VENV)/.installed-dev ## Write the pages and the picture that are made from the code
+	@$(VENV)/bin/python -m docs.generators
+
+schemas: $(VENV)/.installed ## Write schemas/ anew from the code
+	@$(VENV)/bin/python -m agui_bridge.documents schemas
+
 coverage: $(VENV)/.installed-dev ## Run the tests and report the branches that none of them takes
 	@$(VENV)/bin/python -m pytest --ignore=tests/e2e --cov --cov-report=term $(PYTEST_ARGS)
 
@@ -56,9 +71,9 @@ ifeq ($(E2E_TESTS),)
 e2e:
 	@echo 'e2e: no end-to-end tests yet'
 else
-e2e: $(VENV)/.installed-dev ## Run real clients (Node.js) against a real server
+e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra and pydantic-ai servers against the bridge
 	@if command -v npm >/dev/null; then \
-		$(MAKE) tests/e2e/node_modules/.installed; \
+		$(MAKE) $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed; \
 		$(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS); \
 	elif [ -n "$${CI:-}" ]; then \
 		echo 'e2e: failed: npm is not installed, and CI must run these tests' >&2; exit 1; \
@@ -67,20 +82,32 @@ e2e: $(VENV)/.installed-dev ## Run real clients (Node.js) against a real server
 	fi
 endif
 
+pictures: $(VENV)/.installed-dev examples/copilotkit/node_modules/.installed ## Take the pictures of the CopilotKit page anew (needs Chromium)
+	@rm -rf artefacts/pictures
+	@$(VENV)/bin/python -m pytest -q tests/e2e/browser/test_demo.py
+	@cp artefacts/pictures/*.png docs/images/
+
 lowest: $(LOWEST)/.installed-dev ## Run the quick tests with the oldest dependencies allowed
 	@$(LOWEST)/bin/python -m pytest --ignore=tests/e2e -m 'not slow' -W default $(PYTEST_ARGS)
 
+bench: $(VENV)/.installed-dev $(if $(PEERS),$(PEERS_VENV)/.installed) ## Measure the budget (QUICK=1, PEERS=1, STORES=1, BENCH_ARGS='--only encode')
+	@$(VENV)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(PEERS),--peers) $(if $(STORES),--stores) $(BENCH_ARGS)
+
+load: $(VENV)/.installed-dev ## Press two replicas on each store and count (SECONDS=60, STORES='sqlite redis')
+	@$(VENV)/bin/python -m loadtest --seconds $(SECONDS) $(if $(STORES),--stores $(STORES)) $(LOAD_ARGS)
+
 clean: ## Remove the environments, caches and builds
-	@rm -rf $(VENV) $(LOWEST) build dist htmlcov .coverage .coverage.* \
-		.hypothesis .mypy_cache .pytest_cache .ruff_cache tests/e2e/node_modules
-	@find agui_bridge adapters tests examples benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	@rm -rf $(VENV) $(LOWEST) $(PEERS_VENV) build dist htmlcov .coverage .coverage.* \
+		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/copilotkit/dist \
+		$(addsuffix /node_modules,$(NODE_FOLDERS))
+	@find agui_bridge adapters tests examples benchmarks loadtest -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environments. A stamp is written last, so that an install that was broken off starts over.
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(find_python); echo "Setting up $(VENV) with $$($$python --version)"; \
 	[ -x $(VENV)/bin/python ] || { rm -rf $(VENV); "$$python" -m venv $(VENV); }
-	@$(VENV)/bin/python -m pip install -qq -c constraints.txt -e .
+	@$(VENV)/bin/python -m pip install -qq -c constraints.txt -e '.[playground]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
@@ -96,7 +123,23 @@ $(LOWEST)/.installed-dev: pyproject.toml constraints-lowest.txt
 	@$(LOWEST)/bin/python -m pip install -qq -c constraints-lowest.txt -e '.[all]' --group test
 	@touch $@
 
+$(PEERS_VENV)/.installed: benchmarks/peers.txt
+	@$(find_python); echo "Setting up $(PEERS_VENV) with $$($$python --version) and what is compared"; \
+	rm -rf $(PEERS_VENV); "$$python" -m venv $(PEERS_VENV)
+	@$(PEERS_VENV)/bin/python -m pip install -qq -r benchmarks/peers.txt
+	@touch $@
+
 tests/e2e/node_modules/.installed: tests/e2e/package.json tests/e2e/package-lock.json
 	@echo 'Installing the clients that the end-to-end tests drive'
 	@npm ci --prefix tests/e2e --silent
+	@touch $@
+
+tests/servers/mastra/node_modules/.installed: tests/servers/mastra/package.json tests/servers/mastra/package-lock.json
+	@echo 'Installing the Mastra server that the end-to-end tests talk to'
+	@npm ci --prefix tests/servers/mastra --silent
+	@touch $@
+
+examples/copilotkit/node_modules/.installed: examples/copilotkit/package.json examples/copilotkit/package-lock.json
+	@echo 'Installing CopilotKit and the rest of its page'
+	@npm ci --prefix examples/copilotkit --silent
 	@touch $@

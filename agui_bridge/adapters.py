@@ -8,7 +8,7 @@ same pause. Everything else the wire needs is the engine's work.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -18,7 +18,9 @@ from ag_ui.core import BaseEvent, Message, RunAgentInput
 from pydantic import TypeAdapter
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.policy import Policy
 from agui_bridge.protocol.decisions import APPROVE, DECLINE, Decision
+from agui_bridge.protocol.end_reasons import EndReason
 from agui_bridge.protocol.records import ClosedBatch, Json, Principal, ToolCall
 
 __all__ = [
@@ -56,7 +58,8 @@ class AdapterCapabilities:
             first); without it a stop cancels the run at once.
         own_history: the framework keeps the conversation itself and needs only
             `Run.new_messages`.
-        policy: lets the bridge's policy gate its tool calls.
+        policy: has every tool call judged by `Run.policy` before it is executed; without it
+            a bridge that has a policy refuses the adapter.
     """
 
     approve: bool = True
@@ -151,7 +154,8 @@ class Resume:
     Attributes:
         continuation: exactly what the Pause carried.
         decisions: by native id, one for every ask of the pause.
-        new_messages: user messages that were sent along, or while it was paused.
+        new_messages: user messages that were sent along, or while it was paused; not the message
+            that auto-resume took for the answer.
     """
 
     continuation: Json
@@ -170,17 +174,35 @@ class StopSignal:
     def __init__(self) -> None:
         self.requested = False
         self.force = False
-        self._event = asyncio.Event()
+        self._event: asyncio.Event | None = None
+        self._children: list[StopSignal] = []
 
     def request(self, *, force: bool = False) -> None:
         """Ask for the stop; a later force sharpens an earlier graceful one."""
         self.requested = True
         self.force = self.force or force
-        self._event.set()
+        if self._event is not None:
+            self._event.set()
+        for child in self._children:
+            child.request(force=force)
+
+    def child(self) -> StopSignal:
+        """A signal for a part of the run: set whenever this one is, and by itself.
+
+        For adapters that wrap another one and may have to end its run alone.
+        """
+        child = StopSignal()
+        if self.requested:
+            child.request(force=self.force)
+        self._children.append(child)
+        return child
 
     async def wait(self) -> None:
         """Return once a stop is asked for."""
-        await self._event.wait()
+        if not self.requested:
+            # Only now: most adapters look at `requested`, and runs are many.
+            self._event = self._event or asyncio.Event()
+            await self._event.wait()
 
     def __await__(self) -> Generator[Any, None, None]:
         return self.wait().__await__()
@@ -209,6 +231,17 @@ class Run:
         result: set it for RUN_FINISHED's `result` (JSON).
         usage: append token usage entries (ag_ui.core.TokenUsage or dicts).
         iteration: model steps begun, if the adapter counts them.
+        end_reason: set it when the adapter knows better than SUCCESS (or ERROR_OCCURRED) why
+            the run ended.
+        trace_headers: send them with every request to the framework, so that its spans become
+            children of this run's; empty when nobody traces.
+        not_begun: set it, at the end, to the tool calls of `resume` that were approved and that you
+            certainly did not begin; an adapter that wraps yours then says so of them.
+        before_act: set by an adapter that wraps yours and may have to keep it from acting, else
+            None. Tools that run in `run` itself after their TOOL_CALL_START was yielded need
+            nothing. Whoever carries tools out besides, in tasks of its own, waits until all that
+            was emitted before has been taken from it, calls this right before a tool begins, and
+            then looks at `stop`.
     """
 
     agent: str
@@ -224,10 +257,15 @@ class Run:
     result: Json = None
     usage: list[Any] = field(default_factory=list)
     iteration: int | None = None
-    # The engine's side: raw messages, and the check that the lease still holds.
+    end_reason: EndReason | None = None
+    trace_headers: Mapping[str, str] = field(default_factory=dict)
+    not_begun: Collection[str] = ()
+    before_act: Callable[[], None] | None = None
+    # The engine's side: raw messages, the check that the lease still holds, the policy.
     raw_messages: Sequence[Mapping[str, Json]] = ()
     raw_new_messages: Sequence[Mapping[str, Json]] = ()
     check_lease: Callable[[], None] = lambda: None
+    policy: Policy | None = None
     mint: Callable[[], str] = field(default=lambda: "")
 
     @cached_property
@@ -273,7 +311,7 @@ class Adapter(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Release what the adapter holds; called once, at shutdown."""
+        """Release what the adapter holds: at shutdown, used or not, and perhaps twice."""
         ...
 
 

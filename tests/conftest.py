@@ -2,12 +2,15 @@
 
 import inspect
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.register_assert_rewrite("tests.support")
+
+from tests.support import at_the_end  # noqa: E402  # after its asserts are registered
 
 E2E = Path(__file__).parent / "e2e"
 ALLOWED_SKIP = "only on "
@@ -18,6 +21,13 @@ ALLOWED_SKIP = "only on "
 def anyio_backend() -> str:
     """The bridge runs on asyncio; session scope lets a fixture of any scope be async."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def leave_nothing_behind() -> Iterator[None]:
+    """Stop and drop what tests have shared."""
+    with at_the_end:
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

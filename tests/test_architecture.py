@@ -17,12 +17,14 @@ ADAPTER_PACKAGE: Final = "agui_bridge_*"
 
 CONCRETE_STORES: Final = ("stores.memory", "stores.redis", "stores.sql")
 CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
-PURE: Final = ("errors", "protocol")
+PURE: Final = ("errors", "policy", "protocol")
 ENGINE_SIDE: Final = (*PURE, "adapters", "engine", "stores.base")
+SURFACE: Final = (*ENGINE_SIDE, "shapes")
 
 ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "errors": (),
     "protocol": ("errors",),
+    "policy": ("errors", "protocol"),
     "adapters": PURE,
     "agents": (*PURE, "adapters"),
     ADAPTER_PACKAGE: (*PURE, "adapters", "client"),
@@ -34,12 +36,21 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "stores.sql": (*PURE, "stores", "stores.base", "stores.migrations"),
     "stores": (*PURE, "stores.base"),
     "engine": (*PURE, "adapters", "stores.base"),
+    "registry": (*PURE, "adapters", "agents", "engine"),
     "client": PURE,
     "conformance": (*PURE, "client"),
-    "http": ENGINE_SIDE,
-    "http.app": (*ENGINE_SIDE, *CHOICE_OF_STORE, "agents", "config", "http"),
+    "shapes": PURE,
+    "http": (*SURFACE, "http.chat"),
+    "http.chat": (*SURFACE, "agents", "http"),
+    "http.app": (*SURFACE, *CHOICE_OF_STORE, "http", "http.telemetry", "registry"),
+    "http.telemetry": (*SURFACE, "otel"),
+    "otel": ENGINE_SIDE,
     "stdio": ENGINE_SIDE,
-    "config": (*PURE, *CHOICE_OF_STORE, "adapters", "stores.base"),
+    "testing": (*ENGINE_SIDE, "http.app"),
+    "agent_file": (*ENGINE_SIDE, "agents", "config", "http", "http.app"),
+    "logs": ("engine",),
+    "config": (*ENGINE_SIDE, "agent_file", "agents", "http", "http.app", "logs"),
+    "documents": (*PURE, "config", "http", "shapes"),
     "cli": (ANYTHING,),
     "": (ANYTHING,),
 }
@@ -259,7 +270,10 @@ def test_every_file_is_named_after_its_concept() -> None:
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = "{'alembic', 'asyncpg', 'httpx', 'jsonschema', 'redis', 'sqlalchemy', 'uvicorn'}"
+    heavy = (
+        "{'alembic', 'asyncpg', 'httpx', 'jsonschema', 'opentelemetry', 'redis', 'sqlalchemy', "
+        "'uvicorn'}"
+    )
     command = f"import sys, agui_bridge; print(*sorted({heavy} & set(sys.modules)))"
 
     run = subprocess.run(

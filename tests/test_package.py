@@ -3,7 +3,6 @@
 import configparser
 import json
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import httpx
 import pytest
 
 import agui_bridge
+from tests.cli.processes import Serving
 
 ROOT = Path(__file__).parent.parent
 RUN_PATH = "/agents/greeter"
@@ -148,32 +148,19 @@ def test_the_command_serves_a_bridge_from_the_folder_it_is_called_in(installed: 
 
 @contextmanager
 def served(installed: Installed, target: str) -> Iterator[httpx.Client]:
-    """A client of `agui-bridge serve TARGET`, which is stopped afterwards.
-
-    Connecting is tried again for about 30 seconds, while the server starts.
-    """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = installed.folder / "serve.log"
-    with log.open("wb") as output:
-        server = subprocess.Popen(
-            [installed.scripts / "agui-bridge", "serve", target, "--port", str(port)],
-            cwd=installed.folder,
-            env=clean_environment(),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        with httpx.Client(
-            base_url=f"http://127.0.0.1:{port}",
-            transport=httpx.HTTPTransport(retries=7),
-            trust_env=False,
-            timeout=20,
-        ) as client:
-            yield client
-    except httpx.ConnectError as error:
-        raise AssertionError(f"the server does not answer: {log.read_text()}") from error
-    finally:
-        server.terminate()
-        server.wait(20)
+    """A client of `agui-bridge serve TARGET`, which is stopped afterwards."""
+    server = subprocess.Popen(
+        [installed.scripts / "agui-bridge", "serve", target, "--port", "0"],
+        cwd=installed.folder,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with server:
+        try:
+            url = Serving(server).url
+            with httpx.Client(base_url=url, trust_env=False, timeout=20) as client:
+                yield client
+        finally:
+            server.terminate()

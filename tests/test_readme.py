@@ -1,22 +1,31 @@
 """The README's snippets do what the README says."""
 
 import importlib
+import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
-README = Path(__file__).parent.parent / "README.md"
-SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+from agui_bridge import Bridge
+from agui_bridge.config import bridge_from
+from tests.docs.pages import ROOT, Conversation, snippets_of
+
+README = ROOT / "README.md"
+AGENTS, ADAPTER, FASTAPI = (code for _, code in snippets_of(README))
 
 
 @pytest.fixture
 def agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The first snippet, saved as agents.py as the README says, in an empty folder."""
-    (tmp_path / "agents.py").write_text(SNIPPETS[0])
+    (tmp_path / "agents.py").write_text(AGENTS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     yield importlib.import_module("agents")
@@ -26,38 +35,102 @@ def agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTy
 async def test_the_agent_asks_and_runs_the_tool_with_the_edited_arguments(
     agents: ModuleType,
 ) -> None:
-    from agui_bridge import Bridge, Principal
-    from agui_bridge.engine.call import Call
-    from agui_bridge.protocol.dialects import parse_input
-
-    bridge: Bridge = agents.bridge
-    async with bridge.lifespan():
-        message = {"id": "m1", "role": "user", "content": "clean up"}
-        body = {"threadId": "t", "runId": "r", "messages": [message]}
-        engine = await bridge.open()
-        pipe, stream = engine.submit(Call(bridge.agents["ops"], Principal(), parse_input(body)))
-        while await pipe.read():
-            pass
-        assert stream.terminal is not None
-        (ask,) = stream.terminal["outcome"]["interrupts"]
+    async with agents.bridge.lifespan():
+        talk = Conversation(agents.bridge, "ops")
+        await talk.say("clean up")
         edited = {"approved": True, "editedArgs": {"table": "users", "limit": 5}}
-        end = await bridge.resume("ops", "t", {ask["id"]: edited})
-        said = (await bridge.stop("ops", "t")).messages
+        assert await talk.answer(edited) == "5 rows of users deleted"
+        await talk.say("again")
+        assert await talk.answer({"approved": False}) == "Nothing was deleted: refused."
 
-    assert end["type"] == "RUN_FINISHED"
-    assert [m["content"] for m in said if m["role"] == "assistant"][-1] == "5 rows of users deleted"
+
+def test_what_serve_prints_and_the_answer_that_follows_can_be_pasted(agents: ModuleType) -> None:
+    ((_, answer),) = snippets_of(README, "bash")
+    command = [sys.executable, "-m", "agui_bridge", "serve", "agents:bridge", "--port", "0"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        try:
+            assert server.stdout is not None
+            printed = []
+            for line in server.stdout:
+                printed.append(line)
+                if line.rstrip().endswith("}'"):
+                    break
+            said = "".join(printed)
+            base = re.search(r"http://[\d.]+:\d+", said)
+            assert base is not None
+            question = pasted(said[said.index("curl") :])
+            end = pasted(answer.replace("http://127.0.0.1:8787", base[0]))
+        finally:
+            server.terminate()
+
+    assert '"outcome":{"type":"interrupt"' in question
+    assert "1234 rows of users deleted" in end
+    assert '"outcome":{"type":"success"}' in end
+
+
+def pasted(lines: str) -> str:
+    """What a shell prints when the lines are pasted into it."""
+    run = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", lines], capture_output=True, text=True, timeout=30
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+async def test_the_adapter_pauses_and_goes_on() -> None:
+    names: dict[str, Any] = {}
+    exec(compile(ADAPTER, "README.md", "exec"), names)
+    bridge = Bridge()
+    bridge.add("deployer", names["Deployer"]())
+    async with bridge.lifespan():
+        talk = Conversation(bridge, "deployer")
+        assert await talk.say("deploy") == "I will deploy. "
+        assert await talk.answer({"approved": True}) == "Deployed."
+
+
+async def test_the_configuration_serves_the_agent(agents: ModuleType) -> None:
+    bridge = configured()
+
+    async with bridge.lifespan():
+        talk = Conversation(bridge, "ops")
+        assert await talk.say("clean up") == "I will delete the old users. "
+
+
+def configured() -> Bridge:
+    """The bridge of the configuration, saved as the README says."""
+    ((_, text),) = snippets_of(README, "yaml")
+    path = Path("bridge.yaml")
+    path.write_text(text)
+    return bridge_from(path)
+
+
+def test_the_messages_that_are_shown_are_of_their_schemas() -> None:
+    (_, ends), (_, answers) = snippets_of(README, "json")
+    for text, schema in ((ends, "events"), (answers, "run-input")):
+        file = ROOT / "schemas" / f"{schema}.json"
+        Draft202012Validator(json.loads(file.read_text())).validate(json.loads(text))
+
+
+def test_every_file_that_is_linked_is_there_and_it_is_short() -> None:
+    text = README.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert len(text.splitlines()) <= 250
 
 
 async def test_the_fastapi_snippet_serves_the_agent(agents: ModuleType) -> None:
     import httpx
 
     names: dict[str, object] = {}
-    exec(compile(SNIPPETS[1], "README.md", "exec"), names)
+    exec(compile(FASTAPI, "README.md", "exec"), names)
     app = names["app"]
     transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]  # exec gives objects
     async with (
         agents.bridge.lifespan(),
-        httpx.AsyncClient(transport=transport, base_url="http://testserver") as client,
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
     ):
         listed = (await client.get("/ai/agents")).json()
 

@@ -1,0 +1,1 @@
+"""What of the documentation is made from the code: `make docs`."""

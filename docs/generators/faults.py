@@ -1,0 +1,50 @@
+"""The page of faults, from the table that tests/faults holds the bridge to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from tests.faults.expected import GROUPS, Group
+from tests.faults.seen import Seen
+
+__all__ = ["faults_page"]
+
+_BEGIN: Final = "<!-- Below: made from tests/faults/expected.py by `make docs`. -->\n"
+_COLUMNS: Final = (
+    "fault",
+    "on",
+    "its client gets",
+    "the same answer, later elsewhere",
+    "interrupt",
+    "executed",
+)
+_NAMES: Final = {"sqlite": "SQLite", "postgres": "PostgreSQL", "redis": "Redis"}
+
+
+def faults_page(page: Path) -> str:
+    """The whole page: its own text, then the tables."""
+    own, _, _ = page.read_text(encoding="utf-8").partition(_BEGIN)
+    return own + _BEGIN + "".join(_table(group) for group in GROUPS.values())
+
+
+def _table(group: Group) -> str:
+    lines = [
+        f"\n## {group.title}\n",
+        f"| {' | '.join(_COLUMNS)} |",
+        "|---|---|---|---|---|---|",
+    ]
+    seen = {store: group.on(store) for store in group.stores}
+    for name in group.seen:
+        alike: dict[Seen, list[str]] = {}
+        for store in group.stores:
+            alike.setdefault(seen[store][name], []).append(store)
+        lines += [_row(name, stores, one) for one, stores in alike.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, stores: Iterable[str], seen: Seen) -> str:
+    names = ", ".join(_NAMES[store] for store in stores)
+    cells = (name, names, seen.client, seen.again, seen.stored, str(seen.executed))
+    return f"| {' | '.join(cells)} |"

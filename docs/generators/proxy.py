@@ -1,0 +1,63 @@
+"""The proxy's page: what the conformance kit sees of pydantic-ai alone, and behind the bridge.
+
+    python -m docs.generators.proxy
+
+It takes a minute and needs the environment of benchmarks/peers.txt (.venv-peers), so that
+`make docs` leaves it out; tests/e2e/test_proxy_conformance.py holds the page to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from agui_bridge.conformance import Report, load, run_suite
+from agui_bridge.conformance.reports import as_markdown
+
+__all__ = ["judge", "main", "marks", "proxy_page"]
+
+PAGE: Final = Path(__file__).parent.parent / "proxy.md"
+FOLDER: Final = Path(__file__).parents[2] / "examples" / "proxy_pydantic_ai"
+CONFIGURATIONS: Final = ("direct.toml", "behind.toml")
+
+_BEGIN: Final = "<!-- Below: made by `python -m docs.generators.proxy`. -->\n"
+_END: Final = "<!-- Above: made. -->\n"
+_ROW: Final = re.compile(r"^\| `(?P<check>[\w.-]+)` \|.*\| (?P<alone>\S+) \| (?P<behind>\S+) \|$")
+
+
+async def judge() -> list[Report]:
+    """Run the kit on the endpoint alone, then on it behind the bridge."""
+    return [await run_suite(load(FOLDER / name)) for name in CONFIGURATIONS]
+
+
+def marks(text: str) -> Mapping[str, tuple[str, str]]:
+    """By check, the marks of a table: alone, and behind the bridge."""
+    rows = (_ROW.match(line) for line in text.splitlines())
+    return {row["check"]: (row["alone"], row["behind"]) for row in rows if row is not None}
+
+
+def proxy_page(text: str, reports: list[Report]) -> str:
+    """The page with a new table of what applies to either."""
+    own, _, rest = text.partition(_BEGIN)
+    _, _, rest = rest.partition(_END)
+    table = as_markdown(reports).partition("\n\n")[0]
+    seen = marks(table)
+    lines = [
+        line
+        for line in table.splitlines()
+        if (row := _ROW.match(line)) is None or seen[row["check"]] != ("-", "-")
+    ]
+    return "\n".join([f"{own}{_BEGIN}", *lines, "", f"{_END}{rest}"])
+
+
+def main() -> None:
+    """Judge both, and write the page."""
+    reports = asyncio.run(judge())
+    PAGE.write_text(proxy_page(PAGE.read_text(encoding="utf-8"), reports), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
