@@ -149,7 +149,7 @@ async def _interrupt(run: Execution, pause: Pause) -> None:
     await _emit_all(run, run.lifecycle.suspend(asking))
     end = RunEnd(
         "finished",
-        batch=Batch(batch, continuation, run.run.trace_headers.get("traceparent")),
+        batch=Batch(batch, continuation, run.run.trace_headers.get("traceparent"), run.run.run_id),
         interrupts=interrupts,
         pending_calls=_still_pending(run, pause.frontend_calls),
         handoff=_handoff(run),

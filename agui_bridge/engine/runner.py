@@ -18,6 +18,7 @@ from agui_bridge.engine.clock import Clock, SystemClock
 from agui_bridge.engine.context import Context
 from agui_bridge.engine.endings import close_run
 from agui_bridge.engine.execution import Execution
+from agui_bridge.engine.joining import finish_unless_gone, wait_for_run
 from agui_bridge.engine.leases import Owner, commit_safely
 from agui_bridge.engine.log_context import RunIds, enter_run
 from agui_bridge.engine.pipe import Pipe
@@ -155,7 +156,8 @@ class Engine:
                         await recover_thread(self.store, call.key, loaded, mint)
                     case Join():
                         stream.begin()
-                        if await self._wait_or_gone(stream, call.key, loaded, decision):
+                        waiting = self._wait(call.key, loaded, decision)
+                        if not await finish_unless_gone(waiting, stream.pipe):
                             return None
                     case Start() | Resume():
                         return await self._claim(call, stream, context, decision, watch)
@@ -195,47 +197,8 @@ class Engine:
         if change.interrupts:
             await self._commit(call.key, change, loaded)
 
-    async def _wait_or_gone(
-        self, stream: EventStream, key: ThreadKey, loaded: Loaded, join: Join
-    ) -> bool:
-        """Wait as `_wait` does; says whether the client went away meanwhile."""
-        waiting = asyncio.ensure_future(self._wait(key, loaded, join))
-        gone = asyncio.ensure_future(stream.pipe.gone.wait())
-        try:
-            await asyncio.wait({waiting, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not waiting.done():
-                return True
-            await waiting
-            return False
-        finally:
-            waiting.cancel()
-            gone.cancel()
-            await asyncio.gather(waiting, gone, return_exceptions=True)
-
     async def _wait(self, key: ThreadKey, loaded: Loaded, join: Join) -> None:
-        """Wait until the run that is joined is over, or its lease or the time is.
-
-        Wakes at least once per lease, because the owner may be gone without a word.
-        """
-        run = loaded.record.run if loaded.record is not None else None
-        local = self.running.get(key)
-        if local is not None and run is not None and local.owner.token == run.token:
-            left = (join.until - loaded.now) if join.until is not None else run.ends_at - loaded.now
-            await local.over.wait_until(self.clock, max(0.0, left))
-            return
-        async with contextlib.aclosing(self.store.watch(key)) as changes:
-            async for _ in changes:
-                seen = await self.store.load(key)
-                record = seen.record
-                if (
-                    record is None
-                    or record.run is None
-                    or run is None
-                    or record.run.token != run.token
-                    or record.run.ends_at <= seen.now
-                    or (join.until is not None and seen.now >= join.until)
-                ):
-                    return
+        await wait_for_run(self.store, self.clock, self.running, key, loaded, join.until)
 
     # --- runs ---
 
@@ -302,7 +265,13 @@ class Engine:
     # --- stopping, and the end ---
 
     async def stop(
-        self, key: ThreadKey, *, force: bool = False, timeout: float = 30.0, actor: str = "bridge"
+        self,
+        key: ThreadKey,
+        *,
+        force: bool = False,
+        timeout: float = 30.0,
+        actor: str = "bridge",
+        run_id: str | None = None,
     ) -> StopResult:
         """Stop what a thread does; see `stopping.stop_thread`.
 
@@ -318,6 +287,7 @@ class Engine:
                 force=force,
                 timeout=timeout,
                 actor=actor,
+                run_id=run_id,
                 mint=mint,
             )
             return await self.telemetry.stop(key, work)

@@ -21,6 +21,7 @@ from agui_bridge.protocol.records import (
     Loaded,
     StopRequest,
     ThreadKey,
+    ThreadRecord,
     ThreadStatus,
 )
 from agui_bridge.stores.base import Store
@@ -62,6 +63,7 @@ async def stop_thread(
     force: bool,
     timeout: float,
     actor: str,
+    run_id: str | None,
     mint: Callable[[], str],
 ) -> StopResult:
     """Stop what a thread does, and wait until it is over.
@@ -74,6 +76,8 @@ async def stop_thread(
         force: cancel at once instead of letting a running tool finish.
         timeout: seconds that a graceful stop may take before it is forced.
         actor: who stops.
+        run_id: stop this run, or the question that it asked, and none that has come since; None is
+            whatever the thread does.
         mint: makes ids.
     """
     while True:
@@ -81,6 +85,8 @@ async def stop_thread(
         record = loaded.record
         if record is None:
             return StopResult("error", error="There is no such thread.")
+        if run_id is not None and _busy_with(record) not in (None, run_id):
+            return _failure(loaded, "This run is over, and the thread has gone on to another one.")
         try:
             if loaded.status is ThreadStatus.INTERRUPTED:
                 history = await close_batch(store, key, loaded, mint, stopped_by=actor)
@@ -100,6 +106,15 @@ async def stop_thread(
         if record.ended is not None and record.ended.outcome == "stopped":
             return _success(tuple(m.message for m in loaded.messages))
         return _failure(loaded, "The thread has no run to stop.")
+
+
+def _busy_with(record: ThreadRecord) -> str | None:
+    """Id of the run that a thread runs, or whose question it waits with."""
+    if record.status is ThreadStatus.RUNNING and record.run is not None:
+        return record.run.run_id
+    if record.status is ThreadStatus.INTERRUPTED and record.batch is not None:
+        return record.batch.run_id
+    return None
 
 
 async def _stop_run(

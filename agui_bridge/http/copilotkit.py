@@ -141,21 +141,13 @@ async def _stop(
     key = key_of(service, principal, agent, thread)
     run_id = _run_id(body)
     engine = await service.open()
-    record = (await engine.store.load(key)).record
-    if record is None:
-        return _not_stopped("There is no run to stop: nothing has run on this thread.")
-    if run_id is not None and record.run is not None and record.run.run_id != run_id:
-        return _not_stopped("This run is over; another one runs on the thread now.")
-    result = await engine.stop(key, timeout=agent.settings.stop_timeout, actor=principal.actor)
-    if result.status == "error":
-        return _not_stopped(result.error or "")
-    stopped: RunStopped = {"stopped": True}
+    result = await engine.stop(
+        key, timeout=agent.settings.stop_timeout, actor=principal.actor, run_id=run_id
+    )
+    stopped: RunStopped = {"stopped": result.status == "success"}
+    if result.error is not None:
+        stopped["message"] = result.error
     return json_response(stopped)
-
-
-def _not_stopped(reason: str) -> Response:
-    refused: RunStopped = {"stopped": False, "message": reason}
-    return json_response(refused)
 
 
 def _run_id(body: Json) -> str | None:

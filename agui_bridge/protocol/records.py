@@ -150,11 +150,13 @@ class Batch:
 
     Attributes:
         trace: W3C `traceparent` of the run that paused, None when nobody traced it.
+        run_id: the run that paused, by the id that its client gave it.
     """
 
     id: str
     continuation: Json = None
     trace: str | None = None
+    run_id: str = ""
 
 
 ReceiptOutcome = Literal["finished", "stopped", "failed", "lost", "expired", "cancelled"]

@@ -50,7 +50,7 @@ def encode_thread(record: ThreadRecord) -> str:
     batch, run, ended = record.batch, record.run, record.ended
     return encode(
         {
-            "batch": batch and [batch.id, batch.continuation, batch.trace],
+            "batch": batch and [batch.id, batch.continuation, batch.trace, batch.run_id],
             "run": run and [run.run_id, run.token, run.ends_at, run.actor],
             "state": record.state,
             "closed": [[closed.continuation, closed.cause] for closed in record.closed],

@@ -147,6 +147,23 @@ async def test_a_stop_that_names_another_run_stops_nothing(serving: Serving, way
     assert stream.events[-1]["outcome"] == {"type": "success"}
 
 
+async def test_a_stop_closes_the_question_of_the_run_that_it_names_alone(
+    serving: Serving, way: Way
+) -> None:
+    async with serving(Answering(approval())) as site:
+        client = Client(site, way)
+        await client.run("go", run="asked")
+        late = await client.stop(run="an-earlier-one")
+        waiting = (await site.http.get("/agents/agent/threads/t")).json()
+        meant = await client.stop(run="asked")
+        closed = (await site.http.get("/agents/agent/threads/t")).json()
+
+    assert late["stopped"] is False and "another one" in late["message"]
+    assert waiting["status"] == "interrupted"
+    assert meant == {"stopped": True}
+    assert closed["status"] == "idle"
+
+
 async def test_a_stop_of_nothing_says_so(serving: Serving, way: Way) -> None:
     async with serving(Scripted(["done"])) as site:
         client = Client(site, way)

@@ -97,7 +97,9 @@ def full_record() -> ThreadRecord:
         key=ThreadKey("sco\u0440e", "ägent/ü", "线程 🧵'\"\\"),
         status=ThreadStatus.RUNNING,
         version=2**62,
-        batch=Batch("b-1", ODD_JSON, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        batch=Batch(
+            "b-1", ODD_JSON, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "run-é"
+        ),
         run=RunLease("run-1", "token", 123.456, "ann"),
         state=ODD_JSON,
         closed=(ClosedBatch(ODD_JSON, "lost"), ClosedBatch(None, "expired")),
