@@ -275,7 +275,10 @@ class Run:
 
     @cached_property
     def new_messages(self) -> list[Message]:
-        """The messages that this input added."""
+        """What is new to the agent: the messages that this input added.
+
+        Those of earlier inputs come first whose runs ended with `NotDelivered`.
+        """
         return _MESSAGES.validate_python(list(self.raw_new_messages))
 
     @property

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("tests.support")
 
@@ -15,6 +16,13 @@ from tests.support import at_the_end  # noqa: E402  # after its asserts are regi
 E2E = Path(__file__).parent / "e2e"
 ALLOWED_SKIP = "only on "
 """How the reason of a skip begins that CI accepts: it names a platform or Python version."""
+
+
+# How fast an example runs says something of the machine, and of nothing that is tested.
+settings.register_profile(
+    "patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

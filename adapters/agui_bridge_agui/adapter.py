@@ -19,7 +19,7 @@ from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
 from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.decisions import Approve
 from agui_bridge.protocol.records import Json
-from agui_bridge_agui.endpoint import Endpoint
+from agui_bridge_agui.endpoint import THREAD_PLACE, Endpoint
 from agui_bridge_agui.exchange import Exchange
 from agui_bridge_agui.pauses import Answers, answers_of, cancels_of, pause_of
 from agui_bridge_agui.reader import Reader
@@ -83,6 +83,11 @@ class AguiAdapter:
                 raise ConfigurationError(
                     f"{option} should be an address such as http://host:port/path, not {address!r}."
                 )
+        # Sent as it is, a misspelt one would stop nothing, and nobody would be told.
+        if set("{}") & set((stop_url or "").replace(THREAD_PLACE, "")):
+            raise ConfigurationError(
+                f"stop_url has {THREAD_PLACE} for the thread and no other braces, not {stop_url!r}."
+            )
         if not timeout > 0:
             raise ConfigurationError(f"timeout should be a number of seconds, not {timeout!r}.")
         for name, text in (headers or {}).items():

@@ -16,7 +16,10 @@ from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.records import Json
 from agui_bridge.protocol.sse import Decoder, FrameTooLarge
 
-__all__ = ["Endpoint"]
+__all__ = ["THREAD_PLACE", "Endpoint"]
+
+THREAD_PLACE: Final = "{threadId}"
+"""Stands for the thread in the address that a stop is posted to."""
 
 logger = logging.getLogger("agui_bridge")
 
@@ -111,7 +114,7 @@ class Endpoint:
         """Ask the server to stop what the thread does; gives whether it heard."""
         if self._stop_url is None:
             return False
-        url = self._stop_url.replace("{threadId}", quote(thread, safe=""))
+        url = self._stop_url.replace(THREAD_PLACE, quote(thread, safe=""))
         with contextlib.suppress(httpx.HTTPError, TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS if force else None):
                 answer = await self._client.post(url, json={"force": force}, headers=dict(trace))

@@ -157,7 +157,8 @@ class Client:
                 nothing was sent.
             NotReached: nothing was sent; the message is not part of the conversation.
             HttpError: the endpoint refused the request; the same.
-            BrokenStream: the stream ended before its run did, or is not AG-UI's.
+            BrokenStream: the stream ended before its run did, or is not AG-UI's; or nothing was
+                answered. The endpoint may have the message: it stays in the conversation.
             RunFailed: the run ended with RUN_ERROR, after all its events were given.
         """
         if self._running:
@@ -187,6 +188,10 @@ class Client:
                     # Stopped before the server said anything; it may have heard the message.
                     said, self.end = None, RunEnd("cancelled")
                     return
+                except BrokenStream:
+                    # It may have heard the message just as well.
+                    said = None
+                    raise
                 finally:
                     self._opening = None
                 if not exchange.is_stream:

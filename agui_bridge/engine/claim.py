@@ -104,7 +104,7 @@ class Claim:
             state=record.state,
             closed=record.closed,
             raw_messages=self.context.for_agent(self.history, self.call.agent.settings.history),
-            raw_new_messages=self.context.client.added,
+            raw_new_messages=[*self._unheard(), *self.context.client.added],
             check_lease=owner.check,
             policy=self.call.agent.policy,
             mint=owner.mint,
@@ -116,6 +116,13 @@ class Claim:
         elif record.handoff is not None and self.context.results:
             run.handoff = HandoffResults(record.handoff, self.context.results)
         return run
+
+    def _unheard(self) -> list[WireEvent]:
+        """Messages of earlier inputs that no agent has heard, as far as they still stand."""
+        before = self.context.loaded.record
+        if before is None or not before.unheard:
+            return []
+        return [m for m in self.history.messages if m["id"] in before.unheard]
 
     @property
     def _by_message(self) -> bool:

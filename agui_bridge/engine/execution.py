@@ -19,7 +19,7 @@ from agui_bridge.adapters import Handoff, Pause, Run
 from agui_bridge.engine.call import Call
 from agui_bridge.engine.claim import Claim
 from agui_bridge.engine.clock import Clock
-from agui_bridge.engine.endings import Ending, Failed, Finished, Lost, Stopped, Undelivered
+from agui_bridge.engine.endings import Ending, Lost, Stopped, ending_after
 from agui_bridge.engine.keeping import Keeper
 from agui_bridge.engine.leases import Owner
 from agui_bridge.engine.questions import result_of_refusal
@@ -27,7 +27,6 @@ from agui_bridge.engine.signal import Signal
 from agui_bridge.engine.stream import EventStream
 from agui_bridge.engine.telemetry import InputTelemetry
 from agui_bridge.errors import (
-    AdapterError,
     AgentMistake,
     Fenced,
     NotDelivered,
@@ -67,6 +66,7 @@ class Execution:
         over: set once the run's end is stored (or can't be).
         joinable: whether others may still follow its stream: its end is not being made.
         unsent: id of a message of the history that the stream has not told yet.
+        heard: whether the agent has got what the run brings, as far as one can tell.
     """
 
     def __init__(
@@ -94,6 +94,7 @@ class Execution:
         self.over = Signal()
         self.joinable = True
         self.unsent: str | None = None
+        self.heard = True
         self.pause: Pause | None = None
         self.handoff: Handoff | None = None
         messages = history.messages
@@ -369,24 +370,12 @@ class Execution:
         if not pump.done() or (pump.cancelled() and self.run.stop.requested):
             return Stopped()
         error = asyncio.CancelledError() if pump.cancelled() else pump.exception()
-        if error is None:
-            return Stopped() if self.run.stop.requested else Finished()
         if isinstance(error, Fenced) or self.owner.lost:
             return Lost()
-        if isinstance(error, StoreUnavailable):
-            logger.error("the store did not answer in time")
-            return Lost("STORE_UNAVAILABLE")
-        if self.run.stop.requested:
-            # What breaks while an agent is made to stop does not make the stop a failure.
-            logger.warning("the agent raised an error while it stopped", exc_info=error)
-            return Stopped()
-        if isinstance(error, NotDelivered) and not self._delivered and self.resumed:
-            return Undelivered(str(error))
-        if isinstance(error, AdapterError) and not isinstance(error, AgentMistake):
-            logger.warning("%s", error)
-            return Failed(error.code, str(error))
-        logger.error("the agent raised an error", exc_info=error)
-        return Failed("AGENT_ERROR")
+        self.heard = self._delivered or not isinstance(error, NotDelivered)
+        return ending_after(
+            error, stopped=self.run.stop.requested, reopens=self.resumed and not self.heard
+        )
 
 
 def _left_behind() -> None:

@@ -15,8 +15,8 @@ from agui_bridge.engine.auto_resume import request_of
 from agui_bridge.engine.call import Call
 from agui_bridge.engine.claim import Claim
 from agui_bridge.engine.clock import Clock, SystemClock
+from agui_bridge.engine.closing import close_run
 from agui_bridge.engine.context import Context
-from agui_bridge.engine.endings import close_run
 from agui_bridge.engine.execution import Execution
 from agui_bridge.engine.joining import finish_unless_gone, wait_for_run
 from agui_bridge.engine.leases import Owner, commit_safely

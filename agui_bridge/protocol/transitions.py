@@ -79,6 +79,7 @@ class RunEnd:
         interrupts: that batch's rows.
         pending_calls: frontend calls that wait for the application.
         handoff: continuation for their results.
+        unheard: ids of the messages that the run was to bring to its agent, and did not.
     """
 
     outcome: Literal["finished", "stopped", "failed"]
@@ -87,6 +88,7 @@ class RunEnd:
     interrupts: tuple[Interrupt, ...] = ()
     pending_calls: tuple[str, ...] = ()
     handoff: Json = None
+    unheard: tuple[str, ...] = ()
 
 
 def claim_start(
@@ -107,7 +109,7 @@ def claim_start(
     if closing is not None:
         record = closing.record
     return Change(
-        record=replace(record, status=ThreadStatus.RUNNING, run=lease, state=state),
+        record=_running(record, lease, state),
         interrupts=closing.interrupts if closing else (),
         receipts=closing.receipts if closing else (),
         messages=tuple(messages),
@@ -128,7 +130,7 @@ def claim_resume(
     """Row 18 (and 10b, 11): the claim. Whoever commits it is the one that executes."""
     record = _existing(loaded)
     return Change(
-        record=replace(record, status=ThreadStatus.RUNNING, run=lease, state=state),
+        record=_running(record, lease, state),
         interrupts=tuple(
             _moved(
                 replace(ask, answer=decision.answers[ask.id]),
@@ -299,6 +301,7 @@ def end_run(
             pending_calls=end.pending_calls,
             handoff=end.handoff,
             ended=RunEnding(record.run.token, end.outcome) if record.run else record.ended,
+            unheard=end.unheard,
         ),
         interrupts=(
             *(
@@ -314,15 +317,33 @@ def end_run(
     )
 
 
-def reopen(record: ThreadRecord, claimed: Sequence[Interrupt], *, now: float) -> Change:
-    """Nothing reached the framework: the whole batch is open again, answers dropped."""
+def reopen(
+    record: ThreadRecord,
+    claimed: Sequence[Interrupt],
+    *,
+    unheard: Sequence[str] = (),
+    now: float,
+) -> Change:
+    """Nothing reached the framework: the whole batch is open again, answers dropped.
+
+    Args:
+        record: the owner's record.
+        claimed: the interrupts that the run was to carry out, as last written.
+        unheard: ids of the messages that came along.
+        now: the store's time.
+    """
     return Change(
-        record=replace(record, status=ThreadStatus.INTERRUPTED, run=None),
+        record=replace(record, status=ThreadStatus.INTERRUPTED, run=None, unheard=tuple(unheard)),
         interrupts=tuple(
             _moved(replace(ask, answer=None), InterruptStatus.OPEN, now, "bridge")
             for ask in claimed
         ),
     )
+
+
+def _running(record: ThreadRecord, lease: RunLease, state: Json) -> ThreadRecord:
+    # What a run that is lost has told its agent is unknown: nothing is told twice.
+    return replace(record, status=ThreadStatus.RUNNING, run=lease, state=state, unheard=())
 
 
 def _earliest(asks: Iterable[Interrupt]) -> float | None:

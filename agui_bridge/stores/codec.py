@@ -57,6 +57,7 @@ def encode_thread(record: ThreadRecord) -> str:
             "pending_calls": record.pending_calls,
             "handoff": record.handoff,
             "ended": ended and [ended.token, ended.outcome],
+            "unheard": record.unheard,
         }
     )
 
@@ -73,6 +74,7 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
         pending_calls=tuple(data["pending_calls"]),
         handoff=data["handoff"],
         ended=RunEnding(*data["ended"]) if data["ended"] else None,
+        unheard=tuple(data["unheard"]),
     )
 
 

@@ -33,7 +33,7 @@ TEXTS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS)
 def test_the_phrase_of_every_request_is_visible(text: str) -> None:
     requests = scan(text)
@@ -50,7 +50,7 @@ def test_the_phrase_of_every_request_is_visible(text: str) -> None:
         assert len(line) >= min(len(request.sentence), SHORTEST_LINE)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS)
 def test_a_question_is_as_long_as_it_may_be_and_no_longer(text: str) -> None:
     requests = scan(text)

@@ -152,7 +152,7 @@ def piece(shown: Any) -> str:
     return kind if kind == "END" else f"{kind} {shown[2]}"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(PROGRAMS)
 def test_each_effect_and_each_event_happens_once_whatever_the_pauses(program: list[Any]) -> None:
     effects: Counter[str] = Counter()

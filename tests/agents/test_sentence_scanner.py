@@ -157,7 +157,7 @@ def split_texts(draw: st.DrawFn) -> tuple[str, list[str]]:
     return text, [text[a:b] for a, b in zip([0, *cuts], ends, strict=True)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(split_texts())
 def test_any_way_of_splitting_gives_what_the_whole_text_gives(
     case: tuple[str, list[str]],
@@ -168,7 +168,7 @@ def test_any_way_of_splitting_gives_what_the_whole_text_gives(
     assert scan(*deltas) == scan(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS)
 def test_looking_between_tokens_changes_nothing_and_tells_what_the_end_would_show(
     text: str,
@@ -184,7 +184,7 @@ def test_looking_between_tokens_changes_nothing_and_tells_what_the_end_would_sho
     assert scanner.requests == scan(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS, TEXTS)
 def test_what_stands_before_the_start_of_the_sentence_is_never_part_of_a_later_request(
     text: str, more: str

@@ -139,6 +139,19 @@ async def test_stop_gives_up_on_a_server_that_says_nothing() -> None:
     assert [message["content"] for message in client.messages] == ["go"]
 
 
+async def test_a_message_that_a_server_may_have_heard_stays_in_the_conversation() -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    async with server, Client(url) as client, asyncio.timeout(PATIENCE):
+        with pytest.raises(BrokenStream, match="whether it acted is unknown"):
+            await client.complete("go")
+    assert [message["content"] for message in client.messages] == ["go"]
+
+
 async def test_the_layer_below_gives_status_headers_and_the_raw_stream() -> None:
     body = b": comment\n\nid: 7\ndata: 1\n\n"
     async with raw_server(body) as server, httpx.AsyncClient() as http:

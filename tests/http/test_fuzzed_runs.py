@@ -138,7 +138,6 @@ def test_any_conversation_is_answered_with_valid_streams_or_documented_refusals(
 
     @settings(
         max_examples=60,
-        deadline=None,
         derandomize=True,
         database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

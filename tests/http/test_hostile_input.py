@@ -450,7 +450,7 @@ async def _fuzz(seeds: list[int]) -> None:
 
 
 @settings(
-    max_examples=20, deadline=None, database=None,
+    max_examples=20, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 @given(st.lists(st.integers(0, 2**64), min_size=20, max_size=20))

@@ -20,7 +20,6 @@ EXAMPLES = int(os.environ.get("AGUI_BRIDGE_MODEL_EXAMPLES", "400"))
 
 _COMMON = settings(
     stateful_step_count=50,
-    deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -100,7 +100,7 @@ HISTORY: list[Wire] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     items=st.lists(ITEMS, max_size=30),
     ending=st.sampled_from(["finish", "cancel", "fail", "suspend"]),

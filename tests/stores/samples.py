@@ -106,6 +106,7 @@ def full_record() -> ThreadRecord:
         pending_calls=("call-1", "call-2"),
         handoff=[ODD_JSON, 0],
         ended=RunEnding("token-0", "failed"),
+        unheard=("message-1", "nachricht-é"),
     )
 
 

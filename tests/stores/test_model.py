@@ -254,7 +254,6 @@ def test_a_backend_does_what_the_memory_store_does(backend: Backend, tmp_path: P
         settings=settings(
             max_examples=30,
             stateful_step_count=20,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -232,6 +232,16 @@ async def test_a_server_that_keeps_the_conversation_gets_only_what_is_new() -> N
     assert [[m["content"] for m in b["messages"]] for b in upstream.bodies] == [["one"], ["two"]]
 
 
+async def test_a_server_that_keeps_the_conversation_gets_what_it_refused_before() -> None:
+    upstream = Upstream(Response(status_code=429), [started(), *text("Hi."), finished()])
+    async with before(upstream, history="new") as talk:
+        await talk.say("one")
+        await talk.say("two")
+        await talk.say("three")
+    sent = [[message["content"] for message in body["messages"]] for body in upstream.bodies]
+    assert sent == [["one"], ["one", "two"], ["three"]]
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -242,6 +252,8 @@ async def test_a_server_that_keeps_the_conversation_gets_only_what_is_new() -> N
         {"history": "some"},
         {"timeout": 0},
         {"stop_url": "ftp://x"},
+        {"stop_url": "http://x/{thread_id}/stop"},
+        {"stop_url": "http://x/{threadId/stop"},
         {"headers": {"X": "é"}},
         {"headers": {"X": "a\r\nY: b"}},
     ],
