@@ -9,7 +9,7 @@ from tests.support.agents import Bench, Scripted, approval, outcome
 
 def heard(run: Run) -> list[str | None]:
     """The texts that are new to the agent."""
-    return [message.content for message in run.new_messages]  # type: ignore[union-attr, misc]  # all are users' texts
+    return [message.content for message in run.new_messages]
 
 
 async def test_messages_of_runs_that_reached_nobody_come_again_until_one_does() -> None:
@@ -44,7 +44,7 @@ async def test_a_message_that_came_with_an_undelivered_answer_comes_with_the_nex
     await bench.say("and hurry", resume=bench.entries(asked))
     assert outcome(await bench.say(resume=bench.entries(asked))) == "success"
     told = [run.resume.new_messages for run in agent.runs[1:] if run.resume is not None]
-    assert [[message.content for message in messages] for messages in told] == [  # type: ignore[union-attr]  # all are users' texts
+    assert [[message.content for message in messages] for messages in told] == [
         ["and hurry"],
         ["and hurry"],
     ]
