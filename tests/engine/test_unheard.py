@@ -1,5 +1,7 @@
 """What a user said to an agent that could not be reached is brought to it with what comes next."""
 
+from typing import Any
+
 import pytest
 
 from agui_bridge.adapters import Pause, Run
@@ -7,7 +9,7 @@ from agui_bridge.errors import NotDelivered, UpstreamError
 from tests.support.agents import Bench, Scripted, approval, outcome
 
 
-def heard(run: Run) -> list[str | None]:
+def heard(run: Run) -> list[Any]:
     """The texts that are new to the agent."""
     return [message.content for message in run.new_messages]
 
