@@ -11,6 +11,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import BrowserContext, sync_playwright
 
+from tests.e2e.browser.demo import demo_in
 from tests.e2e.browser.site import build, served
 from tests.e2e.browser.tab import VIAS, Tab, Via
 from tests.e2e.target import Target
@@ -50,6 +51,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     build(folder)
     with served(folder) as address:
         yield address
+
+
+@pytest.fixture(scope="package")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a demo."""
+    with demo_in(tmp_path_factory.mktemp("demo")) as port:
+        yield port
 
 
 # Only as long as it is needed: while it is there, no other event loop can run in this thread.

@@ -1,54 +1,14 @@
 """The page before the demo, as its README says; pictures for the documentation are taken here."""
 
-import contextlib
-import os
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
-
-import httpx
-import pytest
 
 from tests.e2e.browser.conftest import ARTEFACTS, OpenTab
 from tests.e2e.browser.tab import Tab
-from tests.support.target import START_SECONDS, free_port
 
-ROOT: Final = Path(__file__).parents[3]
 PICTURES: Final = ARTEFACTS.parent / "pictures"
 """`make pictures` copies them to docs/images."""
 
 LARGEST: Final = 200_000
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a demo that has a database of its own."""
-    port = free_port()
-    with subprocess.Popen(
-        [sys.executable, "-m", "examples.demo", "--port", str(port)],
-        cwd=tmp_path_factory.mktemp("demo"),
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'adapters'}"},
-        stdout=subprocess.DEVNULL,
-    ) as process:
-        try:
-            await_health(port)
-            yield port
-        finally:
-            process.terminate()
-
-
-def await_health(port: int) -> None:
-    """Wait until the demo serves."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        with contextlib.suppress(httpx.TransportError):
-            if httpx.get(f"http://127.0.0.1:{port}/readyz").is_success:
-                return
-        time.sleep(0.05)
-    raise AssertionError("the demo does not answer")
 
 
 def keep(tab: Tab, name: str, height: int) -> None:

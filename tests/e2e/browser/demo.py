@@ -1,0 +1,45 @@
+"""The demo, as a process with a database of its own."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+from tests.support.target import START_SECONDS, free_port
+
+__all__ = ["demo_in"]
+
+ROOT: Final = Path(__file__).parents[3]
+
+
+@contextlib.contextmanager
+def demo_in(folder: Path) -> Iterator[int]:
+    """Run the demo in a folder; gives its port."""
+    port = free_port()
+    with subprocess.Popen(
+        [sys.executable, "-m", "examples.demo", "--port", str(port)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'adapters'}"},
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        try:
+            _await_health(port)
+            yield port
+        finally:
+            process.terminate()
+
+
+def _await_health(port: int) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        with contextlib.suppress(httpx.TransportError):
+            if httpx.get(f"http://127.0.0.1:{port}/readyz").is_success:
+                return
+        time.sleep(0.05)
+    raise AssertionError("the demo does not answer")
