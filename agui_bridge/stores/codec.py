@@ -74,7 +74,7 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
         pending_calls=tuple(data["pending_calls"]),
         handoff=data["handoff"],
         ended=RunEnding(*data["ended"]) if data["ended"] else None,
-        unheard=tuple(data["unheard"]),
+        unheard=tuple(data.get("unheard", ())),
     )
 
 
