@@ -1,0 +1,20 @@
+"""Records that an earlier version wrote are read: what it did not know has its default."""
+
+import json
+from dataclasses import replace
+
+from agui_bridge.stores.codec import decode_thread, encode_thread
+from tests.stores.samples import full_record
+
+
+def test_a_record_without_its_newest_members_is_read() -> None:
+    record = full_record()
+    assert record.batch is not None
+    written = json.loads(encode_thread(record))
+    del written["unheard"]
+    written["batch"] = written["batch"][:2]
+
+    read = decode_thread(json.dumps(written), record.key)
+
+    assert read.batch == replace(record.batch, trace=None, run_id="")
+    assert (read.unheard, read.ended, read.closed) == ((), record.ended, record.closed)
