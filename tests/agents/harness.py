@@ -9,7 +9,7 @@ from typing import Any
 
 from ag_ui.core import BaseEvent, RunAgentInput, StateDeltaEvent
 
-from agui_bridge.adapters import Ask, Handoff, HandoffResults, Pause, Resume, Run, RunItem
+from agui_bridge.adapters import Adapter, Ask, Handoff, HandoffResults, Pause, Resume, Run, RunItem
 from agui_bridge.agents.function import FunctionAdapter
 from agui_bridge.protocol.decisions import Answer, Approve, Decision, Decline
 from agui_bridge.protocol.json_patch import apply_patch
@@ -68,6 +68,10 @@ def show(item: RunItem) -> Any:
     kind = wire.pop("type")
     wire.pop("messageId", None)
     return (kind, *wire.values())
+
+
+async def items_of(adapter: Adapter, run: Run | None = None) -> list[RunItem]:
+    return [item async for item in adapter.run(run or make_run())]
 
 
 async def collect(adapter: FunctionAdapter, run: Run) -> Outcome:

@@ -2,9 +2,10 @@
 
 import asyncio
 
+from agui_bridge.adapters import StopSignal
 from agui_bridge.engine.clock import SystemClock
 from agui_bridge.engine.signal import Signal
-from tests.support.agents import settle
+from tests.support.agents import eventually, settle
 from tests.support.clock import FakeClock
 
 
@@ -57,3 +58,18 @@ async def test_who_stops_waiting_leaves_nothing_behind() -> None:
     assert clock.sleepers == 0
     signal.set()
     assert signal.is_set()
+
+
+async def test_a_child_signal_is_set_with_its_parent_and_never_the_other_way() -> None:
+    parent = StopSignal()
+    child = parent.child()
+    child.request()
+    assert (child.requested, parent.requested) == (True, False)
+
+    parent.request()
+    parent.request(force=True)
+    assert child.force
+    late = parent.child()
+    assert late.requested and late.force
+    await eventually(lambda: child.requested)
+    await late
