@@ -27,8 +27,8 @@ from agui_bridge.agents.sentence_scanner import SentenceScanner
 from agui_bridge.http.chat_frames import A2UIFrames, LegacyFrames
 from agui_bridge.http.chat_text import SpokenText
 from agui_bridge.protocol.sse import Decoder
+from tests.chat.cleaner import ASK, QUESTION, cleaner
 from tests.chat.conftest import Serving
-from tests.chat.test_api import ASK, QUESTION, cleaner
 from tests.support.agents import Scripted, call_events, eventually, result, text_events
 
 TABLE = PhraseTable(PHRASES)

@@ -1,6 +1,6 @@
 """A small correct AG-UI agent, and every way in which it can be broken.
 
-What it says on the wire, over Starlette; `reference_thread` decides what counts.
+Its runs, over Starlette; `reference_thread` decides what counts, `reference_events` is the wire.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,9 +18,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from tests.conformance.reference_events import (
+    Event,
+    drafted,
+    encoded,
+    shown,
+    snapshots,
+    text_content,
+    tool_call,
+)
 from tests.conformance.reference_thread import (
-    APPROVAL,
-    FORM,
     Ask,
     Process,
     Refusal,
@@ -32,8 +38,6 @@ from tests.conformance.reference_thread import (
 )
 
 __all__ = ["Reference"]
-
-Event = dict[str, Any]
 
 TOOL_SECONDS = 0.2
 TOKEN_SECONDS = 0.005
@@ -112,26 +116,11 @@ class Reference:
             return JSONResponse({"error": {"message": fault}}, 422)
         stream = self._error(body) if fault else self._run(self._who(request), body)
         if draft:
-            stream = self._drafted(stream)
-        return StreamingResponse(self._encoded(stream), media_type="text/event-stream")
+            stream = drafted(self.process, stream)
+        return StreamingResponse(encoded(self.process, stream), media_type="text/event-stream")
 
     async def _error(self, body: Mapping[str, Any]) -> AsyncIterator[Event]:
         yield {"type": "RUN_ERROR", "message": "malformed"}
-
-    async def _drafted(self, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
-        async for event in events:
-            outcome = event.get("outcome", {})
-            if outcome.get("type") != "interrupt" or self.has("draft-as-1.0"):
-                yield event
-                continue
-            first = outcome["interrupts"][0]
-            shown = {"id": first["id"], "reason": first["reason"], "payload": {}}
-            yield {**event, "outcome": "interrupt", "interrupt": shown}
-
-    async def _encoded(self, events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
-        end = "\r\n\r\n" if self.has("crlf") else "\n\n"
-        async for event in events:
-            yield f"data: {json.dumps(event)}{end}".encode()
 
     async def _run(self, who: str, body: dict[str, Any]) -> AsyncIterator[Event]:
         thread = self.process.store.thread(who, body["threadId"])
@@ -150,7 +139,7 @@ class Reference:
                 yield event
             return
         if decision == "replay":
-            for event in _snapshots(thread):
+            for event in snapshots(thread):
                 yield event
             yield self._finished(thread, body, ids)
             return
@@ -189,7 +178,7 @@ class Reference:
         self, thread: Thread, body: dict[str, Any], ids: dict[str, Any], code: str
     ) -> AsyncIterator[Event]:
         if thread.open and not self.has("bare-refusal"):
-            for event in _snapshots(thread):
+            for event in snapshots(thread):
                 yield event
             yield self._finished(thread, body, ids)
         if code == "INTERRUPT_NOT_FOUND" and self.has("unknown-is-silent"):
@@ -208,27 +197,12 @@ class Reference:
         waiting = [ask for ask in thread.open if not ask.is_expired]
         if waiting and not self.has("no-outcome"):
             old = "protocolVersion" not in body and not self.has("expires-for-all")
-            shown = [self._shown(ask, old) for ask in waiting]
-            return {**event, "outcome": {"type": "interrupt", "interrupts": shown}}
+            asked = [shown(self.process, ask, old) for ask in waiting]
+            return {**event, "outcome": {"type": "interrupt", "interrupts": asked}}
         if thread.pending_calls and not self.has("frontend-interrupt"):
             outcome = {"type": "success", "pendingToolCallIds": list(thread.pending_calls)}
             return {**event, "outcome": outcome}
         return {**event, "outcome": {"type": "success"}}
-
-    def _shown(self, ask: Ask, old: bool) -> Event:
-        shown: Event = {"id": ask.id, "reason": "input_required", "message": "May it?"}
-        if ask.kind == "approval":
-            reason = "confirmation" if self.has("wrong-reason") else "tool_call"
-            shown |= {"reason": reason, "toolCallId": ask.call}
-        if not self.has("no-schema"):
-            schemas = {"approval": APPROVAL, "form": FORM, "falsy": {"type": "boolean"}}
-            shown["responseSchema"] = dict(schemas.get(ask.kind, {"type": "object"}))
-        if ask.expires is not None and not old:
-            at = datetime.fromtimestamp(ask.expires, UTC).isoformat()
-            shown["expiresAt"] = "soon" if self.has("odd-expires-at") else at
-        if ask.subagent is not None and not self.has("anonymous-interrupt"):
-            shown["subagentRunId"] = ask.subagent
-        return shown
 
     # --- a new message ---
 
@@ -243,12 +217,12 @@ class Reference:
         elif verb in ("form", "falsy"):
             ask = Ask(verb, {}, owner=self.process)
             thread.asks[ask.id] = ask
-            for event in _snapshots(thread):
+            for event in snapshots(thread):
                 yield event
         elif verb == "frontend":
             call = f"call-{uuid.uuid4().hex}"
             thread.pending_calls = [call]
-            for event in _call(thread, call, "show_page", {"page": name}):
+            for event in tool_call(thread, call, "show_page", {"page": name}):
                 yield event
             if self.has("frontend-interrupt"):
                 ask = Ask("frontend", {}, call=call)
@@ -287,7 +261,7 @@ class Reference:
             if made and self.has("same-calls"):
                 ask = replace(ask, call=made[0].call)
             made.append(ask)
-            for event in _call(thread, ask.call, "send_email", ask.args):
+            for event in tool_call(thread, ask.call, "send_email", ask.args):
                 tag = {"subagentRunId": agents[-1]} if agents else {}
                 yield {**event, **tag}
             if self.has("eager"):
@@ -300,7 +274,7 @@ class Reference:
                 "outcome": {"type": "suspended"},
             }
         if not self.has("no-snapshots"):
-            for event in _snapshots(thread):
+            for event in snapshots(thread):
                 yield event
 
     async def _slow(self, thread: Thread, count: int) -> AsyncIterator[Event]:
@@ -311,7 +285,7 @@ class Reference:
             if thread.stop:
                 break
             message["content"] += f"{number} "
-            yield _text(message["id"], f"{number} ")
+            yield text_content(message["id"], f"{number} ")
         if not self.has("drops-partial"):
             thread.messages.append(message)
         yield {"type": "TEXT_MESSAGE_END", "messageId": message["id"]}
@@ -321,10 +295,10 @@ class Reference:
         thread.messages.append({"id": message, "role": "assistant", "content": text})
         events = [
             {"type": "TEXT_MESSAGE_START", "messageId": message, "role": "assistant"},
-            _text(message, text),
+            text_content(message, text),
         ]
         if self.has("empty-deltas"):
-            events.append(_text(message, ""))
+            events.append(text_content(message, ""))
         end = {"type": "TEXT_MESSAGE_END", "messageId": message}
         return events if self.has("unclosed-text") else [*events, end]
 
@@ -336,7 +310,7 @@ class Reference:
         ran = False
         for ask in asks:
             if self.has("streams-again") and ask.kind == "approval":
-                for event in _call(Thread(""), ask.call, "send_email", ask.args):
+                for event in tool_call(Thread(""), ask.call, "send_email", ask.args):
                     yield event
             content = "not executed"
             if self._is_approved(ask) and not (ran and self.has("once-per-tool")):
@@ -363,7 +337,7 @@ class Reference:
         for event in self._says(thread, "Done."):
             yield event
         if not self.has("no-snapshot-after"):
-            for event in _snapshots(thread):
+            for event in snapshots(thread):
                 yield event
 
     async def _work(self, thread: Thread) -> None:
@@ -403,31 +377,3 @@ def _fault(body: Any) -> str | None:
     if not all({"interruptId", "status"} <= set(entry) for entry in entries):
         return "resume entries need interruptId and status"
     return None
-
-
-def _text(message: str, delta: str) -> Event:
-    return {"type": "TEXT_MESSAGE_CONTENT", "messageId": message, "delta": delta}
-
-
-def _call(thread: Thread, call: str, name: str, args: Mapping[str, str]) -> list[Event]:
-    arguments = json.dumps(args)
-    function = {"name": name, "arguments": arguments}
-    thread.messages.append(
-        {
-            "id": f"message-{call}",
-            "role": "assistant",
-            "toolCalls": [{"id": call, "type": "function", "function": function}],
-        }
-    )
-    return [
-        {"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": name},
-        {"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": arguments},
-        {"type": "TOOL_CALL_END", "toolCallId": call},
-    ]
-
-
-def _snapshots(thread: Thread) -> list[Event]:
-    return [
-        {"type": "STATE_SNAPSHOT", "snapshot": {}},
-        {"type": "MESSAGES_SNAPSHOT", "messages": list(thread.messages)},
-    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -97,3 +98,17 @@ def settles(change: Change) -> bool:
 def ends(change: Change) -> bool:
     """Whether a commit is a run's last."""
     return change.record.status is not ThreadStatus.RUNNING
+
+
+class Held:
+    """Keeps commits of a kind waiting until it is told to let them through."""
+
+    def __init__(self, store: HookedStore, when: Callable[[Change], bool]) -> None:
+        self.waiting, self.go = asyncio.Event(), asyncio.Event()
+
+        async def hook(change: Change) -> None:
+            if when(change):
+                self.waiting.set()
+                await self.go.wait()
+
+        store.before = hook

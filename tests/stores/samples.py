@@ -152,3 +152,14 @@ def full_receipt() -> Receipt:
 def stop(token: str = "token", *, force: bool = False, until: float = 50.0) -> StopRequest:
     """A stop request."""
     return StopRequest(token, force, until, "ann")
+
+
+async def full(store: Store, key: ThreadKey = KEY) -> None:
+    """Store a thread that has everything, and is idle."""
+    await put(store, running(key), lease_seconds=LEASE_SECONDS)
+    await store.request_stop(key, stop())
+    asks = (ask("a", expires_at=5.0), ask("b", status=InterruptStatus.ANSWERED))
+    rows = (message("m", 1), message("n", 2))
+    await put(store, interrupted(key), LEASE, interrupts=asks, receipts=(receipt(),), messages=rows)
+    answered = ask("a", "other", status=InterruptStatus.ANSWERED, position=1)
+    await put(store, idle(key), Expected(version=1001), interrupts=(answered,), superseded=("m",))

@@ -1,144 +1,28 @@
-"""A Mastra server that fails, refuses, or sends what nobody expects; and what no recording has."""
+"""A Mastra server that fails, refuses, or sends what nobody expects."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from typing import Any
 
 import httpx
 import pytest
 
-from agui_bridge import Bridge, Principal
-from agui_bridge.errors import ConfigurationError
+from agui_bridge import Bridge
 from agui_bridge_mastra import MastraAdapter
 from tests.adapters.mastra.replay import Answer, Server
-from tests.docs.pages import Conversation
-
-APPROVE = {"approved": True}
-
-
-class Talk(Conversation):
-    """A conversation with an agent before a scripted server."""
-
-    def __init__(self, server: Server, **options: Any) -> None:
-        agent = options.pop("agent", "approval-agent")
-        adapter = MastraAdapter("http://mastra.test", agent, client=server.client(), **options)
-        bridge = Bridge()
-        bridge.add("agent", adapter)
-        self.adapter = adapter
-        super().__init__(bridge, "agent")
-
-    @property
-    def error(self) -> tuple[str, str]:
-        """Code and message of the error that the last run ended with."""
-        last = self.events[-1]
-        assert last["type"] == "RUN_ERROR", last
-        return last["code"], last["message"]
-
-
-def stream(*chunks: dict[str, Any], end: bool = True) -> Answer:
-    """An answer of these chunks."""
-    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
-    content = "".join([*lines, *(["data: [DONE]\n\n"] if end else [])])
-    return lambda request: httpx.Response(
-        200, content=content.encode(), headers={"content-type": "text/event-stream"}
-    )
-
-
-def agent(kind: str, **payload: Any) -> dict[str, Any]:
-    return {"type": kind, "runId": "theirs", "from": "AGENT", "payload": payload}
-
-
-def status(code: int, body: str = "") -> Answer:
-    return lambda request: httpx.Response(code, text=body)
-
-
-def nothing_suspended(request: httpx.Request) -> httpx.Response:
-    return httpx.Response(200, json={"runs": [], "total": 0})
-
-
-def refuse(error: type[httpx.TransportError]) -> Answer:
-    def raising(request: httpx.Request) -> httpx.Response:
-        raise error("secret-host:1")
-
-    return raising
-
-
-FINISH = agent("finish", stepResult={"reason": "stop"}, output={"usage": {}})
-SUSPENDED = agent(
-    "tool-call-suspended",
-    toolCallId="c1",
-    toolName="ask",
-    args={"topic": "red"},
-    suspendPayload={"question": "What about red?"},
-    resumeSchema=json.dumps(
-        {"type": "object", "required": ["answer"], "properties": {"answer": {"type": "string"}}}
-    ),
+from tests.adapters.mastra.scripted import (
+    APPROVE,
+    FINISH,
+    SUSPENDED,
+    Talk,
+    agent,
+    nothing_suspended,
+    refuse,
+    status,
+    stream,
 )
-
-
-async def test_reasoning_is_told_apart_from_text() -> None:
-    talk = Talk(
-        Server(
-            stream(
-                agent("reasoning-start", id="r"),
-                agent("reasoning-delta", id="r", text="Hm."),
-                agent("reasoning-end", id="r"),
-                agent("text-delta", id="t", text="So."),
-                FINISH,
-            )
-        )
-    )
-
-    assert await talk.say("hello") == "So."
-    kinds = [e["type"] for e in talk.events]
-    assert [k for k in kinds if "REASONING" in k] == [
-        "REASONING_MESSAGE_START",
-        "REASONING_MESSAGE_CONTENT",
-        "REASONING_MESSAGE_END",
-    ]
-
-
-async def test_calls_without_streamed_arguments_errors_of_tools_and_data_come_through() -> None:
-    talk = Talk(
-        Server(
-            stream(
-                agent("tool-call", toolCallId="c", toolName="look", args={"at": "ü"}),
-                agent("tool-output", toolCallId="c", toolName="look", output={"half": True}),
-                agent("tool-error", toolCallId="c", toolName="look", error={"stack": "at x.mjs"}),
-                agent("unheard-of", more=1),
-                FINISH,
-            )
-        )
-    )
-    await talk.say("hello")
-
-    found = {e["type"]: e for e in talk.events}
-    assert json.loads(found["TOOL_CALL_ARGS"]["delta"]) == {"at": "ü"}
-    assert found["CUSTOM"]["value"] == {"half": True}
-    assert found["TOOL_CALL_RESULT"]["content"] == "The tool failed."
-    assert found["RUN_FINISHED"]["outcome"] == {"type": "success"}
-
-
-async def test_a_failing_sub_agent_is_an_error_of_its_own() -> None:
-    inner = agent("error", error={"message": "no credit: key sk-1", "stack": "at y.mjs"})
-    talk = Talk(
-        Server(
-            stream(
-                agent("tool-call", toolCallId="c", toolName="agent-helper", args={}),
-                agent("tool-output", toolCallId="c", toolName="agent-helper", output=inner),
-                agent("tool-result", toolCallId="c", toolName="agent-helper", result="sorry"),
-                FINISH,
-            )
-        )
-    )
-    await talk.say("hello")
-
-    kinds = [e["type"] for e in talk.events]
-    assert "SUBAGENT_ERROR" in kinds
-    assert kinds[-1] == "RUN_FINISHED"
-    assert "sk-1" not in str(talk.events)
+from tests.docs.pages import Conversation
 
 
 @pytest.mark.parametrize("error", [httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout])
@@ -285,89 +169,6 @@ async def test_what_is_no_chunk_is_an_error(line: str) -> None:
     assert talk.error[0] == "UPSTREAM_ERROR"
 
 
-async def test_a_message_with_an_answer_is_told_once_the_run_is_through() -> None:
-    server = Server(stream(SUSPENDED), stream(SUSPENDED), stream(FINISH), "01")
-    talk = Talk(server)
-    await talk.say("ask")
-    (ask,) = talk.asks
-    await talk._send(
-        resume=[{"interruptId": ask["id"], "status": "resolved", "payload": {"answer": "a"}}],
-        messages=[{"id": "more", "role": "user", "content": "and hello"}],
-    )
-    assert talk.asks
-    said = await talk.answer({"answer": "b"})
-
-    assert said.startswith("Result: lookupRecord")
-    assert server.requests[-1][1]["messages"] == [{"role": "user", "content": "and hello"}]
-    assert server.requests[-1][1]["runId"] != server.requests[0][1]["runId"]
-
-
-async def test_what_a_cancelled_question_means_can_be_said() -> None:
-    server = Server(stream(SUSPENDED), stream(FINISH))
-    talk = Talk(server, cancel_with={"ask": {"answer": "nothing"}})
-    await talk.say("ask")
-    await talk.answer(None)
-
-    assert server.requests[-1][1]["resumeData"] == {"answer": "nothing"}
-
-
-async def test_without_memory_the_whole_conversation_is_sent() -> None:
-    server = Server("01", "01")
-    talk = Talk(
-        server,
-        memory=False,
-        headers={"authorization": "Bearer x"},
-        options={"maxSteps": 3, "autoResumeSuspendedTools": True},
-    )
-    await talk.say("hello")
-    await talk.say("again")
-
-    body = server.requests[-1][1]
-    assert [m["role"] for m in body["messages"]] == ["user", "assistant", "user"]
-    assert "memory" not in body
-    assert body["maxSteps"] == 3
-    assert body["autoResumeSuspendedTools"] is False
-    assert server.headers[-1]["authorization"] == "Bearer x"
-
-
-async def test_pictures_go_along() -> None:
-    server = Server("01")
-    talk = Talk(server)
-    source = {"type": "url", "value": "https://x.test/y.png", "mimeType": "image/png"}
-    parts = [{"type": "text", "text": "What is it?"}, {"type": "image", "source": source}]
-    await talk._send(messages=[{"id": "u", "role": "user", "content": parts}])
-
-    (message,) = server.requests[0][1]["messages"]
-    assert message["content"] == [
-        {"type": "text", "text": "What is it?"},
-        {"type": "image", "image": "https://x.test/y.png", "mediaType": "image/png"},
-    ]
-
-
-async def test_scopes_have_threads_and_resources_of_their_own() -> None:
-    server = Server("01")
-    talk = Talk(server)
-    message = {"id": "u", "role": "user", "content": "hello"}
-    await talk._send(principal=Principal("acme"), messages=[message])
-
-    assert server.requests[0][1]["memory"] == {"thread": "acme/t", "resource": "acme"}
-
-
-async def test_a_workflow_without_an_input_is_told_what_it_needs() -> None:
-    talk = Talk(Server(), kind="workflow", agent="refundWorkflow")
-    await talk.say("hello")
-
-    assert "JSON object" in talk.error[1]
-
-
-def test_options_that_make_no_sense_are_refused() -> None:
-    for options in ({"kind": "team"}, {"kind": "network", "memory": False}):
-        with pytest.raises(ConfigurationError):
-            MastraAdapter("http://x", "a", **options)
-    with pytest.raises(ConfigurationError, match="url should be"):
-        MastraAdapter("x:4111", "a")
-
-
 async def test_the_connections_are_closed_with_the_bridge() -> None:
     adapter = MastraAdapter("http://127.0.0.1:9", "a")
     bridge = Bridge()
@@ -377,54 +178,3 @@ async def test_the_connections_are_closed_with_the_bridge() -> None:
         await talk.say("hello")
 
     assert "can't be reached" in talk.events[-1]["message"]
-
-
-def within(*path: tuple[str, str], chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk of a sub-agent, within the calls that lead to it, outermost first."""
-    for call, name in reversed(path):
-        payload = {"toolCallId": call, "toolName": f"agent-{name}", "output": chunk}
-        chunk = {"type": "tool-output", "runId": "theirs", "from": "AGENT", "payload": payload}
-    return chunk
-
-
-async def test_a_sub_agent_of_a_sub_agent_asks_with_its_own_tool() -> None:
-    middle, leaf = ("c1", "middle"), ("c2", "leaf")
-    asking = {"toolName": "wipe", "args": {"disk": 1}}
-    server = Server(
-        stream(
-            agent("tool-call", toolCallId="c1", toolName="agent-middle", args={}),
-            within(middle, chunk=agent("start")),
-            within(
-                middle, chunk=agent("tool-call", toolCallId="c2", toolName="agent-leaf", args={})
-            ),
-            within(middle, leaf, chunk=agent("tool-call", toolCallId="c3", **asking)),
-            within(middle, leaf, chunk=agent("tool-call-approval", toolCallId="c3", **asking)),
-            within(middle, chunk=agent("tool-call-approval", toolCallId="c2", **asking)),
-            agent("tool-call-approval", toolCallId="c1", **asking),
-        ),
-        stream(
-            within(middle, leaf, chunk=agent("tool-result", toolCallId="c3", result="wiped")),
-            within(middle, leaf, chunk=agent("finish")),
-            within(middle, chunk=agent("tool-result", toolCallId="c2", result="done")),
-            within(middle, chunk=agent("finish")),
-            agent("tool-result", toolCallId="c1", result="all done"),
-            FINISH,
-        ),
-    )
-    talk = Talk(server)
-    await talk.say("wipe")
-    (ask,) = talk.asks
-    first, second = [e for e in talk.events if e["type"] == "SUBAGENT_STARTED"]
-    calls = {e["toolCallName"]: e for e in talk.events if e["type"] == "TOOL_CALL_START"}
-    ended = [e for e in talk.events if e["type"] == "SUBAGENT_FINISHED"]
-    assert (first["name"], second["name"]) == ("middle", "leaf")
-    assert second["parentSubagentRunId"] == first["subagentRunId"]
-    assert second["parentToolCallId"] == calls["agent-leaf"]["toolCallId"]
-    assert ask["toolCallId"] == calls["wipe"]["toolCallId"]
-    assert ask["subagentRunId"] == second["subagentRunId"]
-    assert [e["outcome"]["type"] for e in ended] == ["suspended", "suspended"]
-    await talk.answer(APPROVE)
-
-    assert server.requests[-1][1]["toolCallId"] == "c1"
-    results = [e["content"] for e in talk.events if e["type"] == "TOOL_CALL_RESULT"]
-    assert results == ["wiped", "done", "all done"]

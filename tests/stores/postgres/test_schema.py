@@ -33,7 +33,7 @@ from tests.stores.processes import hear, racers, tell
 from tests.stores.samples import KEY, idle, put
 from tests.support.postgres import execute, new_schema, server, with_schema
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

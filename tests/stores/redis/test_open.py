@@ -29,15 +29,9 @@ FIT = {
 
 @pytest.fixture(scope="module")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One that keeps its data, so that nothing is to be warned of."""
     with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         yield server
-
-
-@pytest.fixture
-def server(shared_server: RedisServer) -> RedisServer:
-    with shared_server.client() as client:
-        client.flushall()
-    return shared_server
 
 
 # --- addresses ---

@@ -1,0 +1,81 @@
+"""What other processes hear of changes."""
+
+import asyncio
+from dataclasses import replace
+
+from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.stores.base import Expected
+from agui_bridge.stores.redis import RedisStore
+from agui_bridge.stores.redis_address import Address
+from agui_bridge.stores.redis_client import Client
+from agui_bridge.stores.redis_hints import Hints
+from tests.stores.samples import KEY, LEASE, OTHER, idle, message, put, running, stop
+from tests.support.redis_server import RedisServer
+
+
+async def test_other_processes_hear_of_what_decides_and_not_of_messages(
+    store: RedisStore, server: RedisServer
+) -> None:
+    heard: asyncio.Queue[ThreadKey] = asyncio.Queue()
+    client = Client(Address.parse(server.url))
+    hints = Hints(client, "agui:changes", heard.put_nowait)
+    hints.start()
+    await until_listening(server)
+
+    await put(store, running())
+    await put(store, running(), LEASE, messages=(message("m", 1),))
+    await put(store, idle(OTHER))
+    await store.request_stop(KEY, stop())
+    await store.delete(OTHER, Expected(version=1000))
+    async with asyncio.timeout(5):
+        assert [await heard.get() for _ in range(4)] == [KEY, OTHER, KEY, OTHER]
+
+    with server.client() as plain:
+        plain.execute_command("CLIENT KILL TYPE pubsub")
+    await until_listening(server)
+    await put(store, idle(), LEASE)
+    async with asyncio.timeout(5):
+        assert await heard.get() == KEY
+    assert heard.empty()
+    await hints.aclose()
+    await client.aclose()
+
+
+async def until_listening(server: RedisServer) -> None:
+    """Wait until somebody listens for changes."""
+    async with asyncio.timeout(10):
+        with server.client() as plain:
+            # Redis tells nobody when somebody subscribes.
+            while plain.pubsub_numsub("agui:changes")[0][1] == 0:
+                await asyncio.sleep(0.01)
+
+
+async def test_all_watchers_of_a_store_share_one_connection(
+    store: RedisStore, server: RedisServer
+) -> None:
+    watchers = [store.watch(replace(KEY, thread=f"t{n}")) for n in range(5)]
+    for watcher in watchers:
+        await anext(watcher)
+    await until_listening(server)
+
+    with server.client() as plain:
+        assert plain.pubsub_numsub("agui:changes") == [("agui:changes", 1)]
+    for watcher in watchers:
+        await watcher.aclose()
+
+
+async def test_a_stranger_on_the_channel_does_no_harm(
+    store: RedisStore, server: RedisServer
+) -> None:
+    changes = store.watch(KEY)
+    await anext(changes)
+    await until_listening(server)
+    with server.client() as plain:
+        for text in ("", "a", "///", "{}"):
+            plain.publish("agui:changes", text)
+    await put(store, idle())
+
+    async with asyncio.timeout(5):
+        await anext(changes)
+    await until_listening(server)
+    await changes.aclose()
