@@ -21,7 +21,7 @@ from agui_bridge.cli.options import (
     shared_flags,
 )
 from agui_bridge.cli.target import Target
-from agui_bridge.config_models import Launch
+from agui_bridge.config.models import Launch
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.app import Bridge
 from agui_bridge.http.hosts import is_loopback

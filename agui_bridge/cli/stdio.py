@@ -15,8 +15,7 @@ from agui_bridge.cli.faults import Debug
 from agui_bridge.cli.options import LogFormatOption, LogLevelOption, StoreOption, shared_flags
 from agui_bridge.cli.target import Target
 from agui_bridge.logs import configure_logging
-from agui_bridge.stdio import serve_stdio
-from agui_bridge.stdio_lines import Pipes, take_over_pipes
+from agui_bridge.stdio import Pipes, serve_stdio, take_over_pipes
 
 __all__ = ["stdio"]
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from agui_bridge.config import configuration_schema
-from agui_bridge.config_environment import VARIABLES, dotted
+from agui_bridge.config.environment import VARIABLES
 from agui_bridge.engine.settings import PER_AGENT
+from agui_bridge.files.document import dotted
 
 __all__ = ["configuration_page"]
 

@@ -1,10 +1,10 @@
-"""The tables of docs/observability.md, from `agui_bridge/otel_names.py`; the text is the page's."""
+"""The tables of docs/observability.md, from `agui_bridge/otel/names.py`; the text is the page's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agui_bridge.otel_names import ATTRIBUTES, METRICS, SPANS
+from agui_bridge.otel.names import ATTRIBUTES, METRICS, SPANS
 
 __all__ = ["observability_page"]
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from agui_bridge import __version__
 from agui_bridge.cli import app, banner
-from agui_bridge.config_environment import VARIABLES
+from agui_bridge.config.environment import VARIABLES
 from tests.cli.processes import command, environment
 from tests.support.installed import install
 from tests.support.logs import logging_as_before

@@ -10,8 +10,8 @@ from agui_bridge.adapters import Pause, Run, RunItem
 from agui_bridge.engine.recovery import sweep
 from agui_bridge.engine.runner import mint
 from agui_bridge.errors import NotDelivered
-from agui_bridge.otel_instruments import Instruments
-from agui_bridge.otel_names import METRICS
+from agui_bridge.otel.instruments import Instruments
+from agui_bridge.otel.names import METRICS
 from agui_bridge.stores.memory import MemoryStore
 from tests.otel.backend import Backend
 from tests.support.agents import (

@@ -13,9 +13,8 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerPro
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from agui_bridge import otel_guard
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.otel import OpenTelemetry
+from agui_bridge.otel import OpenTelemetry, guard
 from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
 from tests.engine.hooked import HookedStore
 from tests.otel.backend import Backend
@@ -61,9 +60,9 @@ def fail(*args: Any, **options: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def _nothing_told() -> Iterator[None]:
-    otel_guard._told.clear()
+    guard._told.clear()
     yield
-    otel_guard._told.clear()
+    guard._told.clear()
 
 
 async def use(bench: Bench) -> tuple[Any, ...]:
@@ -170,7 +169,7 @@ async def test_each_kind_of_failure_is_logged_once_and_without_its_text(
     with caplog.at_level(logging.WARNING, "agui_bridge"):
         await use(Bench(Answering(), telemetry=telemetry(Raising("start", ""))))
 
-    told = [r.getMessage() for r in caplog.records if r.name == "agui_bridge.otel_guard"]
+    told = [r.getMessage() for r in caplog.records if r.name == "agui_bridge.otel.guard"]
     assert [line.partition(" failed with ")[0] for line in told] == ["telemetry: to start a span"]
     assert "RuntimeError" in told[0] and SECRET not in caplog.text
 

@@ -1,4 +1,4 @@
-"""The instruments of `otel_names.METRICS`, made once for each meter provider."""
+"""The instruments of `otel.names.METRICS`, made once for each meter provider."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
 
 from agui_bridge import __version__
-from agui_bridge.otel_guard import guarded
-from agui_bridge.otel_names import AGENT, METRICS
+from agui_bridge.otel.guard import guarded
+from agui_bridge.otel.names import AGENT, METRICS
 
 if TYPE_CHECKING:
     from agui_bridge.engine.execution import Execution

@@ -1,10 +1,5 @@
-"""Agents from YAML files of `kind: Agent`, in SuperAgent's format, made into a bridge.
+"""One file of `kind: Agent`, in SuperAgent's format, and the agent that it describes.
 
-::
-
-    bridge = bridge_of(["approval.yaml", "agents/"])
-
-A file alone: `AgentFile.read("approval.yaml").adapter()` is what `Bridge.add` takes.
 Source: seed 000_9c3a40ec0d8c2fa7.txt, "Agent YAML".
 """
 
@@ -12,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -20,29 +15,21 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from agui_bridge.adapters import Adapter
-from agui_bridge.agent_file_models import AgentDocument, find_unknown
+from agui_bridge.agent_file.models import AgentDocument, find_unknown
 from agui_bridge.agents.keyword import KeywordAdapter
 from agui_bridge.agents.keyword_phrases import PHRASES
-from agui_bridge.config_environment import dotted, fill_in
-from agui_bridge.config_faults import refusal, refusal_of
-from agui_bridge.config_yaml import Document, KeyPath, read_yaml
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.http.app import Bridge
+from agui_bridge.files.document import Document, KeyPath, dotted, read_yaml
+from agui_bridge.files.faults import refusal, refusal_of
+from agui_bridge.files.variables import fill_in
 from agui_bridge.protocol.forms import FormField
 
-__all__ = ["AgentFile", "bridge_of", "find_agent_files", "is_agent_document"]
+__all__ = ["BACKEND", "AgentFile", "is_agent_document"]
 
 logger = logging.getLogger("agui_bridge")
 
-_SUFFIXES: Final = (".yaml", ".yml")
-_BACKEND: Final[KeyPath] = ("spec", "interrupt", "checkpoint_backend")
-_STORES: Final[Mapping[str, tuple[str, str | None]]] = {
-    "memory": ("", "memory:"),
-    "sqlite": ("SQLITE_URL", "sqlite:///agui-bridge.db"),
-    "redis": ("REDIS_URL", "redis://127.0.0.1:6379/0"),
-    "postgres": ("DATABASE_URL", None),
-}
-"""By backend the variable that holds the store's address, and what it is without that."""
+BACKEND: Final[KeyPath] = ("spec", "interrupt", "checkpoint_backend")
+"""Where a file names the backend that it wants."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +84,7 @@ class AgentFile:
     @property
     def backend(self) -> str | None:
         """The backend that the file itself asks for; None where any will do."""
-        written = _BACKEND in self.document.lines
+        written = BACKEND in self.document.lines
         asked = self.values.spec.interrupt
         return asked.checkpoint_backend if asked.enabled and written else None
 
@@ -147,79 +134,10 @@ class AgentFile:
             raise ConfigurationError(f"{self.place('spec', 'interrupt')}: {error}") from None
 
 
-def bridge_of(
-    paths: Sequence[str | Path],
-    *,
-    store: str | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> Bridge:
-    """Make a bridge of agent files. Nothing is opened yet.
-
-    Args:
-        paths: files, and folders of which every `.yaml` and `.yml` file of `kind: Agent` counts.
-        store: address of the store; by default that of the backend that the files ask for.
-        environment: by default the process's.
-
-    Raises:
-        ConfigurationError: a file is wrong, two have one name, or they ask for different backends.
-    """
-    environment = os.environ if environment is None else environment
-    files = [AgentFile.read(path, environment=environment) for path in find_agent_files(paths)]
-    bridge = Bridge(store or _store_of(files, environment))
-    for file in files:
-        about = file.values.metadata
-        try:
-            bridge.add(file.name, file.adapter(), description=about.description)
-        except ConfigurationError as error:
-            raise ConfigurationError(f"{file.place('metadata', 'name')}: {error}") from None
-    return bridge
-
-
-def find_agent_files(paths: Sequence[str | Path]) -> list[Path]:
-    """The files that are meant: of a folder those of `kind: Agent`, by name.
-
-    Raises:
-        ConfigurationError: a folder has none.
-    """
-    found: list[Path] = []
-    for path in map(Path, paths):
-        if not path.is_dir():
-            found.append(path)
-            continue
-        files = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
-        agents = [file for file in files if is_agent_document(read_yaml(file))]
-        if not agents:
-            raise ConfigurationError(f"There is no file of `kind: Agent` in {str(path)!r}.")
-        found += agents
-    return found
-
-
 def is_agent_document(document: Document) -> bool:
     """Whether a file means to be an agent's, right or wrong."""
     version = str(document.values.get("apiVersion", ""))
     return document.values.get("kind") == "Agent" or version.startswith("superagent/")
-
-
-def _store_of(files: Sequence[AgentFile], environment: Mapping[str, str]) -> str:
-    asking = [file for file in files if file.backend is not None]
-    if not asking:
-        return "memory:"
-    first = asking[0]
-    for other in asking:
-        if other.backend != first.backend:
-            raise ConfigurationError(
-                f"{other.place(*_BACKEND)}: {other.backend} here, and {first.backend} in "
-                f"{first.place(*_BACKEND)}.\nAgents that are served together share one store: "
-                "ask for one backend, or name the store with --store."
-            )
-    variable, default = _STORES[str(first.backend)]
-    url = environment.get(variable) or default
-    if url is None:
-        raise ConfigurationError(
-            f"{first.place(*_BACKEND)}: nothing says where PostgreSQL is.\n"
-            f"Set {variable}, or name the store with --store."
-        )
-    return url
 
 
 def _filled(document: Document, environment: Mapping[str, str]) -> dict[str, Any]:

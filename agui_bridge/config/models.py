@@ -5,22 +5,20 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self, get_type_hints
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     create_model,
     field_validator,
     model_validator,
 )
 
-from agui_bridge.config_environment import Filled, unfilled
-from agui_bridge.config_yaml import scalar_of
 from agui_bridge.engine.settings import PER_AGENT, Settings, bounds_of
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.files.sections import FieldSection, Section
+from agui_bridge.files.variables import read_filled, unfilled
 from agui_bridge.http.copilotkit_operations import BASE
 from agui_bridge.logs import LogFormat, LogLevel
 
@@ -33,7 +31,6 @@ __all__ = [
     "KeywordSection",
     "Launch",
     "Logging",
-    "Section",
     "Server",
     "SettingsSection",
 ]
@@ -44,25 +41,14 @@ Reference = Annotated[str, Field(pattern=_REFERENCE)]
 """`module:variable`."""
 
 
-def _read(value: object) -> object:
-    """What comes from the environment is text, and here a number or the like is expected."""
-    return scalar_of(value) if isinstance(value, Filled) else value
-
-
-class Section(BaseModel):
-    """A mapping with the keys that it names, and no others."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
 class Server(Section):
     """The address of the server."""
 
     host: str = Field("127.0.0.1", description="Address to bind to.")
-    port: Annotated[int, BeforeValidator(_read)] = Field(
+    port: Annotated[int, BeforeValidator(read_filled)] = Field(
         8787, ge=0, le=65535, description="Port to bind to; 0 takes a free one."
     )
-    anonymous: Annotated[bool, BeforeValidator(_read)] = Field(
+    anonymous: Annotated[bool, BeforeValidator(read_filled)] = Field(
         False,
         description="Serve others than this machine, though nothing says who they are.",
     )
@@ -136,7 +122,7 @@ def _settings_model(name: str, doc: str, names: frozenset[str]) -> type[Section]
         assert field.default is not MISSING
         told = Field(field.default, description=meanings.get(field.name), **limits)
         members[field.name] = (kinds[field.name], told)
-    validators: dict[str, Any] = {"_read": field_validator("*", mode="before")(_read)}
+    validators: dict[str, Any] = {"_read": field_validator("*", mode="before")(read_filled)}
     return create_model(name, __base__=Section, __doc__=doc, __validators__=validators, **members)
 
 
@@ -157,22 +143,6 @@ else:
     AgentSettingsSection = _settings_model(
         "AgentSettings", "Settings that an agent has of its own.", PER_AGENT
     )
-
-
-class FieldSection(Section):
-    """A field of a form."""
-
-    name: str = Field(min_length=1, description="The key of its value in the answer.")
-    type: Literal["text", "confirm", "select"] = Field("text", description="What is filled in.")
-    label: str = Field("", description="What people read.")
-    required: bool = Field(False, description="Whether it must be filled in.")
-    options: list[str] = Field(default_factory=list, description="What a select offers.")
-
-    @model_validator(mode="after")
-    def _choice(self) -> Self:
-        if (self.type == "select") != bool(self.options):
-            raise ValueError("a select has options, and nothing else has")
-        return self
 
 
 class RepliesSection(Section):
@@ -201,7 +171,7 @@ class KeywordSection(Section):
     )
     label: str | None = Field(None, description="The label of the confirm field.")
     replies: RepliesSection | None = Field(None, description="What the agent is told.")
-    expires_in: Annotated[float | None, BeforeValidator(_read)] = Field(
+    expires_in: Annotated[float | None, BeforeValidator(read_filled)] = Field(
         None, gt=0, description="Seconds until a request can't be answered."
     )
 
@@ -228,7 +198,7 @@ class AgentEntry(Section):
     settings: AgentSettingsSection = Field(
         default_factory=AgentSettingsSection, description="Settings of its own."
     )
-    exempt: Annotated[bool, BeforeValidator(_read)] = Field(
+    exempt: Annotated[bool, BeforeValidator(read_filled)] = Field(
         False, description="Leave it out of the policy, which its framework can't honour."
     )
     keyword: KeywordSection | None = Field(
@@ -278,10 +248,10 @@ class Configuration(Launch):
         BASE,
         description="Where the routes of CopilotKit's runtime stand; null if there are to be none.",
     )
-    playground: Annotated[bool, BeforeValidator(_read)] = Field(
+    playground: Annotated[bool, BeforeValidator(read_filled)] = Field(
         False, description="Show a page at `/playground` on which to try the agents."
     )
-    telemetry: Annotated[bool | None, BeforeValidator(_read)] = Field(
+    telemetry: Annotated[bool | None, BeforeValidator(read_filled)] = Field(
         None,
         description="Whether OpenTelemetry is told what is done; by default if it is installed.",
     )

@@ -1,11 +1,4 @@
-"""Configuration: a YAML file, the environment and flags become a bridge that can be served.
-
-::
-
-    bridge = bridge_from("bridge.yaml")
-
-What a file may say is in `docs/configuration.md`. Precedence: flags, environment, file, defaults.
-"""
+"""A configuration file, the environment and flags, read and checked together."""
 
 from __future__ import annotations
 
@@ -17,17 +10,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agui_bridge.config_build import build_bridge
-from agui_bridge.config_environment import (
-    VARIABLES,
-    dotted,
-    fill_in,
-    from_environment,
-    replace_from,
-)
-from agui_bridge.config_faults import refusal, refusal_of
-from agui_bridge.config_models import Configuration, Launch
-from agui_bridge.config_yaml import Document, KeyPath, read_yaml
+from agui_bridge.config.build import build_bridge
+from agui_bridge.config.environment import VARIABLES, from_environment, replace_from
+from agui_bridge.config.models import Configuration, Launch
+from agui_bridge.files.document import Document, KeyPath, dotted, read_yaml
+from agui_bridge.files.faults import refusal, refusal_of
+from agui_bridge.files.variables import fill_in
 from agui_bridge.http.app import Bridge
 
 __all__ = ["LoadedConfig", "bridge_from", "configuration_schema", "load_config", "load_launch"]

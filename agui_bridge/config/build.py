@@ -12,8 +12,8 @@ from agui_bridge.agent_file import AgentFile
 from agui_bridge.agents.function import FunctionAdapter
 from agui_bridge.agents.keyword import KeywordAdapter
 from agui_bridge.agents.keyword_phrases import Replies
-from agui_bridge.config_import import DEBUG_HINT, import_object
-from agui_bridge.config_models import AgentEntry, Configuration, KeywordSection
+from agui_bridge.config.imports import DEBUG_HINT, import_object
+from agui_bridge.config.models import AgentEntry, Configuration, KeywordSection
 from agui_bridge.engine.settings import Settings
 from agui_bridge.errors import BridgeError, ConfigurationError
 from agui_bridge.http.app import Bridge

@@ -14,7 +14,7 @@ import yaml
 
 from agui_bridge.errors import ConfigurationError
 
-__all__ = ["LARGEST_FILE", "Document", "KeyPath", "read_yaml", "scalar_of"]
+__all__ = ["LARGEST_FILE", "Document", "KeyPath", "dotted", "read_yaml", "scalar_of"]
 
 LARGEST_FILE: Final = 1024 * 1024
 """Bytes."""
@@ -168,3 +168,8 @@ class _Walk:
 
     def _fault(self, node: yaml.Node, what: str) -> ConfigurationError:
         return ConfigurationError(f"{self._path}:{node.start_mark.line + 1}: {what}.")
+
+
+def dotted(where: KeyPath) -> str:
+    """A place for people: keys and numbers with dots between."""
+    return ".".join(map(str, where))

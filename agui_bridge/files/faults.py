@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, told for people: where, what is allowed, what may be meant.
+"""What is wrong with a file, told for people: where, what is allowed, what may be meant.
 
 A value is never repeated: it may be a secret.
 """
@@ -13,8 +13,8 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from agui_bridge.config_yaml import KeyPath
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.files.document import KeyPath
 
 __all__ = ["refusal", "refusal_of"]
 

@@ -1,11 +1,4 @@
-"""The bridge over standard input and output: JSON lines, for a parent process.
-
-Requests are read while runs stream, so that a stop arrives. The end of the input, SIGTERM and
-SIGINT stop what runs gracefully; everything is stored before the process ends. Whoever started
-the process is trusted: there are no credentials.
-
-Source: seed 001_e2fced3b13d7ce4f.txt, "Phase 4"; docs/stopping.md.
-"""
+"""Serves a bridge to a parent process: takes requests, streams runs, winds down at the end."""
 
 from __future__ import annotations
 
@@ -25,8 +18,8 @@ from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stream import EventStream
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.protocol.sse import Decoder
-from agui_bridge.stdio_lines import LineReader, LineTooLong, LineWriter, Pipes
-from agui_bridge.stdio_requests import (
+from agui_bridge.stdio.lines import LineReader, LineTooLong, LineWriter, Pipes
+from agui_bridge.stdio.requests import (
     FAILED,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,

@@ -17,6 +17,7 @@ __all__ = ["DEBUG_HINT", "import_object"]
 
 DEBUG_HINT: Final = "--debug shows the whole trace."
 
+_PACKAGE: Final = str(Path(__file__).parents[1])
 _LIBRARIES: Final = ("stdlib", "purelib", "platlib")
 
 
@@ -82,7 +83,7 @@ def _place(error: BaseException) -> str:
         return f"It is in {error.filename}:{error.lineno}."
     trace = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in trace if not frame.filename.startswith("<frozen")]
-    libraries = (str(Path(__file__).parent), *map(sysconfig.get_path, _LIBRARIES))
+    libraries = (_PACKAGE, *map(sysconfig.get_path, _LIBRARIES))
     authors = [frame for frame in frames if not frame.filename.startswith(libraries)]
     frame = (authors or frames)[-1]
     return f"It is in {frame.filename}:{frame.lineno}. {DEBUG_HINT}"

@@ -11,21 +11,16 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from agui_bridge.config_environment import Filled
-from agui_bridge.config_models import FieldSection
-from agui_bridge.config_yaml import KeyPath, scalar_of
+from agui_bridge.files.document import KeyPath
+from agui_bridge.files.sections import FieldSection
+from agui_bridge.files.variables import read_filled
 
 __all__ = ["AgentDocument", "Backend", "find_unknown"]
 
 Backend = Literal["memory", "redis", "sqlite", "postgres"]
 
 
-def _read(value: object) -> object:
-    """What comes from the environment is text, and here a number is expected."""
-    return scalar_of(value) if isinstance(value, Filled) else value
-
-
-Number = BeforeValidator(_read)
+Number = BeforeValidator(read_filled)
 
 
 class _Part(BaseModel):

@@ -1,0 +1,114 @@
+"""Tells OpenTelemetry what a bridge does."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from opentelemetry import context, metrics, propagate, trace
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import TracerProvider
+
+from agui_bridge import __version__
+from agui_bridge.engine.call import Call
+from agui_bridge.engine.observed_store import ObservedStore
+from agui_bridge.engine.stopping import StopResult
+from agui_bridge.engine.stream import EventStream
+from agui_bridge.engine.telemetry import NO_TELEMETRY, InputTelemetry, Running
+from agui_bridge.otel.guard import guarded
+from agui_bridge.otel.inputs import InputSpan
+from agui_bridge.otel.instruments import Instruments
+from agui_bridge.otel.names import AGENT, CONVERSATION, ERROR, STATUS, STOP_STATUS
+from agui_bridge.otel.operations import WAITING, StoreSpans
+from agui_bridge.otel.spans import PASSING_ON, Spans, describe, id_text, inside
+from agui_bridge.protocol.records import Loaded, ThreadKey
+from agui_bridge.stores.base import Store
+
+__all__ = ["OpenTelemetry"]
+
+
+class OpenTelemetry:
+    """Tells OpenTelemetry what a bridge does.
+
+    Args:
+        tracer_provider: where spans go; the global one by default.
+        meter_provider: where metrics go; the global one by default.
+        incoming: whether a request's `traceparent` and `baggage` headers are believed. The span
+            of an instrumented server comes first either way.
+    """
+
+    def __init__(
+        self,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+        *,
+        incoming: bool = True,
+    ) -> None:
+        self._spans = Spans(trace.get_tracer("agui_bridge", __version__, tracer_provider))
+        self.instruments = Instruments.of(meter_provider or metrics.get_meter_provider())
+        self._incoming = incoming
+        self._given = tracer_provider is not None or meter_provider is not None
+
+    @property
+    def unheard(self) -> bool:
+        """Whether nobody listens, for now: there is no SDK, and no trace that passes through.
+
+        Asked for every input and not once, because a program may set its SDK up later.
+        """
+        with guarded("to find the providers"):
+            return (
+                not self._given
+                and not context.get_current()
+                and _is_of_the_api(trace.get_tracer_provider())
+                and _is_of_the_api(metrics.get_meter_provider())
+            )
+        return True
+
+    def incoming(self, headers: Mapping[str, str]) -> AbstractContextManager[object]:
+        """Take a request's trace context, unless there is one already."""
+        with guarded(PASSING_ON):
+            if self._incoming and not trace.get_current_span().get_span_context().is_valid:
+                return inside(propagate.extract(headers))
+        return nullcontext()
+
+    def refused(self, code: str) -> None:
+        """Count a request that was answered with an error body."""
+        self.instruments.count("agui.http.refusals", {ERROR: code})
+
+    def observe(self, store: Store, engine: Running) -> Store:
+        """Observe an engine's running runs and its store."""
+        self.instruments.look_at(engine)
+        return ObservedStore(
+            store,
+            StoreSpans(self._spans, self.instruments, type(store).__name__, lambda: self.unheard),
+        )
+
+    def input(self, call: Call, stream: EventStream) -> AbstractContextManager[InputTelemetry]:
+        """Observe one input."""
+        return (
+            NO_TELEMETRY.input(call, stream)
+            if self.unheard
+            else InputSpan(self._spans, self.instruments, call, stream)
+        )
+
+    async def stop(self, key: ThreadKey, work: Coroutine[Any, Any, StopResult]) -> StopResult:
+        """Observe a stop."""
+        attributes = {AGENT: key.agent, CONVERSATION: id_text(key.thread)}
+        with self._spans.span(f"agui.stop {key.agent}", attributes) as span:
+            result = await work
+            describe(span, {STOP_STATUS: result.status})
+            self.instruments.count("agui.stops", {AGENT: key.agent, STOP_STATUS: result.status})
+            return result
+
+    def deleted(self, loaded: Loaded) -> None:
+        """Count the interrupts that were deleted while they waited."""
+        waiting = [ask for ask in loaded.batch_interrupts() if ask.status in WAITING]
+        if waiting and loaded.record is not None:
+            attributes = {AGENT: loaded.record.key.agent, STATUS: "deleted"}
+            self.instruments.count("agui.interrupts.closed", attributes, len(waiting))
+
+
+def _is_of_the_api(provider: object) -> bool:
+    """Whether a provider is one of those that the API has for want of an SDK's."""
+    return type(provider).__module__.startswith(("opentelemetry.trace", "opentelemetry.metrics"))

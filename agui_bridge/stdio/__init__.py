@@ -1,0 +1,13 @@
+"""The bridge over standard input and output: JSON lines, for a parent process.
+
+Requests are read while runs stream, so that a stop arrives. The end of the input, SIGTERM and
+SIGINT stop what runs gracefully; everything is stored before the process ends. Whoever started
+the process is trusted: there are no credentials.
+
+Source: seed 001_e2fced3b13d7ce4f.txt, "Phase 4"; docs/stopping.md.
+"""
+
+from agui_bridge.stdio.lines import Pipes, take_over_pipes
+from agui_bridge.stdio.server import StdioBridge, serve_stdio
+
+__all__ = ["Pipes", "StdioBridge", "serve_stdio", "take_over_pipes"]
