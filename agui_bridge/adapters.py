@@ -35,6 +35,7 @@ __all__ = [
     "Run",
     "RunItem",
     "StopSignal",
+    "close_items",
     "installed_adapters",
     "load_adapter",
 ]
@@ -331,6 +332,16 @@ class InstalledAdapter:
     name: str
     package: str
     missing: str | None
+
+
+async def close_items(items: object) -> None:
+    """Close what an agent gave to be iterated over, if it can be closed.
+
+    A `run` need not be an async generator: any async iterator will do, and few have an `aclose`.
+    """
+    aclose = getattr(items, "aclose", None)
+    if aclose is not None:
+        await aclose()
 
 
 def installed_adapters() -> list[InstalledAdapter]:

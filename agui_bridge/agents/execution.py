@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from ag_ui.core import BaseEvent, StateDeltaEvent, ToolCallChunkEvent, ToolCallStartEvent
 
-from agui_bridge.adapters import Ask, Handoff, Pause, Run
+from agui_bridge.adapters import Ask, Handoff, Pause, Run, close_items
 from agui_bridge.agents.answers import StepFailed, as_exception
 from agui_bridge.agents.continuation import Asked, Continuation, Decided, EntryKey, Outcome, recall
 from agui_bridge.agents.gate import Gate
@@ -240,9 +240,7 @@ class Execution:
                 if type(item) in (ToolCallStartEvent, ToolCallChunkEvent):
                     await self.works.wait_for_leave()
         finally:
-            aclose = getattr(items, "aclose", None)
-            if aclose is not None:
-                await aclose()
+            await close_items(items)
 
     def _send_state(self) -> None:
         if self._state.in_use:

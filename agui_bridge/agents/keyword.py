@@ -30,13 +30,11 @@ How the answer reaches the agent
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from typing import cast
 
-from ag_ui.core import BaseEvent
-
-from agui_bridge.adapters import Adapter, Ask, Handoff, Pause, Run, RunItem
+from agui_bridge.adapters import Adapter, Ask, Handoff, Pause, Run, RunItem, close_items
 from agui_bridge.agents.function import AgentFunction, FunctionAdapter
 from agui_bridge.agents.keyword_envelope import Inner, Requested
 from agui_bridge.agents.keyword_message import question
@@ -122,12 +120,13 @@ class KeywordAdapter:
         except NotDelivered:
             raise
         except Exception:
+            # It had the answer, whatever it did with it: the conversation says so.
             for event in turn.take_answer():
                 yield event
             raise
         finally:
             turn.report()
-            await _aclose(items)
+            await close_items(items)
         for event in turn.take_answer():
             yield event
         requests = turn.listener.finish()
@@ -181,9 +180,3 @@ def _wrapped(item: Pause | Handoff) -> Pause | Handoff:
         return replace(item, continuation=Inner(item.continuation, {}).pack())
     calls = {ask.native_id: ask.tool_call.id for ask in item.asks if ask.tool_call is not None}
     return replace(item, continuation=Inner(item.continuation, calls).pack())
-
-
-async def _aclose(items: AsyncIterator[RunItem | BaseEvent]) -> None:
-    close = getattr(items, "aclose", None)
-    if close is not None:
-        await close()

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from agui_bridge.adapters import close_items
 from agui_bridge.agents.answers import Approval
 from agui_bridge.agents.continuation import Decided, EntryKey
 from agui_bridge.agents.journal import copied, fingerprint, jsonable
@@ -180,9 +181,7 @@ class ActingRun(RunView):
                 if outbox.full:
                     await outbox.room()
         finally:
-            aclose = getattr(items, "aclose", None)
-            if aclose is not None:
-                await aclose()
+            await close_items(items)
         return "".join(chunks)
 
 

@@ -52,7 +52,7 @@ def answer_all(client: Client, screen: Screen) -> dict[str, Answer]:
 def _payload(client: Client, screen: Screen, interrupt: Interrupt) -> Any:
     schema = _usable(interrupt.response_schema)
     if proposal_of(client, interrupt) is not None:
-        return _approval(client, screen, interrupt, schema)
+        return _approval(screen, schema)
     if schema is None:
         return _anything(screen, "answer (text or JSON) > ")
     fields = fields_from_schema(schema)
@@ -70,9 +70,7 @@ def _usable(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return schema
 
 
-def _approval(
-    client: Client, screen: Screen, interrupt: Interrupt, schema: Mapping[str, Any] | None
-) -> dict[str, Any]:
+def _approval(screen: Screen, schema: Mapping[str, Any] | None) -> dict[str, Any]:
     editable = "editedArgs" in (schema or {}).get("properties", {})
     prompt = f"[y]es, [n]o, {'[e]dit, ' if editable else ''}[c]ancel > "
     while True:

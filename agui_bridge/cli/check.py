@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
 
 import typer
 
 from agui_bridge.cli.banner import store_label
 from agui_bridge.cli.faults import Debug
+from agui_bridge.cli.options import TargetsArgument
 from agui_bridge.cli.target import Target
 from agui_bridge.http.app import Bridge
 
@@ -16,15 +16,7 @@ __all__ = ["check"]
 
 
 def check(
-    target: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TARGET...",
-            help="[bold]module:variable[/] of a Bridge, or a YAML file; or several "
-            "agent files and folders of them.",
-            show_default=False,
-        ),
-    ],
+    target: TargetsArgument,
     debug: Debug = False,
 ) -> None:
     """Say what is wrong with a bridge, without serving it.

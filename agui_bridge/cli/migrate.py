@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
 
 import typer
 
 from agui_bridge.cli.banner import store_label
+from agui_bridge.cli.options import StoreToOpen
 from agui_bridge.stores.open import open_store
 
 __all__ = ["migrate"]
 
 
 def migrate(
-    store: Annotated[
-        str,
-        typer.Option(
-            envvar="AGUI_BRIDGE_STORE",
-            help="Store URL, such as sqlite:///agents.db.",
-            show_default=False,
-        ),
-    ],
+    store: StoreToOpen,
 ) -> None:
     """Make a store's tables, or bring them up to this version.
 

@@ -16,6 +16,8 @@ __all__ = [
     "LogLevelOption",
     "PortOption",
     "StoreOption",
+    "StoreToOpen",
+    "TargetsArgument",
     "server_flags",
     "shared_flags",
 ]
@@ -37,6 +39,23 @@ class Level(StrEnum):
     error = "error"
 
 
+TargetsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TARGET...",
+        help="[bold]module:variable[/] of a Bridge, or a YAML file; or several "
+        "agent files and folders of them.",
+        show_default=False,
+    ),
+]
+StoreToOpen = Annotated[
+    str,
+    typer.Option(
+        envvar="AGUI_BRIDGE_STORE",
+        help="Store URL, such as sqlite:///agents.db.",
+        show_default=False,
+    ),
+]
 HostOption = Annotated[
     str | None, typer.Option(help="Address to bind to. [dim]default: 127.0.0.1[/]")
 ]

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from agui_bridge.cli.banner import store_label
+from agui_bridge.cli.options import StoreToOpen
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
 
@@ -28,14 +29,7 @@ def _age(text: str) -> float:
 
 
 def prune(
-    store: Annotated[
-        str,
-        typer.Option(
-            envvar="AGUI_BRIDGE_STORE",
-            help="Store URL, such as sqlite:///agents.db.",
-            show_default=False,
-        ),
-    ],
+    store: StoreToOpen,
     older_than: Annotated[
         float,
         typer.Option(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Annotated
-
-import typer
 
 from agui_bridge.cli.banner import base_url, show_banner, store_label
 from agui_bridge.cli.faults import Debug
@@ -17,6 +14,7 @@ from agui_bridge.cli.options import (
     LogLevelOption,
     PortOption,
     StoreOption,
+    TargetsArgument,
     server_flags,
     shared_flags,
 )
@@ -33,15 +31,7 @@ logger = logging.getLogger("agui_bridge")
 
 
 def serve(
-    target: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TARGET...",
-            help="[bold]module:variable[/] of a Bridge, or a YAML file; or several "
-            "agent files and folders of them.",
-            show_default=False,
-        ),
-    ],
+    target: TargetsArgument,
     host: HostOption = None,
     port: PortOption = None,
     anonymous: AnonymousOption = None,

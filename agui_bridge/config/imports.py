@@ -36,14 +36,14 @@ def import_object(target: str, folder: Path | None = None, *, kind: type | None 
     folder = (folder or Path.cwd()).resolve()
     module_name, _, variable = target.partition(":")
     if not module_name or not variable:
-        raise ConfigurationError(_form(target, folder))
+        raise ConfigurationError(_form(target))
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     module = _import(module_name, folder)
     found: Any = module
     for part in variable.split("."):
         if not hasattr(found, part):
-            raise ConfigurationError(_nothing(target, module, variable, kind))
+            raise ConfigurationError(_nothing(module, variable, kind))
         found = getattr(found, part)
     if kind is not None and not isinstance(found, kind):
         what = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
@@ -89,13 +89,13 @@ def _place(error: BaseException) -> str:
     return f"It is in {frame.filename}:{frame.lineno}. {DEBUG_HINT}"
 
 
-def _form(target: str, folder: Path) -> str:
+def _form(target: str) -> str:
     name = target.removesuffix(".py").replace("/", ".").strip(".:")
     remedy = f"Write {name or 'module'}:bridge, or the name of a YAML file."
     return f"{target!r} is not of the form module:variable.\n{remedy}"
 
 
-def _nothing(target: str, module: Any, variable: str, kind: type | None) -> str:
+def _nothing(module: Any, variable: str, kind: type | None) -> str:
     near = get_close_matches(variable, [n for n in vars(module) if not n.startswith("_")], 1)
     meant = f"\nDid you mean {module.__name__}:{near[0]}?" if near else ""
     hint = _suggestion(module, kind) if kind is not None else ""

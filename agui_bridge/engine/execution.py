@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from ag_ui.core import ToolCallResultEvent
 
-from agui_bridge.adapters import Handoff, Pause, Run
+from agui_bridge.adapters import Handoff, Pause, Run, close_items
 from agui_bridge.engine.call import Call
 from agui_bridge.engine.claim import Claim
 from agui_bridge.engine.clock import Clock
@@ -226,7 +225,7 @@ class Execution:
             # Let through, it would end the whole server.
             raise AgentMistake("the agent called sys.exit()") from error
         finally:
-            await _aclose(items)
+            await close_items(items)
         await self.deliver()
 
     async def deliver(self) -> None:
@@ -380,9 +379,3 @@ class Execution:
 
 def _left_behind() -> None:
     raise Fenced("this run was stopped; it may do nothing more")
-
-
-async def _aclose(items: AsyncIterator[Any]) -> None:
-    close = getattr(items, "aclose", None)
-    if close is not None:
-        await close()

@@ -25,11 +25,6 @@ async def ended(site: Site) -> str:
             await asyncio.sleep(0.01)
 
 
-async def partial_forever(run: Run) -> AsyncIterator[RunItem]:
-    yield "so far"
-    await asyncio.Event().wait()
-
-
 class Endless(Scripted):
     """Streams much text and counts what it has yielded."""
 

@@ -30,13 +30,11 @@ class Exchange:
         what: its name.
         body: what was sent.
         lines: what came, in order; a `send` of a stop that reached the run stands where it was.
-        aborted: whether the client closed it before its end.
     """
 
     what: str
     body: Line
     lines: list[Line] = field(default_factory=list)
-    aborted: bool = False
 
     @property
     def stops(self) -> list[Line]:
@@ -75,7 +73,6 @@ class Recording:
             elif what in running and kind == "recv-raw":
                 running[what].lines.append(line)
             elif what in running and kind in ("recv-eof", "client-abort"):
-                running[what].aborted = kind == "client-abort"
                 running.pop(what).lines.append(line)
 
     def _place_stop(self, line: Line, running: dict[str, Exchange]) -> None:
@@ -127,7 +124,6 @@ class Replay:
     """
 
     def __init__(self, recording: Recording, scale: float) -> None:
-        self._recording = recording
         self._scale = scale
         self._left = list(recording.exchanges)
         self._answers = list(recording.answers)
