@@ -16,6 +16,7 @@ LOWEST := .venv-lowest
 PEERS_VENV := .venv-peers
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+PORT ?= 8787
 QUICK ?=
 PEERS ?=
 STORES ?=
@@ -42,8 +43,8 @@ help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-demo: $(VENV)/.installed ## Run the demo (needs no model and no key)
-	@$(VENV)/bin/python -m examples.demo
+demo: $(VENV)/.installed ## Run the demo, which needs no model and no key (PORT=9000)
+	@$(VENV)/bin/python -m examples.demo --port $(PORT)
 
 test: $(VENV)/.installed-dev ## Run the tests, without the end-to-end ones (PYTEST_ARGS='-k name')
 	@$(VENV)/bin/python -m pytest --ignore=tests/e2e $(PYTEST_ARGS)

@@ -1,6 +1,6 @@
 """The demo: agents that need no model and no key, on an embedded store.
 
-    make demo          (or: python -m examples.demo)
+    make demo          (or: python -m examples.demo; another port: make demo PORT=9000)
 
 It serves on 127.0.0.1:8787 and prints what to try.
 """
@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from agui_bridge import Bridge, FunctionRun
-from agui_bridge.http.server import serve
+from examples.guide import serve_here
 
 bridge = Bridge(
     "sqlite:///demo.db",
@@ -168,12 +168,14 @@ own). A page with cards for all of them is in examples/copilotkit.
 def main() -> None:
     """Serve the demo until interrupted."""
     parser = argparse.ArgumentParser(description="The agui-bridge demo.")
-    parser.add_argument("--port", type=int, default=8787)
-    port = parser.parse_args().port
-    url = f"http://127.0.0.1:{port}"
-    playground = f"\nTry the agents in a browser: {url}/playground\n" if bridge.playground else ""
-    print(GUIDE.format(url=url, playground=playground), flush=True)
-    serve(bridge, "127.0.0.1", port, log_level="warning")
+    parser.add_argument("--port", type=int, default=8787, help="0 takes a free one")
+
+    def tell(port: int) -> None:
+        url = f"http://127.0.0.1:{port}"
+        browser = f"\nTry the agents in a browser: {url}/playground\n" if bridge.playground else ""
+        print(GUIDE.format(url=url, playground=browser), flush=True)
+
+    serve_here(bridge, parser.parse_args().port, tell)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,16 @@ import argparse
 import json
 import secrets
 import shlex
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agui_bridge import Bridge
+from agui_bridge.errors import BridgeError
 from agui_bridge.http.server import serve
 
-__all__ = ["Answer", "Say", "guide", "serve_with_guide"]
+__all__ = ["Answer", "Say", "guide", "serve_here", "serve_with_guide"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,24 @@ def serve_with_guide(bridge: Bridge, agent: str, *steps: Say | Answer) -> None:
         url = f"http://127.0.0.1:{port}/agents/{agent}"
         print(guide(url, f"try-{secrets.token_hex(2)}", steps), flush=True)
 
-    serve(bridge, "127.0.0.1", options.port, on_start=tell, log_level="warning")
+    serve_here(bridge, options.port, tell)
+
+
+def serve_here(bridge: Bridge, port: int, tell: Callable[[int], None]) -> None:
+    """Serve a bridge on 127.0.0.1 until Ctrl-C.
+
+    Args:
+        bridge: the bridge.
+        port: port to bind to; 0 takes a free one.
+        tell: called with the port once requests are answered.
+
+    Raises:
+        SystemExit: it can't be served; the message says why, without a trace.
+    """
+    try:
+        serve(bridge, "127.0.0.1", port, on_start=tell, log_level="warning")
+    except BridgeError as error:
+        sys.exit(f"error: {error}")
 
 
 def guide(url: str, thread: str, steps: Sequence[Say | Answer]) -> str:

@@ -7,6 +7,8 @@ import contextlib
 import os
 import re
 import shutil
+import socket
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -35,8 +37,10 @@ SEND = ToolUse("send_email", {"to": "ann@example.com", "subject": "Hours", "body
 
 
 @contextlib.asynccontextmanager
-async def started(name: str, folder: Path, **settings: str) -> AsyncIterator[str]:
-    """Start an example as its docstring says; gives what it prints."""
+async def started(
+    name: str, folder: Path, *, last: str = "/interrupts", **settings: str
+) -> AsyncIterator[str]:
+    """Start an example as its docstring says; gives what it prints, up to the line with `last`."""
     environment = {**os.environ, **settings, "NO_PROXY": "127.0.0.1", "PYTHONPATH": str(ROOT)}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", f"examples.{name}", "--port", "0"),
@@ -49,7 +53,7 @@ async def started(name: str, folder: Path, **settings: str) -> AsyncIterator[str
     printed = ""
     try:
         async with asyncio.timeout(PATIENCE):
-            while "/interrupts" not in printed:  # in the last line
+            while last not in printed:
                 line = (await process.stdout.readline()).decode()
                 assert line, printed
                 printed += line
@@ -92,6 +96,30 @@ async def test_the_commands_that_an_example_prints_do_what_it_says(
     for text in PRINTED[name]:
         assert (at := printed.find(text, at)) >= 0, f"no {text!r} in {printed}"
     assert os.listdir(tmp_path) == [], "an example leaves no files behind"
+
+
+async def test_the_commands_of_the_demo_can_be_pasted_whatever_port_it_has(tmp_path: Path) -> None:
+    async with started("demo", tmp_path, last="examples/copilotkit.") as guide:
+        printed = await paste("\n".join(re.findall(r"^(?:curl|ID=).*\n(?: .*\n)*", guide, re.M)))
+    assert printed.count('"RUN_STARTED"') == 2, printed
+    assert "10 rows of users deleted" in printed
+
+
+@pytest.mark.parametrize("name", ["demo", "wizard"])
+def test_a_port_in_use_is_told_in_two_lines(name: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = subprocess.run(
+            [sys.executable, "-m", f"examples.{name}", "--port", str(port)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+    told = ended.stderr.splitlines()
+    assert (ended.returncode, ended.stdout, len(told)) == (1, "", 2), ended
+    assert told[0] == f"error: Port {port} on 127.0.0.1 is in use by another process."
 
 
 async def test_without_a_model_the_tool_loop_says_what_to_set(
