@@ -38,7 +38,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "engine": (*PURE, "adapters", "stores.base"),
     "registry": (*PURE, "adapters", "agents", "engine"),
     "client": PURE,
-    "conformance": (*PURE, "client"),
+    "conformance": (*PURE, "client", "files"),
     "shapes": PURE,
     "http": (*SURFACE, "http.chat"),
     "http.chat": (*SURFACE, "agents", "http"),

@@ -71,7 +71,7 @@ class AgentFile:
             def place(where: KeyPath) -> str:
                 return _place(document, where)
 
-            raise refusal_of(error, AgentDocument, source, place) from None
+            raise refusal_of(error, AgentDocument, source, place, document.line_of) from None
         for where in find_unknown(document.values):
             logger.warning("%s: unknown key; it has no effect", _place(document, where))
         return cls(checked, document)

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from agui_bridge.adapters import installed_adapters
+from agui_bridge.cli.output import output
 
 __all__ = ["adapters"]
 
@@ -39,6 +39,4 @@ def adapters(
         ready = adapter.missing is None
         state = "[green]ready[/]" if ready else f"missing: {escape(str(adapter.missing))}"
         table.add_row(escape(adapter.name), escape(adapter.package), state)
-    console = Console(highlight=False)
-    # A command to copy must not be cut into columns.
-    console.print(table, soft_wrap=not console.is_terminal)
+    output().print(table)

@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from agui_bridge.cli.output import output as stdout
 from agui_bridge.conformance import CHECKS, Config, Report, load, run_suite
 from agui_bridge.conformance.check import Result
-from agui_bridge.conformance.reports import FORMATS, write_reports
+from agui_bridge.conformance.reports import FORMATS, check_names, write_reports
 from agui_bridge.conformance.terminal import MARKS, print_report
 
 __all__ = ["conformance"]
@@ -22,7 +23,7 @@ def conformance(
     url: Annotated[
         str,
         typer.Argument(
-            metavar="[URL]",
+            metavar="URL",
             help="The endpoint; by default the one that the configuration names or starts.",
             show_default=False,
         ),
@@ -51,7 +52,7 @@ def conformance(
         bool, typer.Option("--strict", help="A `should` that fails fails the run too.")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Tell each check as it ends; list skipped ones.")
+        bool, typer.Option("--verbose", "-v", help="Tell each as it ends, and why one is skipped.")
     ] = False,
     list_checks: Annotated[bool, typer.Option("--list", help="List the checks, and end.")] = False,
 ) -> None:
@@ -62,19 +63,27 @@ def conformance(
 
     [bold]Examples[/]
 
-      agui-bridge conformance http://127.0.0.1:8787/agents/ops --config checks.toml
-      agui-bridge conformance --config one.toml --config two.toml --output matrix.md
+      agui-bridge conformance http://127.0.0.1:8787/agents/ops --config my.toml
+      agui-bridge conformance --config a.toml --config b.toml --output matrix.md
+
+    The least that the file holds, in TOML:
+
+      prompts = { approval = "what makes the agent ask {marker}" }
     """
-    console = Console(highlight=False)
+    console = stdout()
     if list_checks:
         for check in CHECKS:
             line = f"{check.id}  [dim]{check.severity}, {check.profile}[/]  "
             console.print(line + escape(check.sentence), soft_wrap=True)
         return
     if not config:
-        raise typer.BadParameter("name a configuration file.", param_hint="--config")
+        raise typer.BadParameter(
+            "name a TOML file that says how to make the agent pause: see --help.",
+            param_hint="--config",
+        )
     if url and len(config) > 1:
         raise typer.BadParameter("one URL and several files: write url in each file.")
+    check_names(output or ())
     reports = asyncio.run(_run_all([load(path) for path in config], url, only or (), verbose))
     for report in reports:
         print_report(report, console, verbose=verbose)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from agui_bridge.cli.output import output
 from agui_bridge.errors import ConfigurationError
 
 __all__ = ["schema"]
@@ -22,7 +23,7 @@ _SUFFIXES: Final = (".schema.json", ".json")
 
 def schema(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Which to print.", show_default=False)
+        str | None, typer.Argument(metavar="NAME", help="Which to print.", show_default=False)
     ] = None,
     output: Annotated[
         Path | None,
@@ -79,12 +80,13 @@ def _short(file: str) -> str:
 
 
 def _list(documents: dict[str, dict[str, Any]]) -> None:
-    console = Console(highlight=False)
     table = Table(box=None, show_header=False, pad_edge=False)
     for file, document in sorted(documents.items()):
-        said = str(document.get("description") or document.get("title") or "")
-        table.add_row(f"[bold]{escape(_short(file))}[/]", escape(said.partition("\n")[0]))
-    console.print(table, soft_wrap=not console.is_terminal)
+        told = document if "description" in document else document.get("info", document)
+        said = str(told.get("description") or told.get("title") or "")
+        first = re.split(r"(?<=\.)\s", said)[0]
+        table.add_row(f"[bold]{escape(_short(file))}[/]", escape(first))
+    output().print(table)
 
 
 def _write(documents: dict[str, dict[str, Any]], folder: Path) -> None:

@@ -46,7 +46,8 @@ def import_object(target: str, folder: Path | None = None, *, kind: type | None 
             raise ConfigurationError(_nothing(module, variable, kind))
         found = getattr(found, part)
     if kind is not None and not isinstance(found, kind):
-        what = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+        is_class = isinstance(found, type)
+        what = f"the class {found.__name__}" if is_class else f"of type {type(found).__name__}"
         others = _suggestion(module, kind)
         raise ConfigurationError(f"{target} should be a {kind.__name__}, but is {what}.{others}")
     return found

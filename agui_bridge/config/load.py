@@ -134,8 +134,11 @@ def _check(
         at = f"{document.path}:{document.line_of(where)}"
         return f"{at}: {dotted(where)}" if where else str(document.path)
 
+    def line_of(where: KeyPath) -> int:
+        return document.line_of(where) if document is not None else 0
+
     try:
         return model.model_validate(replace_from(replace_from(values, known), flags))
     except ValidationError as error:
         source = str(document.path) if document is not None else "the environment"
-        raise refusal_of(error, model, source, place) from None
+        raise refusal_of(error, model, source, place, line_of) from None

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from agui_bridge.conformance.check import PROFILES, Need, Profile
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.files.faults import refusal_of
 
 __all__ = [
     "Answers",
@@ -231,11 +232,11 @@ def load(path: Path) -> Config:
     try:
         return Config.model_validate(_expanded(values, path))
     except ValidationError as error:
-        faults = [
-            f"{'.'.join(str(step) for step in fault['loc'])}: {fault['msg']}"
-            for fault in error.errors(include_url=False)
-        ]
-        raise ConfigurationError("\n".join([f"{path} is wrong:", *faults])) from None
+
+        def place(where: tuple[str | int, ...]) -> str:
+            return ": ".join(filter(None, (str(path), ".".join(map(str, where)))))
+
+        raise refusal_of(error, Config, str(path), place) from None
 
 
 def filled(value: Any, **values: str) -> Any:

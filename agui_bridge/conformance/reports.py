@@ -13,7 +13,7 @@ from agui_bridge.conformance.check import Check, Result, Status
 from agui_bridge.conformance.runner import Report
 from agui_bridge.errors import ConfigurationError
 
-__all__ = ["FORMATS", "as_json", "as_junit", "as_markdown", "write_reports"]
+__all__ = ["FORMATS", "as_json", "as_junit", "as_markdown", "check_names", "write_reports"]
 
 _SHORT: Final[Mapping[Status, str]] = {"pass": "P", "fail": "F", "blocked": "B", "skip": "-"}
 
@@ -92,18 +92,28 @@ FORMATS: Final[Mapping[str, Callable[[Sequence[Report]], str]]] = {
 """The formats, by the ending of the file that holds them."""
 
 
+def check_names(paths: Iterable[Path]) -> None:
+    """Refuse files that can't be written, before the checks take their time.
+
+    Raises:
+        ConfigurationError: an ending is unknown, or a folder is missing.
+    """
+    for path in paths:
+        if path.suffix not in FORMATS:
+            raise ConfigurationError(f"{path}: name it {' or '.join(FORMATS)}.")
+        if not path.parent.is_dir():
+            raise ConfigurationError(f"{path} can't be written: there is no folder {path.parent}.")
+
+
 def write_reports(reports: Sequence[Report], paths: Iterable[Path]) -> None:
     """Write reports, each in the format that its file's ending names.
 
     Raises:
-        ConfigurationError: an ending is unknown, or a file can't be written.
+        ConfigurationError: a file can't be written.
     """
     for path in paths:
-        made = FORMATS.get(path.suffix)
-        if made is None:
-            raise ConfigurationError(f"{path}: name it {' or '.join(FORMATS)}.")
         try:
-            path.write_text(made(reports), encoding="utf-8")
+            path.write_text(FORMATS[path.suffix](reports), encoding="utf-8")
         except OSError as error:
             raise ConfigurationError(f"{path} can't be written: {error.strerror}.") from None
 

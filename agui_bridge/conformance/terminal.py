@@ -28,7 +28,7 @@ def print_report(report: Report, console: Console, *, verbose: bool = False) -> 
     Args:
         report: of one endpoint.
         console: where to.
-        verbose: whether skipped checks have a row too.
+        verbose: whether skipped checks have a row too, with the reason.
     """
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("check", no_wrap=True)
@@ -36,12 +36,16 @@ def print_report(report: Report, console: Console, *, verbose: bool = False) -> 
     table.add_column("promise", overflow="fold")
     for result in report.results:
         if result.status != "skip" or verbose:
-            table.add_row(result.check.id, _mark(result), escape(result.check.sentence))
+            # What was not judged: why not is what one asks.
+            told = result.detail if result.status == "skip" else result.check.sentence
+            table.add_row(result.check.id, _mark(result), escape(told))
     console.print(table)
     for result in report.results:
         if result.status in ("fail", "blocked"):
             _print_failure(result, console)
-    console.print(f"\n{escape(report.name)}: {tally(report)}")
+    skipped = any(result.status == "skip" for result in report.results)
+    why = " (--verbose says why)" if skipped and not verbose else ""
+    console.print(f"\n{escape(report.name)}: {tally(report)}{why}")
 
 
 def tally(report: Report) -> str:

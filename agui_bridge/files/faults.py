@@ -51,6 +51,7 @@ def refusal_of(
     model: type[BaseModel],
     source: str,
     place: Callable[[KeyPath], str],
+    line_of: Callable[[KeyPath], int] = lambda _: 0,
 ) -> ConfigurationError:
     """The same, of what pydantic found.
 
@@ -59,14 +60,16 @@ def refusal_of(
         model: what was expected.
         source: name of the whole.
         place: where a value comes from, such as `bridge.yaml:3: server.port`.
+        line_of: the line of a value, by which the faults are sorted, where there are lines.
     """
     faults = []
-    for fault in error.errors(include_url=False, include_input=False):
+    found = error.errors(include_url=False, include_input=False)
+    for fault in sorted(found, key=lambda fault: line_of(fault["loc"])):
         where = fault["loc"]
         if fault["type"] == "extra_forbidden":
             where, name = where[:-1], str(where[-1])
             # The key's own line, but its mapping's name: it is the key that is wrong.
-            said = f"{place((*where, name))}: unknown key{_meant(name, _keys_at(model, where))}"
+            said = f"{place((*where, name))}: unknown key{_meant(name, _section_at(model, where))}"
         else:
             said = f"{place(where)}: {_told(fault)}"
         faults.append(said)
@@ -94,23 +97,39 @@ def _told(fault: ErrorDetails) -> str:
     return f"{fault['msg']}."
 
 
-def _meant(name: str, allowed: list[str]) -> str:
-    near = get_close_matches(name, allowed, 1)
+def _meant(name: str, section: type[BaseModel]) -> str:
+    allowed = list(section.model_fields)
+    # A key of one section is often written beside it: settings.expires_in as expires_in.
+    inner = {
+        part: list(kind.model_fields)
+        for part in allowed
+        if _is_section(kind := _below(section, part))
+    }
+    every = [key for keys in inner.values() for key in keys]
+    near = [name] if name in every else get_close_matches(name, allowed, 1)
+    if not near or near[0] not in allowed:
+        near = near or get_close_matches(name, every, 1)
+        near = [f"{part}.{key}" for key in near for part, keys in inner.items() if key in keys]
     if near:
-        return f"; did you mean {near[0]!r}?"
+        return f"; did you mean {' or '.join(map(repr, near))}?"
     return f". Allowed are {', '.join(allowed)}."
 
 
-def _keys_at(model: type[BaseModel], where: KeyPath) -> list[str]:
-    """The keys that a model has at a place below it."""
+def _section_at(model: type[BaseModel], where: KeyPath) -> type[BaseModel]:
+    """What a model has at a place below it."""
     kind: Any = model
     for step in where:
         kind = _below(kind, step)
-    return list(kind.model_fields)
+    section: type[BaseModel] = kind
+    return section
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _below(kind: Any, step: str | int) -> Any:
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
+    if _is_section(kind):
         return _plain(kind.model_fields[str(step)].annotation)
     return _plain(get_args(kind)[-1])
 

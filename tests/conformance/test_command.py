@@ -78,12 +78,14 @@ def test_a_should_counts_only_when_strict(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        ((), "name a configuration file"),
+        ((), "name a TOML file"),
         (("--config", "nowhere.toml"), "nowhere.toml can't be read"),
         (("http://127.0.0.1:9/agent", "--config", "{file}"), "Is the server running?"),
         (("http://127.0.0.1:x/agent", "--config", "{file}"), "is no URL"),
         (("--config", "{file}", "--only", "replay.twice"), "There is no check 'replay.twice'"),
         (("http://x", "--config", "{file}", "--config", "{file}"), "write url in each file"),
+        (("--config", "{broken}", "--output", "x.pdf"), "x.pdf: name it .json"),
+        (("--config", "{broken}", "--output", "none/x.md"), "there is no folder none"),
         (("--config", "{broken}"), "server.command ended at once"),
     ],
 )

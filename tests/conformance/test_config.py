@@ -59,10 +59,10 @@ def test_a_variable_of_the_environment_is_filled_in(
     ("text", "told"),
     [
         ("[prompts", "is no TOML"),
-        ("", "prompts: Field required"),
-        ('[prompts]\napproval = "x"\naproval = "y"', "prompts.aproval: Extra inputs"),
-        ('races = 0\n[prompts]\napproval = "x"', "races: Input should be greater"),
-        ('profiles = ["2.0"]\n[prompts]\napproval = "x"', "profiles.0: Input should be"),
+        ("", r"checks\.toml: prompts: is missing\."),
+        ('[prompts]\napproval = "x"\naproval = "y"', "prompts.aproval: unknown key; did you"),
+        ('races = 0\n[prompts]\napproval = "x"', "races: must be at least 1"),
+        ('profiles = ["2.0"]\n[prompts]\napproval = "x"', "profiles.0: must be one of"),
         ('[prompts]\napproval = "x"\n[executions]', "executions: .*one of file, url and command"),
     ],
 )

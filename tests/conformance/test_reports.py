@@ -12,7 +12,13 @@ from rich.console import Console
 
 from agui_bridge.conformance import CHECKS, Report, Result
 from agui_bridge.conformance.check import Check, Severity, Status
-from agui_bridge.conformance.reports import as_json, as_junit, as_markdown, write_reports
+from agui_bridge.conformance.reports import (
+    as_json,
+    as_junit,
+    as_markdown,
+    check_names,
+    write_reports,
+)
 from agui_bridge.conformance.terminal import print_report
 from agui_bridge.errors import ConfigurationError
 
@@ -83,8 +89,18 @@ def test_the_terminal_says_what_was_seen_where_and_how_to_mend_it() -> None:
     assert failed.fix in text
     assert failed.source in text
     assert "executed 2 times" in text
-    assert text.rstrip().endswith("one|two: 1 passed, 2 failed, 1 blocked, 1 skipped")
+    said = "one|two: 1 passed, 2 failed, 1 blocked, 1 skipped (--verbose says why)"
+    assert text.rstrip().endswith(said)
     assert check("should", 1).id not in text
+
+
+def test_the_terminal_says_why_a_check_is_skipped_if_it_is_asked() -> None:
+    out = io.StringIO()
+    print_report(BROKEN, Console(file=out, width=200), verbose=True)
+
+    row = next(line for line in out.getvalue().splitlines() if check("should", 1).id in line)
+    assert row.rstrip().endswith("skip     no prompts.text")
+    assert out.getvalue().rstrip().endswith("1 skipped")
 
 
 def test_an_ending_names_the_format(tmp_path: Path) -> None:
@@ -93,5 +109,6 @@ def test_an_ending_names_the_format(tmp_path: Path) -> None:
     write_reports([FINE], paths)
 
     assert [path.read_text()[0] for path in paths] == ["{", "<", "|"]
+    check_names(paths)
     with pytest.raises(ConfigurationError, match=r"report\.pdf: name it"):
-        write_reports([FINE], [tmp_path / "report.pdf"])
+        check_names([tmp_path / "report.pdf"])
