@@ -30,11 +30,11 @@ Agents behind AG-UI: pauses, answers and stops that are durable, checked and exe
 
   agui-bridge serve agents:bridge   [dim]the variable `bridge` of agents.py[/]
   agui-bridge serve bridge.yaml     [dim]what a configuration file describes[/]
-  agui-bridge proxy http://localhost:8000/ [dim]what speaks AG-UI already, made safe[/]
+  agui-bridge proxy URL             [dim]what speaks AG-UI already, made safe[/]
   agui-bridge chat URL              [dim]talk to an agent in the terminal[/]
-  agui-bridge stdio agents:bridge   [dim]the same over pipes, for a parent process[/]
+  agui-bridge stdio agents:bridge   [dim]serve a parent process, over pipes[/]
   agui-bridge check bridge.yaml     [dim]what is wrong with it[/]
-  agui-bridge conformance URL       [dim]what an endpoint does, judged[/]
+  agui-bridge conformance -h        [dim]how to judge an endpoint by what it does[/]
 
 Every command explains itself: agui-bridge COMMAND --help.
 """

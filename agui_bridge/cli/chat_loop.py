@@ -8,7 +8,7 @@ import json
 import signal
 from typing import Any, Final
 
-from agui_bridge.cli.chat_questions import answer_all
+from agui_bridge.cli.chat_questions import QUIT, answer_all
 from agui_bridge.cli.chat_screen import Screen
 from agui_bridge.client import AnswerFault, Client, ClientError
 
@@ -51,7 +51,7 @@ def _next(client: Client, screen: Screen) -> dict[str, Any] | None:
         return {"resume": answer_all(client, screen)}
     while True:
         said = screen.read(PROMPT).strip()
-        if said == "/quit":
+        if said == QUIT:
             return None
         if said == "/help":
             screen.note(HELP)

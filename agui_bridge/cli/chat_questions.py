@@ -13,9 +13,10 @@ from agui_bridge.client import Cancelled, Client, Resolved, is_expired
 from agui_bridge.protocol.forms import FormField, fields_from_schema, payload_from_input
 from agui_bridge.protocol.schemas import UnsafeSchema, check_schema
 
-__all__ = ["answer_all"]
+__all__ = ["QUIT", "answer_all"]
 
 CANCEL: Final = "/cancel"
+QUIT: Final = "/quit"
 _YES: Final = {"y": True, "yes": True, "n": False, "no": False}
 
 Answer = Resolved | Cancelled
@@ -29,7 +30,7 @@ def answer_all(client: Client, screen: Screen) -> dict[str, Answer]:
     """Ask one open question after the other.
 
     Raises:
-        EOFError: the input ended.
+        EOFError: the input ended, or somebody typed /quit.
         KeyboardInterrupt: Ctrl-C; in either case nothing was sent and all stays open.
     """
     open_now = client.pending_interrupts
@@ -137,4 +138,6 @@ def _line(screen: Screen, prompt: str) -> str:
     said = screen.read(prompt).strip()
     if said == CANCEL:
         raise _Cancel
+    if said == QUIT:
+        raise EOFError
     return said

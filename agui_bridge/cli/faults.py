@@ -11,7 +11,7 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from agui_bridge.config.imports import DEBUG_HINT
-from agui_bridge.errors import BridgeError, SchemaMismatch, StoreUnavailable
+from agui_bridge.errors import BridgeError, StoreUnavailable
 
 __all__ = ["CommandGroup", "Debug"]
 
@@ -19,7 +19,6 @@ _DEBUG: Final = "agui_bridge.debug"
 
 _REMEDIES: Final[dict[type[BridgeError], str]] = {
     StoreUnavailable: "Check that the store runs, its address, and who may read and write it.",
-    SchemaMismatch: "Serve with the version that made the tables, or a newer one.",
 }
 """For those whose message does not say it."""
 

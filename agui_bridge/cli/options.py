@@ -42,7 +42,7 @@ class Level(StrEnum):
 TargetsArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="TARGET...",
+        metavar="TARGET",
         help="[bold]module:variable[/] of a Bridge, or a YAML file; or several "
         "agent files and folders of them.",
         show_default=False,

@@ -47,9 +47,9 @@ def stdio(
     [bold]Example[/]
 
       agui-bridge stdio agents:bridge
-      {"jsonrpc":"2.0","id":"1","method":"agent.stream",
-       "params":{"threadId":"t1","messages":[{"id":"m1","role":"user","content":"Hi"}]}}
-      [dim](in one line)[/]
+      {"jsonrpc": "2.0", "id": "1", "method": "agent.stream", "params":
+        {"threadId": "t1", "messages":
+          [{"id": "m1", "role": "user", "content": "Hi"}]}}  [dim](in one line)[/]
 
     The end of the input, SIGTERM and Ctrl-C stop what runs; nothing is lost.
     """

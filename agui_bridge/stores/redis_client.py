@@ -202,7 +202,7 @@ class Client:
         except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
             if word_of(error) in passed_on:
                 raise
-            _raise_plainly(error)
+            _raise_plainly(error, self.address.shown)
 
 
 def word_of(error: Exception) -> str:
@@ -228,7 +228,7 @@ def word_of(error: Exception) -> str:
     return ""
 
 
-def _raise_plainly(error: Exception) -> NoReturn:
+def _raise_plainly(error: Exception, shown: str) -> NoReturn:
     word = word_of(error)
     if word in FOR_THE_OPERATOR:
         logger.error("%s", FOR_THE_OPERATOR[word])
@@ -250,7 +250,7 @@ def _raise_plainly(error: Exception) -> NoReturn:
     if isinstance(error, BusyLoadingError):
         raise StoreUnavailable("Redis was started and is still loading its data") from None
     if isinstance(error, (RedisConnectionError, RedisClusterException, OSError)):
-        raise StoreUnavailable("there is no connection to Redis, or it broke off") from None
+        raise StoreUnavailable(f"there is no connection to {shown!r}, or it broke off") from None
     raise StoreUnavailable(f"Redis can't be used ({type(error).__name__})") from None
 
 

@@ -83,12 +83,20 @@ def test_parallel_questions_a_form_and_a_confirmation(target: Target, url: str) 
         chat.answer("a number > ", "Q3")
         chat.answer("Year > ", "2026")
         chat.wait_for("Quarter: Q3 2026.")
+        chat.answer("you > ", "form Hal")
+        chat.answer("a number > ", "/quit")
+        assert chat.end() == 0
+        assert "To go on: add --thread " in chat.shown
+    assert executed(target, "eve") == ["original"]
+
+
+def test_a_confirmation_is_asked_until_it_is_understood(url: str) -> None:
+    with terminal("chat", url, "--agent", "target") as chat:
         chat.answer("you > ", "confirm Gus")
         chat.answer("[n]o > ", "maybe")
         chat.answer("[n]o > ", "y")
         chat.wait_for("Confirmed.")
         chat.answer("you > ", CTRL_D)
-    assert executed(target, "eve") == ["original"]
 
 
 def test_ctrl_c_stops_the_run_and_the_chat_goes_on(url: str) -> None:

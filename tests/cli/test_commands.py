@@ -2,16 +2,19 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from inspect import cleandoc
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from agui_bridge import __version__
@@ -21,7 +24,9 @@ from tests.cli.processes import command, environment
 from tests.support.installed import install
 from tests.support.logs import logging_as_before
 
-COMMANDS = ("serve", "chat", "check", "schema", "adapters", "migrate", "prune")
+GROUP: Any = get_command(app)
+HELP: dict[str, str] = {name: command.help for name, command in GROUP.commands.items()}
+COMMANDS = list(HELP)
 MODULE = """
 from agui_bridge import Bridge
 
@@ -85,13 +90,21 @@ def test_each_command_explains_itself_with_an_example_within_80_columns(
     result = invoke(command, "--help")
     assert result.exit_code == 0
     assert f"agui-bridge {command}" in result.stdout.partition("Example")[2]
-    assert max(map(len, result.stdout.splitlines())) <= 80
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert max(map(len, lines)) <= 80
+    examples = re.findall(r"^  +(.+)", cleandoc(HELP[command]), re.MULTILINE)
+    for example in examples:
+        shown = re.sub(r"\[/?(?:bold|dim)?\]", "", example)
+        assert " ".join(shown.split()) in lines, "an example is cut"
 
 
 def test_the_help_names_every_command_and_where_to_begin(folder: Path) -> None:
     said = invoke("--help").stdout
     assert all(command in said for command in COMMANDS)
     assert "agui-bridge serve agents:bridge" in said
+    beginning = said.partition("Begin here")[2].partition("Every command")[0]
+    lines = [line for line in beginning.splitlines() if line.strip()]
+    assert all(line.startswith("   agui-bridge ") for line in lines)
 
 
 def test_the_version_is_the_packages() -> None:
@@ -144,7 +157,7 @@ def test_a_file_is_checked_with_its_store(folder: Path) -> None:
         (":", "not of the form module:variable.", "Write module:bridge,"),
         ("nowhere:bridge", "There is no module 'nowhere' in ", "in the module's folder"),
         ("agents:brigde", "'agents' has no 'brigde'.", "It has agents:bridge, agents:empty."),
-        ("agents:number", "should be a Bridge, but is int.", "It has agents:bridge, agents:empty."),
+        ("agents:number", "a Bridge, but is of type int.", "It has agents:bridge, agents:empty."),
         ("agents:empty", "agents:empty has no agents.", "@empty.agent"),
         ("agents:bridge.nothing", "has no 'bridge.nothing'.", "It has agents:bridge"),
         ("missing_package:b", "No module named 'no_such_package'", "missing_package.py:1."),
@@ -176,10 +189,12 @@ def test_a_module_without_a_bridge_is_told_to_make_one(folder: Path) -> None:
 
 
 def test_faults_of_a_file_are_told_a_line_each(folder: Path) -> None:
-    (folder / "bridge.yaml").write_text("stroe: a\nserver: {prot: 1}\nagents: {}\n")
+    (folder / "bridge.yaml").write_text("server: {prot: 1}\nagents: {}\nstroe: a\n")
     first, *others = error_of("check", "bridge.yaml")
     assert first == "error: bridge.yaml has 3 faults:"
-    assert len(others) == 3 and all(line.startswith("  bridge.yaml:") for line in others)
+    assert [line.partition(": ")[0] for line in others] == [
+        f"  bridge.yaml:{number}" for number in (1, 2, 3)
+    ]
 
 
 def test_brackets_in_an_error_are_printed_as_they_are(folder: Path) -> None:
@@ -313,6 +328,7 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
     made = {
         "run-input.json": {"title": "RunAgentInput", "description": "What starts a run.\nMore."},
         "long.json": {"title": "Long", "enum": ["é" * 100] * 2000},
+        "openapi.json": {"info": {"title": "T", "description": f"{'Wide ' * 20}surface. More."}},
     }
     module: Any = ModuleType("agui_bridge.documents")
     module.documents = lambda: made
@@ -322,7 +338,8 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
 
 def test_the_schemas_are_listed_a_line_each(folder: Path, documents: Mapping[str, Any]) -> None:
     lines = [line.rstrip().split(maxsplit=1) for line in invoke("schema").stdout.splitlines()]
-    assert lines == [["long", "Long"], ["run-input", "What starts a run."]]
+    wide = f"{'Wide ' * 20}surface."
+    assert lines == [["long", "Long"], ["openapi", wide], ["run-input", "What starts a run."]]
 
 
 @pytest.mark.parametrize("name", ["run-input", "run-input.json"])
@@ -331,7 +348,7 @@ def test_a_schema_is_printed_as_json(folder: Path, documents: Mapping[str, Any],
 
 
 def test_all_schemas_are_written_into_a_folder(folder: Path, documents: Mapping[str, Any]) -> None:
-    assert invoke("schema", "--output", "made/here").stdout == "2 schemas are in made/here.\n"
+    assert invoke("schema", "--output", "made/here").stdout == "3 schemas are in made/here.\n"
     written = {path.name: json.loads(path.read_text()) for path in Path("made/here").iterdir()}
     assert written == documents
     assert "can't be written to" in error_of("schema", "--all", "agents.py/x")[0]

@@ -57,7 +57,11 @@ def test_unknown_members_are_ignored_with_a_warning() -> None:
         ({**BODY, "runId": 7}, "runId"),
         ({**BODY, "messages": None}, "messages"),
         ({**BODY, "messages": [{"id": "m", "role": "wizard"}]}, "messages.0"),
-        ({**BODY, "messages": [{"id": "m", "role": "user"}]}, "messages.0.user.content"),
+        ({**BODY, "messages": [{"id": "m", "role": "user"}]}, "messages.0.content"),
+        (
+            {**BODY, "messages": [{"id": "m", "role": "user", "content": [{"type": "text"}]}]},
+            "messages.0.content",
+        ),
         ({**BODY, "resume": "i"}, "resume"),
         ({**BODY, "resume": {"interruptId": 7}}, "resume.interruptId"),
         ({**BODY, "resume": [{"interruptId": "i"}]}, "resume.0.status"),

@@ -10,7 +10,7 @@ Source: AG-UI 1.0, versioning; docs/dialects.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
@@ -188,13 +188,27 @@ def _validated(body: Mapping[str, Any]) -> RunAgentInput:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         steps = first["loc"] if field is None else (field, *first["loc"])
-        where = ".".join(str(step) for step in steps) or "the body"
+        where = ".".join(_steps_in(body, steps)) or "the body"
         # Some of its messages repeat the value, however long it is.
         reason = _short(first["msg"])
         raise Refused(
             "INVALID_INPUT", f"{where}: {reason}.", {"field": where, "reason": reason}
         ) from None
     return parsed
+
+
+def _steps_in(body: Any, steps: Sequence[str | int]) -> Iterator[str]:
+    """The way to a member as the client wrote it: pydantic names members of unions, too."""
+    at = body
+    for index, step in enumerate(steps):
+        last = index == len(steps) - 1
+        if isinstance(at, list) and isinstance(step, int) and step < len(at):
+            at = at[step]
+        elif isinstance(at, dict) and (step in at or last):
+            at = at.get(step)
+        else:
+            continue
+        yield str(step)
 
 
 def _short(text: str) -> str:

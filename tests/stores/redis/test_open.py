@@ -262,9 +262,11 @@ async def test_wrong_credentials_are_named_but_not_told(server: RedisServer) -> 
 
 @pytest.mark.parametrize("scheme", ["redis", "redis+cluster"])
 async def test_a_server_that_is_not_there_is_unavailable(scheme: str) -> None:
-    with pytest.raises(StoreUnavailable, match="no connection") as caught:
-        await open_store(f"{scheme}://ann:hunter2@127.0.0.1:{free_port()}")
+    port = free_port()
+    with pytest.raises(StoreUnavailable, match=f"no connection to '.*127.0.0.1:{port}") as caught:
+        await open_store(f"{scheme}://ann:hunter2@127.0.0.1:{port}")
 
+    assert "hunter2" not in str(caught.value)
     assert caught.value.__suppress_context__
 
 
