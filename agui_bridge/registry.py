@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -122,6 +123,11 @@ class Registry:
             what = f"the class {adapter.__name__}" if isinstance(adapter, type) else repr(adapter)
             why = f"it lacks {', '.join(lacks)}" if lacks else "make an instance of it"
             raise ConfigurationError(f"Agent {name!r}: {what:.200} is no Adapter: {why}.")
+        if inspect.iscoroutinefunction(adapter.run):
+            raise ConfigurationError(
+                f"Agent {name!r}: {type(adapter).__name__}.run returns instead of yielding: "
+                "make it an async generator."
+            )
         own = self.settings.of_agent(name, settings)
         agent = Agent(name, adapter, own, description, exempt=exempt, extract=extract)
         self.agents[name] = _governed(agent, self._policy)

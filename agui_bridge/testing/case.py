@@ -53,10 +53,11 @@ class Site:
     def expect_ending(self, stream: Stream, *endings: str, of: str) -> Stream:
         """Fail unless a stream ended in one of some ways."""
         error = self.watched.runs[-1].error if self.watched.runs else None
+        why = f"{type(error).__name__}: {error}" if error else stream.fault
         expect(
             stream.ending in endings,
             f"{of} ended with {stream.ending}, not {' or '.join(endings)}"
-            + (f": {type(error).__name__}: {error}" if error else ""),
+            + (f": {why}" if why else ""),
         )
         return stream
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from agui_bridge.testing.check import Check
 from agui_bridge.testing.checks import CHECKS
-from agui_bridge.testing.running import run_check
+from agui_bridge.testing.running import CheckResult, run_check
 from agui_bridge.testing.scenario import AdapterScenario
 
 __all__ = ["AdapterSuite"]
@@ -48,14 +48,15 @@ class AdapterSuite:
     def test_adapter(self, check: Check) -> None:
         """The adapter does what the check says."""
 
-        async def carry_out() -> None:
+        async def carry_out() -> CheckResult:
             async with self.scenario() as scenario:
-                result = await run_check(check, scenario)
-            hint = f"\n  if that is right, name {check.id!r} in leaves_out"
-            ending = hint if result.status == "left out" else ""
-            assert result.status == "passed", f"{result}{ending}"
+                return await run_check(check, scenario)
 
-        asyncio.run(carry_out())
+        # Failed out here, what pytest shows of the trace is no more than this function.
+        result = asyncio.run(carry_out())
+        hint = f"\n  if that is right, name {check.id!r} in leaves_out"
+        ending = hint if result.status == "left out" else ""
+        assert result.status == "passed", f"{result}{ending}"
 
     def test_what_is_left_out_does_not_apply(self) -> None:
         """Every check that is left out exists, and has nothing to look at."""

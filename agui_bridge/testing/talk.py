@@ -77,6 +77,12 @@ class Stream:
         return str(last["code"] if last["type"] == "RUN_ERROR" else last["outcome"]["type"])
 
     @property
+    def fault(self) -> str:
+        """What its error says to clients; "" when it has none."""
+        last = self.events[-1]
+        return str(last["message"]) if last["type"] == "RUN_ERROR" else ""
+
+    @property
     def asks(self) -> list[dict[str, Json]]:
         """The interrupts that it ended with, or restated."""
         ends = [event for event in self.events if event["type"] == "RUN_FINISHED"]

@@ -227,6 +227,15 @@ def test_an_agents_own_setting_that_makes_no_sense_is_refused() -> None:
         made(Answering()).add("other", Answering(), history="both")
 
 
+def test_an_adapter_whose_run_does_not_yield_is_refused() -> None:
+    class Returns(Scripted):
+        async def run(self, run: Run) -> str:  # type: ignore[override]
+            return "done"
+
+    with pytest.raises(ConfigurationError, match=r"Returns\.run returns .*async generator"):
+        Bridge().add("a", Returns([]))
+
+
 @pytest.mark.parametrize("adapter", [object(), None, Answering, lambda run: "x"])
 def test_what_is_no_adapter_is_refused(adapter: Any) -> None:
     with pytest.raises(ConfigurationError, match="no Adapter"):

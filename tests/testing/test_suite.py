@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
+from ag_ui.core import RunFinishedEvent
 
 from agui_bridge import Run, RunItem
 from agui_bridge.errors import ConfigurationError
@@ -70,6 +71,16 @@ async def test_a_failure_tells_what_was_expected_what_was_seen_and_how_to_mend_i
         "  seen: the run succeeded without a word\n"
         f"  to mend it: {BY_ID['text'].hint}"
     )
+
+
+@pytest.mark.parametrize("found_by", ["text", "events"])
+async def test_what_the_engine_refuses_of_a_stream_is_told(found_by: str) -> None:
+    adapter = Scripted([RunFinishedEvent(thread_id="t", run_id="r")])
+
+    result = await run_check(BY_ID[found_by], AdapterScenario(adapter=lambda: adapter))
+
+    assert result.status == "failed"
+    assert "RUN_FINISHED" in result.seen and "None" not in result.seen
 
 
 async def test_a_run_that_never_ends_is_a_failure_not_a_hang() -> None:

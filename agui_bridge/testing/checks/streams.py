@@ -43,7 +43,7 @@ async def events(case: Case) -> None:
             for item in noted.items:
                 known = isinstance(item, str | BaseEvent | Pause | Handoff)
                 expect(known, f"it yielded a {type(item).__name__}")
-            expect(stream.ending != "AGENT_PROTOCOL_ERROR", f"it was refused: {noted.error}")
+            expect(stream.ending != "AGENT_PROTOCOL_ERROR", f"it was refused: {stream.fault}")
 
 
 @check(
