@@ -97,8 +97,17 @@ class Thread:
         return filled(getattr(self.lab.config.answers, name), marker=self.marker)
 
     async def say(self, need: Need, *, url: str = "", **members: Any) -> Answer:
-        """Send the prompt for what a check needs."""
-        return await self.send(self.input(text=self.prompt(need), **members), url=url)
+        """Send the prompt for what a check needs.
+
+        Raises:
+            Blocked: what was to be answered with text made a new thread's agent ask.
+        """
+        fresh = not self.answers
+        answer = await self.send(self.input(text=self.prompt(need), **members), url=url)
+        if need == "text" and fresh and answer.outcome == "interrupt":
+            # The prompt is wrong; a check of versions, say, would be told as failed.
+            raise Blocked(f"prompts.text was to raise no question; it ended with {answer.told()}")
+        return answer
 
     async def resume(
         self,

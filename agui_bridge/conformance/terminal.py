@@ -70,5 +70,7 @@ def _print_failure(result: Result, console: Console) -> None:
     check = result.check
     console.print(f"\n{_mark(result)} [bold]{check.id}[/] ({check.severity}, {check.profile})")
     console.print(f"  seen    {escape(result.detail)}", soft_wrap=True)
+    if result.status == "blocked":
+        return  # It is not known that the endpoint has anything to mend here.
     console.print(f"  source  {escape(check.source)}", soft_wrap=True)
     console.print(f"  fix     {escape(check.fix)}", soft_wrap=True)

@@ -64,6 +64,18 @@ def test_a_right_endpoint_gives_0_and_a_wrong_one_beside_it_1(tmp_path: Path) ->
 
 
 @pytest.mark.slow
+def test_a_text_prompt_that_makes_the_agent_ask_is_the_configurations_fault(tmp_path: Path) -> None:
+    path = Path(written(tmp_path, "agent.toml"))
+    path.write_text(path.read_text().replace("[prompts]", '[prompts]\ntext = "send {marker}"'))
+
+    ended = run("--config", str(path), "--only", "stream.newer-minor")
+
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "reference: 1 blocked" in ended.stdout
+    assert "prompts.text was to raise no question; it ended with" in ended.stdout
+
+
+@pytest.mark.slow
 def test_a_should_counts_only_when_strict(tmp_path: Path) -> None:
     path = written(tmp_path, "agent.toml", "no-schema")
 

@@ -89,6 +89,8 @@ def test_the_terminal_says_what_was_seen_where_and_how_to_mend_it() -> None:
     assert failed.fix in text
     assert failed.source in text
     assert "executed 2 times" in text
+    assert "it did not ask" in text
+    assert check("must", 2).fix not in text, "of a check that could not judge"
     said = "one|two: 1 passed, 2 failed, 1 blocked, 1 skipped (--verbose says why)"
     assert text.rstrip().endswith(said)
     assert check("should", 1).id not in text
