@@ -157,11 +157,14 @@ class Resume:
         decisions: by native id, one for every ask of the pause.
         new_messages: user messages that were sent along, or while it was paused; not the message
             that auto-resume took for the answer.
+        actors: by native id, who decided, where that is not the run's principal: the answers of
+            one pause may come one after the other, and the run begins with the last.
     """
 
     continuation: Json
     decisions: Mapping[str, Decision]
     new_messages: Sequence[Message] = ()
+    actors: Mapping[str, str] = field(default_factory=dict)
 
 
 class StopSignal:

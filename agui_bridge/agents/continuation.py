@@ -249,6 +249,7 @@ def recall(run: Run) -> Past:
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise ReplayMismatch(f"The continuation is malformed at {place!r}.") from None
     decisions = dict(run.resume.decisions) if run.resume is not None else {}
+    actors = run.resume.actors if run.resume is not None else {}
     results = _frontend_results(run)
     entries: dict[EntryKey, Outcome] = {}
     for entry in continuation.entries:
@@ -257,7 +258,8 @@ def recall(run: Run) -> Past:
             if outcome.native_id not in decisions:
                 raise ReplayMismatch(f"The resume has no decision for {entry.key}.")
             decision = decisions.pop(outcome.native_id)
-            outcome = Decided.of(decision, outcome.tool_call_id, run.principal.actor)
+            actor = actors.get(outcome.native_id, run.principal.actor)
+            outcome = Decided.of(decision, outcome.tool_call_id, actor)
         elif isinstance(outcome, Awaited) and outcome.tool_call_id in results:
             outcome = Value(value=results[outcome.tool_call_id])
         entries[entry.key] = outcome

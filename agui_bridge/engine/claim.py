@@ -17,7 +17,7 @@ from agui_bridge.protocol.admission import Resume, Start
 from agui_bridge.protocol.decisions import Cancel, Decision, decide
 from agui_bridge.protocol.history import History
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Interrupt, Loaded, RunLease
+from agui_bridge.protocol.records import Interrupt, InterruptStatus, Loaded, RunLease
 from agui_bridge.protocol.transitions import Change, claim_resume, claim_start
 from agui_bridge.stores.base import Committed
 
@@ -112,7 +112,7 @@ class Claim:
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
             told = () if self._by_message else run.new_messages
-            run.resume = AdapterResume(record.batch.continuation, answers, told)
+            run.resume = AdapterResume(record.batch.continuation, answers, told, self._others())
         elif record.handoff is not None and self.context.results:
             run.handoff = HandoffResults(record.handoff, self.context.results)
         return run
@@ -123,6 +123,18 @@ class Claim:
         if before is None or not before.unheard:
             return []
         return [m for m in self.history.messages if m["id"] in before.unheard]
+
+    def _others(self) -> dict[str, str]:
+        """Who gave the answers that were held until now, by native id.
+
+        Whoever completes a pause has not approved what somebody else did, unless they say so too.
+        """
+        named = {entry.interrupt_id for entry in self.call.parsed.entries}
+        return {
+            ask.native_id: ask.audit[-1].actor
+            for ask in self.context.loaded.batch_interrupts()
+            if ask.status is InterruptStatus.ANSWERED and ask.id not in named
+        }
 
     @property
     def _by_message(self) -> bool:
