@@ -15,7 +15,7 @@ from typing import Final, Literal
 from agui_bridge.errors import AdapterError, AgentMistake
 from agui_bridge.protocol.records import Json, Principal
 
-__all__ = ["CallDenied", "Policy", "ProposedCall", "Verdict", "judge"]
+__all__ = ["CallDenied", "Policy", "PolicyFailed", "ProposedCall", "Verdict", "judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ class Verdict:
 
 Policy = Callable[[ProposedCall], Verdict | str | Awaitable[Verdict | str]]
 """Judges a call, sync or async. It may be asked again on a resume, so it has no side effects;
-when it raises, nothing is executed and the run fails."""
+when it raises, nothing is executed and the run fails. If that is the first thing that a resumed run
+comes to, its questions are open again, with the answers dropped."""
 
 _VERDICTS: Final[Mapping[object, Verdict]] = {
     "allow": Verdict("allow"),
@@ -99,24 +100,29 @@ class CallDenied(AdapterError):
         self.cause = cause
 
 
+class PolicyFailed(AgentMistake):
+    """A policy gave no verdict on a call, which was not executed."""
+
+
 async def judge(policy: Policy, call: ProposedCall) -> Verdict:
     """Ask a policy.
 
     Raises:
-        AgentMistake: it raised, or said something that is no verdict.
+        PolicyFailed: it raised, or said something that is no verdict.
     """
     try:
         answer = policy(call)
         found: object = await answer if inspect.isawaitable(answer) else answer
-    except Exception as error:
-        raise AgentMistake(
+    except (Exception, SystemExit) as error:
+        # Out of a task of the agent's own, sys.exit() would end the server.
+        raise PolicyFailed(
             f"The policy failed on {call.name!r}, which was not executed."
         ) from error
     if isinstance(found, Verdict) and found.action in _VERDICTS:
         return found
     if isinstance(found, str) and found in _VERDICTS:
         return _VERDICTS[found]
-    raise AgentMistake(
+    raise PolicyFailed(
         f"The policy said {found!r:.100} to {call.name!r}, which was not executed: a policy "
         'returns "allow", "ask", "deny" or a Verdict.'
     )

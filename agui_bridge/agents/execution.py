@@ -25,6 +25,7 @@ from agui_bridge.agents.state import SharedState
 from agui_bridge.agents.strands import Strands
 from agui_bridge.agents.works import Works
 from agui_bridge.errors import AgentMistake
+from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.records import Json
 
 __all__ = ["Execution", "Question"]
@@ -137,6 +138,19 @@ class Execution:
             and decided.tool_call_id is not None
             and not self._was_begun(key._replace(kind="call" if key.kind == "policy" else "tool"))
         ]
+
+    @property
+    def undone(self) -> bool:
+        """Whether the policy failed before a resumed run did or said anything: as if it never was.
+
+        Then the answers need not be spent: what is replayed from them would be the same.
+        """
+        return (
+            isinstance(self.failure, PolicyFailed)
+            and self.run.resume is not None
+            and self.outbox.unused
+            and self.works.idle_so_far
+        )
 
     # --- the side of `FunctionRun` ---
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from agui_bridge.agents.function_run import FunctionRun
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 
 __all__ = ["AgentFunction", "FunctionAdapter"]
+
+logger = logging.getLogger("agui_bridge.agents")
 
 AgentFunction = (
     Callable[[FunctionRun], AsyncIterator[str | BaseEvent]]
@@ -49,7 +52,9 @@ class FunctionAdapter:
 
         Raises:
             ReplayMismatch: the continuation can't be read, or the function took another path.
-            UpstreamError: the author's code raised NotDelivered. Nothing may reopen here: the
+            NotDelivered: the policy failed before this run, which has answers to carry out, said
+                or began anything.
+            UpstreamError: the author's code raised NotDelivered. Nothing may reopen then: the
                 function has seen the answer, and its steps may have run.
             AgentMistake: the author's code called sys.exit() or the like.
             Exception: whatever else the author's function raised, unchanged.
@@ -73,6 +78,9 @@ class FunctionAdapter:
             await execution.abandon()
             run.not_begun = execution.not_begun
         failure = execution.failure
+        if execution.undone:
+            logger.error("the answers stay open: %s", failure, exc_info=failure)
+            raise NotDelivered(str(failure)) from failure
         if isinstance(failure, NotDelivered):
             raise UpstreamError(str(failure)) from failure
         if failure is not None:

@@ -37,6 +37,11 @@ class Outbox:
             self.wake()
 
     @property
+    def unused(self) -> bool:
+        """Whether nothing was ever put."""
+        return not self._put
+
+    @property
     def full(self) -> bool:
         """Whether writers should await `room`."""
         return len(self.items) >= LIMIT

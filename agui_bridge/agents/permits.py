@@ -94,8 +94,10 @@ async def permit_approved(
     try:
         verdict = await _judge(execution, entry, args, approval)
     except (AgentMistake, asyncio.CancelledError):
-        # The client has seen the call, and it is certain what became of it.
-        execution.emit(not_executed(call_id, execution.run.mint()))
+        # The client has seen the call, and it is certain what became of it; unless it is asked
+        # about again.
+        if not execution.undone:
+            execution.emit(not_executed(call_id, execution.run.mint()))
         raise
     if verdict.action == "deny":
         await _refuse(execution, entry, call_id, verdict)

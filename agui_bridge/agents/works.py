@@ -78,6 +78,11 @@ class Works:
         """The calls and tools among them, which a graceful end waits for."""
         return [task for task, is_tool in self._tasks.items() if is_tool]
 
+    @property
+    def idle_so_far(self) -> bool:
+        """Whether this run has begun to carry out nothing."""
+        return not self._begun
+
     def begun(self, key: EntryKey) -> bool:
         """Whether this run began to carry it out, whatever came of it."""
         return key in self._begun

@@ -130,7 +130,8 @@ async def _extract(call: Call, reply: Reply) -> Answer | None:
         async with asyncio.timeout(EXTRACTOR_PATIENCE):
             found = extract(reply)
             answer: object = await found if inspect.isawaitable(found) else found
-    except Exception:
+    except (Exception, SystemExit):
+        # Let through, sys.exit() would end the whole server.
         logger.exception(
             "the extractor of agent %r failed; the question is asked again", call.agent.name
         )

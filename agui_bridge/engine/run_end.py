@@ -36,7 +36,8 @@ async def tell_run_end(hooks: Sequence[RunEndHook], execution: Execution, ending
             waiting = hook(run, reason)
             if inspect.isawaitable(waiting):
                 await waiting
-        except Exception:
+        except (Exception, SystemExit):
+            # Let through, sys.exit() would end the whole server.
             name = getattr(hook, "__qualname__", type(hook).__name__)
             logger.exception("on_run_end hook %s failed (run %r)", name, run.run_id)
 

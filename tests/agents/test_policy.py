@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from agui_bridge.adapters import Resume
 from agui_bridge.agents.function import FunctionAdapter
 from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.errors import AgentMistake
+from agui_bridge.errors import AgentMistake, NotDelivered
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict
 from agui_bridge.protocol.decisions import Approve, Cancel, Decision, Decline
 from agui_bridge.protocol.records import Principal
@@ -259,6 +260,7 @@ async def test_an_approved_call_whose_policy_fails_is_told_as_not_executed() -> 
 
     async def agent(run: FunctionRun) -> Any:
         approval = await run.approve("pay", {})
+        yield "Paying. "
         await run.tool(approval, tool)
 
     thread = Thread(lambda: agent)
@@ -273,8 +275,68 @@ async def test_an_approved_call_whose_policy_fails_is_told_as_not_executed() -> 
     with pytest.raises(AgentMistake, match="The policy failed"):
         async for item in FunctionAdapter(agent).run(run):
             items.append(item)  # kept also when it raises
-    assert [show(item)[0] for item in items] == ["TOOL_CALL_RESULT"]
-    assert "approved but not executed" in str(show(items[0]))
+    assert [show(item)[0] for item in items[1:]] == ["TOOL_CALL_RESULT"]
+    assert "approved but not executed" in str(show(items[1]))
+    assert tool.done == []
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_answers_stay_open_when_the_policy_fails_before_anything_is_done(
+    together: bool,
+) -> None:
+    tool = Tool()
+
+    async def fail(call: ProposedCall) -> str:
+        # The second is being judged still when the first fails.
+        await asyncio.sleep(0 if call.args["n"] == 1 else 60)
+        raise RuntimeError("down")
+
+    async def agent(run: FunctionRun) -> Any:
+        approvals = await asyncio.gather(*(run.approve("pay", {"n": n}) for n in (1, 2)))
+        if together:
+            await asyncio.gather(*(run.tool(approval, tool) for approval in approvals))
+        else:
+            for approval in approvals:
+                await run.tool(approval, tool)
+
+    thread = Thread(lambda: agent)
+    paused = await thread.go()
+    with pytest.raises(NotDelivered, match="The policy failed on 'pay'"):
+        await thread.answer(yes, policy=fail)
+    assert tool.done == []
+    thread.last = paused
+    await thread.answer(yes, policy=lambda call: "allow")
+    assert tool.done == [{"n": 1}, {"n": 2}]
+
+
+async def test_answers_are_spent_when_the_policy_fails_after_a_call_was_carried_out() -> None:
+    tool = Tool()
+
+    def second_fails(call: ProposedCall) -> str:
+        return "allow" if call.args["n"] == 1 else "?"
+
+    async def agent(run: FunctionRun) -> Any:
+        for approval in await asyncio.gather(*(run.approve("pay", {"n": n}) for n in (1, 2))):
+            await run.tool(approval, tool)
+
+    thread = Thread(lambda: agent)
+    await thread.go()
+    with pytest.raises(AgentMistake, match="The policy said"):
+        await thread.answer(yes, policy=second_fails)
+    assert tool.done == [{"n": 1}]
+
+
+async def test_sys_exit_in_a_policy_fails_the_run_only_whatever_task_asks_it() -> None:
+    tool = Tool()
+
+    def leave(call: ProposedCall) -> str:
+        sys.exit(3)
+
+    async def agent(run: FunctionRun) -> Any:
+        await asyncio.gather(*(run.call("pay", {"n": n}, tool) for n in (1, 2)))
+
+    with pytest.raises(AgentMistake, match="The policy failed on 'pay'"):
+        await Thread(lambda: agent).go(policy=leave)
     assert tool.done == []
 
 

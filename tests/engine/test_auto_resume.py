@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -306,8 +307,11 @@ async def test_an_extractor_that_fails_asks_again(caplog: pytest.LogCaptureFixtu
     def wrong(reply: Reply) -> Answer:
         return {"confirmed": True}  # type: ignore[return-value]  # no answer, on purpose
 
+    def leaving(reply: Reply) -> Answer:
+        sys.exit("no model")
+
     with caplog.at_level(logging.ERROR):
-        for extract in (broken, wrong):
+        for extract in (broken, wrong, leaving):
             agent, chat = await say_with(extract)
             assert agent.deleted == []
             assert chat.asks[0]["message"].startswith("The message was not understood")

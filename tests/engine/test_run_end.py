@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -141,10 +142,13 @@ async def test_what_a_hook_raises_is_logged_and_the_others_are_told(
     def broken(run: Run, reason: EndReason) -> None:
         raise ValueError("the hook's own")
 
+    def leaving(run: Run, reason: EndReason) -> None:
+        sys.exit(3)
+
     def sound(run: Run, reason: EndReason) -> None:
         seen.append(reason)
 
-    bench = Bench(Scripted(["x"]), on_run_end=[broken, sound])
+    bench = Bench(Scripted(["x"]), on_run_end=[broken, leaving, sound])
     assert outcome(await bench.say("go")) == "success"
     await eventually(lambda: seen == [EndReason.SUCCESS])
     assert "broken failed" in caplog.text
