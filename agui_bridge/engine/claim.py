@@ -63,14 +63,15 @@ class Claim:
         history = context.open_history(rewind=isinstance(decision, Start))
         repairs: list[WireEvent] = []
         if isinstance(decision, Start):
-            # Answered before the model sees the conversation: a dangling call breaks it.
-            reason = EXPIRED_RESULT if decision.closes_expired else _DANGLING_RESULT
-            pending = loaded.record.pending_calls if loaded.record is not None else ()
             unseen = context.unseen_results()
-            asked = asked_calls(loaded) if decision.closes_expired else None
-            repairs = settle_dangling(
-                history, pending=pending, reason=reason, mint=mint, asked=asked
-            )
+            if decision.closes_expired or not context.awaits_handoff:
+                # Answered before the model sees the conversation: a dangling call breaks it.
+                reason = EXPIRED_RESULT if decision.closes_expired else _DANGLING_RESULT
+                pending = loaded.record.pending_calls if loaded.record is not None else ()
+                asked = asked_calls(loaded) if decision.closes_expired else None
+                repairs = settle_dangling(
+                    history, pending=pending, reason=reason, mint=mint, asked=asked
+                )
             repairs += unseen
         if call.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": call.parsed.input.state})
@@ -91,6 +92,21 @@ class Claim:
             },
             repairs=tuple(repairs),
         )
+
+    @property
+    def gated(self) -> dict[str, str]:
+        """The interrupts that are about tool calls, by the id of the call."""
+        asks = self.interrupts.values()
+        return {ask.tool_call.id: ask.id for ask in asks if ask.tool_call is not None}
+
+    @property
+    def carried(self) -> list[str]:
+        """Calls of earlier runs without a result, which neither people nor clients are to give."""
+        messages = self.history.messages
+        others = {*self.gated, *self.change.record.pending_calls}
+        others |= {message["toolCallId"] for message in messages if message["role"] == "tool"}
+        calls = [call["id"] for message in messages for call in message.get("toolCalls") or ()]
+        return [call for call in calls if call not in others]
 
     def run_of(self, committed: Committed, owner: Owner) -> Run:
         """The run as the adapter sees it, once the claim is committed."""
@@ -113,8 +129,8 @@ class Claim:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
             told = () if self._by_message else run.new_messages
             run.resume = AdapterResume(record.batch.continuation, answers, told, self._others())
-        elif record.handoff is not None and self.context.results:
-            run.handoff = HandoffResults(record.handoff, self.context.results)
+        elif self.context.handoff is not None and self.context.results:
+            run.handoff = HandoffResults(self.context.handoff, self.context.results)
         return run
 
     def _unheard(self) -> list[WireEvent]:
@@ -157,7 +173,13 @@ def _change(
     messages, state = history.take_dirty(), history.take_state()
     if isinstance(decision, Resume):
         return claim_resume(
-            loaded, decision, lease, messages=messages, state=state, lease_seconds=lease_seconds
+            loaded,
+            decision,
+            lease,
+            messages=messages,
+            returned=context.results,
+            state=state,
+            lease_seconds=lease_seconds,
         )
     return claim_start(
         loaded,
@@ -167,6 +189,7 @@ def _change(
         closes_expired=decision.closes_expired,
         messages=messages,
         superseded=context.client.superseded,
+        returned=context.results,
         state=state,
         lease_seconds=lease_seconds,
     )

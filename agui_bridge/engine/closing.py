@@ -203,7 +203,7 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
             call.id for call in lifecycle.unanswered if call.id in declared or call.name in frontend
         )
     pending = _still_pending(run, fresh)
-    dangling = _answer_dangling(run, ending, pending)
+    dangling = _answer_dangling(run, ending, (*pending, *_left_to_handoff(run, ending)))
     code = ending.code if isinstance(ending, Failed) else None
     end = RunEnd(
         _OUTCOME[type(ending)],
@@ -224,6 +224,13 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
     else:
         outcome = {**SUCCESS, "pendingToolCallIds": list(fresh)} if fresh else SUCCESS
         run.stream.finish(outcome, result=result, usage=usage)
+
+
+def _left_to_handoff(run: Execution, ending: Finished | Stopped | Failed) -> Sequence[str]:
+    """Calls whose results come once the application has returned its own, so none is made up."""
+    if run.handoff is not None and isinstance(ending, Finished):
+        return run.approved_calls if run.handoff.continuation is not None else ()
+    return run.carried if run.run.handoff is None and _handoff(run) is not None else ()
 
 
 def _answer_dangling(

@@ -71,6 +71,25 @@ class Context:
         """The frontend's tool results, content by tool call id."""
         return {m["toolCallId"]: m["content"] for m in self.client.added if m["role"] == "tool"}
 
+    @property
+    def handoff(self) -> Json:
+        """What an adapter needs to go on with the frontend's results, if it waits for any."""
+        record = self.loaded.record
+        return record.handoff if record is not None else None
+
+    @property
+    def awaits_handoff(self) -> bool:
+        """Whether a handoff still goes on with what it left: calls that were approved before it."""
+        record = self.loaded.record
+        if record is None or record.handoff is None:
+            return False
+        return any(
+            call["id"] in record.pending_calls
+            for stored in self.loaded.messages
+            if stored.id not in self.client.superseded
+            for call in stored.message.get("toolCalls") or ()
+        )
+
     def unseen_results(self) -> list[WireEvent]:
         """Stored results of calls that the client's list has, and which it lacks, as events."""
         listed = {message["id"] for message in self.incoming}

@@ -61,6 +61,8 @@ class Execution:
         lifecycle: the order of the run's events.
         claimed: the interrupts that this run carries out, by id, as last written.
         decisions: what was decided on them, by interrupt id.
+        carried: calls that earlier runs left to be carried out, without those that this one asks
+            about: approved then, and the adapter asked or handed off something else before.
         partial: text of a message that a stop cut off.
         over: set once the run's end is stored (or can't be).
         joinable: whether others may still follow its stream: its end is not being made.
@@ -111,9 +113,7 @@ class Execution:
         self._told_state = False
         self._delivered = False
         self._abandoned = False
-        self._gated = {
-            ask.tool_call.id: ask.id for ask in self.claimed.values() if ask.tool_call is not None
-        }
+        self._gated, self.carried = claim.gated, claim.carried
         self._signal = Signal()
         self._deserted: asyncio.Task[None] | None = None
         self._stop_timeout = self._settings.stop_timeout
@@ -130,12 +130,10 @@ class Execution:
 
     @property
     def approved_calls(self) -> tuple[str, ...]:
-        """Ids of the calls that were approved and have no result yet."""
-        return tuple(
-            call_id
-            for call_id, interrupt_id in self._gated.items()
-            if isinstance(self.decisions[interrupt_id], Approve)
-        )
+        """Ids of the calls that were approved, are this run's to carry out, and have no result."""
+        now = [c for c, i in self._gated.items() if isinstance(self.decisions[i], Approve)]
+        goes_on = self.resumed or self.run.handoff is not None
+        return (*now, *self.carried) if goes_on else ()
 
     @property
     def resumed(self) -> bool:
@@ -174,7 +172,7 @@ class Execution:
         Results that were supplied come after it as events: a client puts an event's result
         behind its call, but what a snapshot adds at the end of its list.
         """
-        if not self.resumed and not self._repairs:
+        if not (self.resumed or self._repairs or self.approved_calls):
             return
         supplied = {event["messageId"] for event in self._repairs}
         known = [m for m in self.history.messages if m["id"] not in supplied]
@@ -257,15 +255,17 @@ class Execution:
             self.history.apply(event)
         except PatchError as error:
             raise ProtocolViolation(f"a STATE_DELTA does not fit the state: {error}") from error
-        if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self._gated:
+        if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in (*self._gated, *self.carried):
             self.unsent = event["messageId"]
-            await self._settle(self._gated.pop(event["toolCallId"]))
+            await self._settle(event["toolCallId"])
             self.unsent = None
         self.stream.send(event)
 
-    async def _settle(self, interrupt_id: str) -> None:
-        """Store the result of a gated call, and that its interrupt is closed by it."""
-        await self.write(settled=[self.claimed[interrupt_id]])
+    async def _settle(self, call_id: str) -> None:
+        """Store the result of an approved call, and that its interrupt is closed by it."""
+        self.carried = [call for call in self.carried if call != call_id]
+        asked = self._gated.pop(call_id, None)
+        await self.write(settled=[self.claimed[asked]] if asked is not None else ())
         # What kept a stop waiting may be over.
         self._signal.set()
 
@@ -313,7 +313,7 @@ class Execution:
         """
         if not self.stream.pipe.detached or self._deserted or self._on_disconnect != "stop":
             return
-        if any(isinstance(self.decisions[i], Approve) for i in self._gated.values()):
+        if self.approved_calls:
             return
         self.request_stop(force=False)
         self._deserted = asyncio.create_task(self._announce_stop())

@@ -100,14 +100,21 @@ def claim_start(
     closes_expired: bool,
     messages: Sequence[StoredMessage] = (),
     superseded: Sequence[str] = (),
+    returned: Collection[str] = (),
     state: Json,
     lease_seconds: float | None = None,
 ) -> Change:
-    """Row 19 (and 10): the thread runs, the input's messages are stored with the claim."""
+    """Row 19 (and 10): the thread runs, the input's messages are stored with the claim.
+
+    Results that it brings of frontend calls (`returned`) are taken by this run, once: if it is
+    lost, the handoff that waited for them is over too.
+    """
     record = loaded.record or ThreadRecord(key=key, version=fresh_version)
     closing = close_unanswered(loaded, "expired", lease.actor) if closes_expired else None
     if closing is not None:
         record = closing.record
+    if returned:
+        record = replace(_without_calls(record, returned), handoff=None)
     return Change(
         record=_running(record, lease, state),
         interrupts=closing.interrupts if closing else (),
@@ -124,11 +131,12 @@ def claim_resume(
     lease: RunLease,
     *,
     messages: Sequence[StoredMessage] = (),
+    returned: Collection[str] = (),
     state: Json,
     lease_seconds: float | None = None,
 ) -> Change:
     """Row 18 (and 10b, 11): the claim. Whoever commits it is the one that executes."""
-    record = _existing(loaded)
+    record = _without_calls(_existing(loaded), returned)
     return Change(
         record=_running(record, lease, state),
         interrupts=tuple(
@@ -349,6 +357,12 @@ def _running(record: ThreadRecord, lease: RunLease, state: Json) -> ThreadRecord
 def _earliest(asks: Iterable[Interrupt]) -> float | None:
     """When the first of some questions expires."""
     return min((ask.expires_at for ask in asks if ask.expires_at is not None), default=None)
+
+
+def _without_calls(record: ThreadRecord, returned: Collection[str]) -> ThreadRecord:
+    """A record in which frontend calls whose results are here wait no longer."""
+    left = tuple(call for call in record.pending_calls if call not in returned)
+    return replace(record, pending_calls=left)
 
 
 def _existing(loaded: Loaded) -> ThreadRecord:
