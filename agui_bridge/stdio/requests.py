@@ -13,7 +13,8 @@ from typing import Final
 from agui_bridge.engine.session_stop import SessionStop
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.dialects import ParsedInput, parse_input
-from agui_bridge.protocol.input_limits import InputLimits
+from agui_bridge.protocol.input_limits import InputLimits, check_id
+from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.records import Json, Principal
 
 __all__ = [
@@ -204,7 +205,7 @@ def read_question(
     for theirs, ours in (("variables", "forwardedProps"), ("resume", "resume")):
         if params.get(theirs) is not None:
             body[ours] = params[theirs]
-    principal = principal_named(_text(params, "user_id"))
+    principal = principal_named(_text(params, "user_id"), limits.max_id_bytes)
     named = agent if agent is not None else _text(params, "agent_id")
     return Question(named, principal, parse_input(body, limits, "ag-ui"), simple=True)
 
@@ -219,16 +220,28 @@ def read_stop(params: Mapping[str, Json], max_id_bytes: int) -> tuple[Principal,
     for ours, theirs in (("threadId", "session_id"), ("agent", "agent_id")):
         if ours in body:
             body[theirs] = body.pop(ours)
-    principal = principal_named(_text(body, "user_id"))
+    principal = principal_named(_text(body, "user_id"), max_id_bytes)
     return principal, SessionStop.of({**body, "user_id": None}, max_id_bytes)
 
 
-def principal_named(user: str | None) -> Principal:
+def principal_named(user: str | None, max_id_bytes: int | None) -> Principal:
     """Who asks: whoever started the process, or the user that it names.
 
     A user has a scope of their own, as with NexAU the same session id of two users is two.
+
+    Raises:
+        Refused: INVALID_INPUT, no store could keep that name, or it is that of the scope of those
+            who name none.
     """
-    return Principal() if user in (None, DEFAULT_USER) else Principal(str(user), str(user))
+    if user is None or user == DEFAULT_USER:
+        return Principal()
+    if find_forbidden(user) is not None:
+        raise _wrong("user_id", "holds what no text may")
+    if max_id_bytes is not None:
+        check_id("user_id", user, max_id_bytes)
+    if user == Principal().scope:
+        raise _wrong("user_id", f"must not be {user!r}, which stands for those who name no user")
+    return Principal(user, user)
 
 
 def agent_named(name: str | None, agents: Iterable[str]) -> str:

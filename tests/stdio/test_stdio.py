@@ -249,6 +249,16 @@ BAD: list[tuple[bytes, int, str | None]] = [
         -32602,
         "x",
     ),
+    *(
+        (
+            b'{"jsonrpc":"2.0","id":"x","method":"agent.query","params":{"messages":"hi",'
+            b'"agent":"echo","user_id":"%b"}}' % user,
+            -32602,
+            "x",
+        )
+        # Half a character, no text at all, too long, and the scope of those who name no user.
+        for user in (b"\\ud800", b"a\\u0000", b"u" * 5_000, b"default")
+    ),
 ]
 
 
