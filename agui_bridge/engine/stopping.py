@@ -103,9 +103,17 @@ async def stop_thread(
                 return result
         except Conflict:
             continue
-        if record.ended is not None and record.ended.outcome == "stopped":
+        if _was_stopped(record):
             return _success(tuple(m.message for m in loaded.messages))
         return _failure(loaded, "The thread has no run to stop.")
+
+
+def _was_stopped(record: ThreadRecord) -> bool:
+    """Whether a stop ended what an idle thread did last: its run, or the question of it."""
+    outcome = record.ended.outcome if record.ended is not None else None
+    if outcome == "finished" and record.closed:
+        return record.closed[-1].cause == "stopped"
+    return outcome == "stopped"
 
 
 def _busy_with(record: ThreadRecord) -> str | None:
