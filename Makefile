@@ -15,6 +15,9 @@ VENV := .venv
 LOWEST := .venv-lowest
 PEERS_VENV := .venv-peers
 PYTEST_ARGS ?=
+# One process of tests for each core, which share the files. More than four only wait for the disk
+# and the connections of PostgreSQL.
+PARALLEL := -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 BENCH_ARGS ?=
 PORT ?= 8787
 QUICK ?=
@@ -47,7 +50,7 @@ demo: $(VENV)/.installed ## Run the demo, which needs no model and no key (PORT=
 	@$(VENV)/bin/python -m examples.demo --port $(PORT)
 
 test: $(VENV)/.installed-dev ## Run the tests, without the end-to-end ones (PYTEST_ARGS='-k name')
-	@$(VENV)/bin/python -m pytest --ignore=tests/e2e $(PYTEST_ARGS)
+	@$(VENV)/bin/python -m pytest --ignore=tests/e2e $(PARALLEL) $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev ## Check style, formatting and types
 	@$(VENV)/bin/ruff check --quiet .
@@ -89,7 +92,7 @@ pictures: $(VENV)/.installed-dev examples/copilotkit/node_modules/.installed ## 
 	@cp artefacts/pictures/*.png docs/images/
 
 lowest: $(LOWEST)/.installed-dev ## Run the quick tests with the oldest dependencies allowed
-	@$(LOWEST)/bin/python -m pytest --ignore=tests/e2e -m 'not slow' -W default $(PYTEST_ARGS)
+	@$(LOWEST)/bin/python -m pytest --ignore=tests/e2e -m 'not slow' -W default $(PARALLEL) $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-dev $(if $(PEERS),$(PEERS_VENV)/.installed) ## Measure the budget (QUICK=1, PEERS=1, STORES=1, BENCH_ARGS='--only encode')
 	@$(VENV)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(PEERS),--peers) $(if $(STORES),--stores) $(BENCH_ARGS)

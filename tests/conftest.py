@@ -2,6 +2,8 @@
 
 import inspect
 import os
+import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from tests.support import at_the_end  # noqa: E402  # after its asserts are regi
 E2E = Path(__file__).parent / "e2e"
 ALLOWED_SKIP = "only on "
 """How the reason of a skip begins that CI accepts: it names a platform or Python version."""
+TOLD = "told"
+"""A property that a test records to have its text shown at the end of the run."""
 
 
 # How fast an example runs says something of the machine, and of nothing that is tested.
@@ -48,11 +52,22 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
         pytest.mark.anyio(obj)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_configure() -> None:
+    """Let the processes that tests start be interrupted, even by a run in the background."""
+    # A shell lets what it starts in the background ignore interrupts, and that is inherited.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what lies in tests/e2e, so that no file there has to."""
     for item in items:
         if E2E in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+    if hasattr(config, "workerinput"):
+        # Files are handed to workers in this order: at the end all have short ones to share.
+        slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+        items.sort(key=lambda item: -slow[item.path])
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -64,7 +79,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say which skips made the run fail."""
+    """Say what tests have measured, and which skips made the run fail."""
+    for report in terminalreporter.getreports("passed"):
+        for name, text in report.user_properties:
+            if name == TOLD:
+                terminalreporter.line(text)
     if skips := _forbidden_skips(config):
         terminalreporter.section("skipped, which CI does not accept", red=True)
         for skip in skips:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.e2e.target import Target
-from tests.support.target import free_port
+from tests.support.ports import free_port
 
 __all__ = ["Proxy"]
 

@@ -20,7 +20,8 @@ import yaml
 
 from tests.cli.processes import command, environment
 from tests.support import unavailable
-from tests.support.target import ROOT, Target, approve, free_port
+from tests.support.ports import free_port
+from tests.support.target import ROOT, Target, approve
 
 FOLDER = ROOT / "examples" / "deployment"
 PATIENCE = 20.0

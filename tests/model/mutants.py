@@ -186,7 +186,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a message answers what was asked after it",
-        1,
+        29,
         broken=_rows({"11": _messages_answer(before=True, approve=False)}),
     ),
     Mutant("a message that is not understood meets an error", 1, broken=_rows({"12": None})),

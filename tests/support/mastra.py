@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any
 import httpx
 
 from tests.support import unavailable
+from tests.support.ports import free_port
 
 __all__ = ["FOLDER", "MastraProcess"]
 
@@ -35,8 +35,7 @@ class MastraProcess:
             unavailable(
                 "the Mastra server", "get Node.js 20 and run npm ci in tests/servers/mastra"
             )
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
+        self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._folder = folder
         self._command = [node, str(FOLDER / "server.mjs")]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import threading
@@ -23,6 +22,7 @@ import asyncpg
 
 from agui_bridge.stores.sql_postgres import PostgresStore
 from tests.support import at_the_end, unavailable
+from tests.support.ports import free_port
 
 __all__ = ["Server", "emptied", "execute", "new_schema", "server", "with_schema"]
 
@@ -76,9 +76,7 @@ def _started() -> Server | None:
     folder = Path(program).resolve().parent
     directory = tempfile.mkdtemp(prefix="agui-postgres-")
     at_the_end.callback(shutil.rmtree, directory, ignore_errors=True)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    port = free_port()
     quiet = subprocess.DEVNULL
     user = USERS[0]
     data = f"{directory}/data"

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 
 from tests.support import unavailable
-from tests.support.target import ROOT, START_SECONDS, free_port
+from tests.support.ports import free_port
+from tests.support.target import ROOT, START_SECONDS
 
 __all__ = ["PydanticAIProcess"]
 

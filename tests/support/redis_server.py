@@ -7,7 +7,6 @@ import hashlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,8 +17,9 @@ from typing import Any
 import redis
 
 from tests.support import unavailable
+from tests.support.ports import free_port
 
-__all__ = ["RedisServer", "cluster_url", "free_port", "redis_url"]
+__all__ = ["RedisServer", "cluster_url", "redis_url"]
 
 PORT = 6379
 SLOTS = 16384
@@ -166,13 +166,3 @@ class RedisServer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def free_port() -> int:
-    """A port that nobody listens on, with room for a cluster's own port 10000 above."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        if port < 50_000:
-            return port

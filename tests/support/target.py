@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,9 +16,10 @@ from typing import Any
 
 import httpx
 
+from tests.support.ports import free_port
 from tests.support.streams import check_stream
 
-__all__ = ["Answered", "Target", "approve", "free_port"]
+__all__ = ["Answered", "Target", "approve"]
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 30.0
@@ -227,16 +226,3 @@ class Target:
                 time.sleep(0.05)
         self.close()
         raise AssertionError("the target does not answer")
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on."""
-    while True:
-        # Below those that the system gives to outgoing connections, of which there are many.
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        return port

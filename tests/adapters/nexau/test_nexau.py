@@ -51,10 +51,11 @@ async def test_context_and_variables_are_passed_on() -> None:
 
 async def test_a_server_that_is_not_there_has_seen_nothing() -> None:
     with socket.socket() as probe:
+        # Taken, so that no other server comes to listen there.
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    adapter = NexauAdapter(f"http://127.0.0.1:{port}")
-    events = await Bench(adapter).say("go")
+        adapter = NexauAdapter(f"http://127.0.0.1:{port}")
+        events = await Bench(adapter).say("go")
     assert outcome(events) == "UPSTREAM_ERROR"
     assert "can't be reached" in events[-1]["message"]
     await adapter.aclose()

@@ -11,7 +11,8 @@ from typing import Final
 
 import httpx
 
-from tests.support.target import START_SECONDS, free_port
+from tests.support.ports import free_port
+from tests.support.target import START_SECONDS
 
 __all__ = ["demo_in"]
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support import unavailable
+from tests.support.ports import free_port
 from tests.support.postgres import Server
 
 START_SECONDS = 10.0
@@ -37,9 +38,7 @@ def pgbouncer(server: Server, mode: str) -> Iterator[int]:
     program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if program is None:
         unavailable("PgBouncer", "install it (apt-get install pgbouncer)")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "users").write_text(f'"{server.user}" ""\n')

@@ -17,7 +17,8 @@ from agui_bridge.stores.redis_address import Address
 from agui_bridge.stores.redis_open import check_server
 from tests.stores.samples import idle, put
 from tests.support import unavailable
-from tests.support.redis_server import RedisServer, free_port
+from tests.support.ports import free_port
+from tests.support.redis_server import RedisServer
 
 FIT = {
     "redis_version": "7.0.15",
