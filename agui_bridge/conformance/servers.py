@@ -8,7 +8,7 @@ import os
 import random
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
@@ -32,7 +32,9 @@ class Processes:
     """
 
     def __init__(self, server: Server, folder: Path, client: httpx.AsyncClient) -> None:
-        self.ports = [port or _free_port() for port in server.ports]
+        self.ports: list[int] = []
+        for port in server.ports:
+            self.ports.append(port or _free_port([*self.ports, *server.ports]))
         self._server = server
         self._folder = folder
         self._client = client
@@ -143,10 +145,12 @@ def restarter(
     return run
 
 
-def _free_port() -> int:
+def _free_port(taken: Sequence[int]) -> int:
     while True:
         # Below those that the system gives to whoever asks for any, before the server listens.
         port = random.randrange(20_000, 32_000)
+        if port in taken:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
