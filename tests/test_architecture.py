@@ -15,7 +15,12 @@ LONGEST_FILE: Final = 400
 ANYTHING: Final = "*"
 ADAPTER_PACKAGE: Final = "agui_bridge_*"
 
-CONCRETE_STORES: Final = ("stores.memory", "stores.redis", "stores.sql")
+CONCRETE_STORES: Final = (
+    "stores.memory",
+    "stores.postgres",
+    "stores.redis",
+    "stores.sqlite",
+)
 CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
 PURE: Final = ("errors", "policy", "protocol")
 ENGINE_SIDE: Final = (*PURE, "adapters", "engine", "stores.base")
@@ -30,10 +35,11 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     ADAPTER_PACKAGE: (*PURE, "adapters", "client"),
     "stores.base": PURE,
     "stores.memory": (*PURE, "stores", "stores.base"),
-    "stores.migrations": (*PURE, "stores", "stores.base", "stores.sql"),
     "stores.open": (*PURE, *CONCRETE_STORES, "stores", "stores.base"),
+    "stores.postgres": (*PURE, "stores", "stores.base", "stores.sql"),
     "stores.redis": (*PURE, "stores", "stores.base"),
-    "stores.sql": (*PURE, "stores", "stores.base", "stores.migrations"),
+    "stores.sql": (*PURE, "stores", "stores.base"),
+    "stores.sqlite": (*PURE, "stores", "stores.base", "stores.sql"),
     "stores": (*PURE, "stores.base"),
     "engine": (*PURE, "adapters", "stores.base"),
     "registry": (*PURE, "adapters", "agents", "engine"),
@@ -57,9 +63,9 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Who may import what, as groups of modules below `agui_bridge`.
 
-A module belongs to the row with the longest name that its own begins with (`stores.sql_rows` and
-`stores.sql.rows` to `stores.sql`), and may import its own row and those listed. `""` is
-`agui_bridge/__init__.py`, which nothing below imports but for `__version__`.
+A module belongs to the row with the longest name that its own begins with (`http.chat_api` to
+`http.chat`, `stores.sql.rows` to `stores.sql`), and may import its own row and those listed. `""`
+is `agui_bridge/__init__.py`, which nothing below imports but for `__version__`.
 """
 
 IMPURE: Final = frozenset(
@@ -190,13 +196,13 @@ def test_every_import_follows_the_arrows() -> None:
         ("agui_bridge/adapters.py", "from .engine.runner import run", "agui_bridge.engine.runner"),
         ("agui_bridge/agents/x.py", "import agui_bridge.engine.runner", "agents may not import"),
         ("agui_bridge/engine/runner.py", "from ..http import app", "engine may not import"),
-        ("agui_bridge/engine/x.py", "from ..stores import sql", "may not import agui_bridge.st"),
-        ("agui_bridge/engine/x.py", "from ..stores.sql_rows import r", "engine may not import"),
+        ("agui_bridge/engine/x.py", "from ..stores import sqlite", "may not import agui_bridge.st"),
+        ("agui_bridge/engine/x.py", "from ..stores.sql.rows import r", "engine may not import"),
         ("agui_bridge/engine/x.py", "from ..stores.open import open_store", "engine may not"),
         ("agui_bridge/http/agui.py", "from ..stores.open import open_store", "http may not"),
-        ("agui_bridge/stores/sql.py", "from . import redis", "stores.sql may not import"),
+        ("agui_bridge/stores/sqlite/store.py", "from .. import redis", "stores.sqlite may not"),
         ("agui_bridge/stores/base.py", "from .memory import M", "stores.base may not import"),
-        ("agui_bridge/http/agui.py", "from ..stores.sql import S", "http may not import"),
+        ("agui_bridge/http/agui.py", "from ..stores.sqlite import S", "http may not import"),
         ("agui_bridge/conformance/x.py", "from ..engine import runner", "conformance may not"),
         ("agui_bridge/http/app.py", "import agui_bridge_mine", "nothing imports from adapters/"),
         ("agui_bridge/cli.py", "from adapters.agui_bridge_mine import A", "nothing imports from"),
@@ -224,9 +230,9 @@ def test_an_import_against_the_arrows_is_found(
         ("agui_bridge/protocol/x.py", "from datetime import datetime\nfrom . import y"),
         ("agui_bridge/protocol/x.py", "from ..errors import BridgeError"),
         ("agui_bridge/engine/runner.py", "from agui_bridge.stores import base"),
-        ("agui_bridge/stores/sql.py", "from agui_bridge.stores.sql_rows import r"),
-        ("agui_bridge/stores/sql_rows.py", "from agui_bridge.stores.base import Store"),
-        ("agui_bridge/http/app.py", "from ..stores.sql import S\nfrom ..engine import runner"),
+        ("agui_bridge/stores/sqlite/store.py", "from agui_bridge.stores.sql.rows import r"),
+        ("agui_bridge/stores/sql/rows.py", "from agui_bridge.stores.base import Store"),
+        ("agui_bridge/http/app.py", "from ..stores.sqlite import S\nfrom ..engine import runner"),
         ("agui_bridge/client.py", "import httpx\nfrom agui_bridge import __version__"),
         ("agui_bridge/__main__.py", "from agui_bridge.cli import main"),
         ("adapters/agui_bridge_mine/x.py", "from agui_bridge_mine import y\nimport asyncio"),
@@ -248,7 +254,9 @@ def lay_out(root: Path) -> None:
         agui_bridge/http/__init__.py agui_bridge/http/app.py
         agui_bridge/protocol/__init__.py agui_bridge/protocol/y.py
         agui_bridge/stores/__init__.py agui_bridge/stores/base.py agui_bridge/stores/memory.py
-        agui_bridge/stores/sql.py agui_bridge/stores/sql_rows.py agui_bridge/stores/redis.py
+        agui_bridge/stores/redis/__init__.py agui_bridge/stores/sql/__init__.py
+        agui_bridge/stores/sql/rows.py agui_bridge/stores/sqlite/__init__.py
+        agui_bridge/stores/sqlite/store.py
         agui_bridge/stores/open.py
         adapters/agui_bridge_mine/__init__.py adapters/agui_bridge_other/__init__.py
     """.split():

@@ -93,7 +93,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(installed: Installed) -> N
 
     assert {name.partition("/")[0] for name in names} == {"agui_bridge", metadata, *adapters}
     assert "agui_bridge/py.typed" in names
-    assert any(name.startswith("agui_bridge/stores/migrations/") for name in names)
+    assert any(name.startswith("agui_bridge/stores/sql/migrations/") for name in names)
     assert not [name for name in names if "__pycache__" in name]
 
 

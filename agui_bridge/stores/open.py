@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.stores.base import Store
-from agui_bridge.stores.redis_address import SCHEMES as REDIS_SCHEMES
-from agui_bridge.stores.sql_postgres_address import SCHEMES as POSTGRES_SCHEMES
+from agui_bridge.stores.postgres.address import SCHEMES as POSTGRES_SCHEMES
+from agui_bridge.stores.redis.address import SCHEMES as REDIS_SCHEMES
 
 __all__ = ["open_store"]
 
@@ -41,12 +41,12 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
 
         return MemoryStore()
     if scheme == "sqlite":
-        from agui_bridge.stores.sql import SqlStore
+        from agui_bridge.stores.sqlite.store import SqlStore
 
         return await SqlStore.open(url, migrate=migrate)
     if scheme in POSTGRES_SCHEMES:
         try:
-            from agui_bridge.stores.sql_postgres import PostgresStore
+            from agui_bridge.stores.postgres.store import PostgresStore
         except ModuleNotFoundError as error:
             if error.name != "asyncpg":
                 raise
@@ -57,7 +57,7 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
         return await PostgresStore.open(url, migrate=migrate)
     if scheme in REDIS_SCHEMES:
         try:
-            from agui_bridge.stores.redis import RedisStore
+            from agui_bridge.stores.redis.store import RedisStore
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "redis":
                 raise

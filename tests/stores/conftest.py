@@ -8,9 +8,9 @@ import pytest
 
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
-from agui_bridge.stores.redis import RedisStore
-from agui_bridge.stores.sql import SqlStore
-from agui_bridge.stores.sql_postgres import PostgresStore
+from agui_bridge.stores.postgres.store import PostgresStore
+from agui_bridge.stores.redis.store import RedisStore
+from agui_bridge.stores.sqlite.store import SqlStore
 from tests.support.clock import FakeClock
 from tests.support.postgres import emptied
 from tests.support.redis_server import cluster_url, redis_url

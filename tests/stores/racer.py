@@ -22,7 +22,7 @@ from agui_bridge.errors import Conflict
 from agui_bridge.protocol.records import ThreadKey
 from agui_bridge.stores.base import ABSENT, Change, Expected
 from agui_bridge.stores.open import open_store
-from agui_bridge.stores.sql import SqlStore
+from agui_bridge.stores.sqlite.store import SqlStore
 from tests.stores.samples import KEY, idle, message
 
 

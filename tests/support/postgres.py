@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from agui_bridge.stores.sql_postgres import PostgresStore
+from agui_bridge.stores.postgres.store import PostgresStore
 from tests.support import at_the_end, unavailable
 from tests.support.ports import free_port
 

@@ -13,7 +13,7 @@ import pytest
 
 from agui_bridge.errors import Conflict, StoreUnavailable
 from agui_bridge.stores.base import ABSENT, Change, Committed, Expected
-from agui_bridge.stores.sql_postgres import PostgresStore
+from agui_bridge.stores.postgres.store import PostgresStore
 from tests.stores.processes import hear, racers
 from tests.stores.samples import KEY, LEASE, OTHER, idle, message, put, running, stop, write_id
 from tests.support.postgres import emptied, execute, server

@@ -8,8 +8,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from agui_bridge.stores.sql_postgres import PostgresStore
-from agui_bridge.stores.sql_postgres_statements import Statement, Statements
+from agui_bridge.stores.postgres.statements import Statement, Statements
+from agui_bridge.stores.postgres.store import PostgresStore
 from tests.support.postgres import execute, new_schema, server, with_schema
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]

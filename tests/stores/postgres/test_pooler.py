@@ -7,7 +7,7 @@ import pytest
 
 from agui_bridge.errors import Conflict
 from agui_bridge.stores.base import Change, Expected
-from agui_bridge.stores.sql_postgres import PostgresStore
+from agui_bridge.stores.postgres.store import PostgresStore
 from tests.stores.postgres.pgbouncer import pgbouncer
 from tests.stores.samples import KEY, OTHER, ask, idle, message, put, running, write_id
 from tests.support.postgres import emptied, execute, new_schema, server, with_schema

@@ -10,8 +10,8 @@ import pytest
 from agui_bridge.errors import Fenced
 from agui_bridge.protocol.records import ThreadKey
 from agui_bridge.stores.base import ABSENT, Change, Expected
-from agui_bridge.stores.sql_postgres import PostgresStore
-from agui_bridge.stores.sql_postgres_hints import CHANNEL, MOST_AT_ONCE, digest
+from agui_bridge.stores.postgres.hints import CHANNEL, MOST_AT_ONCE, digest
+from agui_bridge.stores.postgres.store import PostgresStore
 from tests.stores.samples import (
     KEY,
     LEASE,

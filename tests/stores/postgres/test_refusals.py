@@ -9,9 +9,9 @@ import asyncpg
 import pytest
 
 from agui_bridge.errors import StoreError, StoreUnavailable
-from agui_bridge.stores import sql_postgres_errors as errors
 from agui_bridge.stores.base import Expected
-from agui_bridge.stores.sql_postgres import PostgresStore
+from agui_bridge.stores.postgres import errors
+from agui_bridge.stores.postgres.store import PostgresStore
 from tests.stores.samples import KEY, idle, put
 from tests.support.postgres import emptied, execute, server
 

@@ -22,13 +22,13 @@ from agui_bridge.errors import (
     StoreError,
     StoreUnavailable,
 )
-from agui_bridge.stores import sql_schema
 from agui_bridge.stores.base import Expected
 from agui_bridge.stores.open import open_store
-from agui_bridge.stores.sql_postgres import PostgresStore
-from agui_bridge.stores.sql_postgres_address import parse_address, redacted
-from agui_bridge.stores.sql_schema import HEAD, KNOWN, VERSION_TABLE
-from agui_bridge.stores.sql_tables import metadata
+from agui_bridge.stores.postgres.address import parse_address, redacted
+from agui_bridge.stores.postgres.store import PostgresStore
+from agui_bridge.stores.sql import schema as sql_schema
+from agui_bridge.stores.sql.schema import HEAD, KNOWN, VERSION_TABLE
+from agui_bridge.stores.sql.tables import metadata
 from tests.stores.processes import hear, racers, tell
 from tests.stores.samples import KEY, idle, put
 from tests.support.postgres import execute, new_schema, server, with_schema

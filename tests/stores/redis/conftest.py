@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from agui_bridge.stores.redis import RedisStore
+from agui_bridge.stores.redis.store import RedisStore
 from tests.support.redis_server import RedisServer
 
 SOON = 0.4

@@ -11,7 +11,7 @@ from agui_bridge.engine.clock import SystemClock
 from agui_bridge.engine.leases import commit_safely
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.stores.base import ABSENT, Change, Committed, Expected
-from agui_bridge.stores.redis import RedisStore
+from agui_bridge.stores.redis.store import RedisStore
 from tests.stores.redis.conftest import SOON
 from tests.stores.samples import KEY, LEASE, LEASE_SECONDS, idle, message, put, running, write_id
 from tests.support.proxy import proxy_to

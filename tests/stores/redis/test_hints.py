@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from agui_bridge.protocol.records import ThreadKey
 from agui_bridge.stores.base import Expected
-from agui_bridge.stores.redis import RedisStore
-from agui_bridge.stores.redis_address import Address
-from agui_bridge.stores.redis_client import Client
-from agui_bridge.stores.redis_hints import Hints
+from agui_bridge.stores.redis.address import Address
+from agui_bridge.stores.redis.client import Client
+from agui_bridge.stores.redis.hints import Hints
+from agui_bridge.stores.redis.store import RedisStore
 from tests.stores.samples import KEY, LEASE, OTHER, idle, message, put, running, stop
 from tests.support.redis_server import RedisServer
 

@@ -7,7 +7,7 @@ from redis.crc import key_slot
 
 from agui_bridge.protocol.records import ThreadKey
 from agui_bridge.stores.base import Expected
-from agui_bridge.stores.redis import RedisStore
+from agui_bridge.stores.redis.store import RedisStore
 from tests.stores.samples import KEY, OTHER, full, idle, message, put, running
 from tests.support.redis_server import RedisServer
 

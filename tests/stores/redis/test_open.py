@@ -12,9 +12,9 @@ import pytest
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch, StoreUnavailable
 from agui_bridge.stores.open import open_store
-from agui_bridge.stores.redis import RedisStore
-from agui_bridge.stores.redis_address import Address
-from agui_bridge.stores.redis_open import check_server
+from agui_bridge.stores.redis.address import Address
+from agui_bridge.stores.redis.open import check_server
+from agui_bridge.stores.redis.store import RedisStore
 from tests.stores.samples import idle, put
 from tests.support import unavailable
 from tests.support.ports import free_port

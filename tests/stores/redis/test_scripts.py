@@ -6,7 +6,7 @@ import pytest
 
 from agui_bridge.errors import Conflict
 from agui_bridge.stores.base import Expected
-from agui_bridge.stores.redis import RedisStore
+from agui_bridge.stores.redis.store import RedisStore
 from tests.stores.samples import KEY, LEASE_SECONDS, full, idle, message, put, running
 from tests.support.proxy import proxy_to
 from tests.support.redis_server import RedisServer

@@ -12,13 +12,13 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch, StoreError
-from agui_bridge.stores import sql_schema
 from agui_bridge.stores.memory import MemoryStore
 from agui_bridge.stores.open import open_store
-from agui_bridge.stores.sql import SqlStore
-from agui_bridge.stores.sql_schema import HEAD, KNOWN, VERSION_TABLE
-from agui_bridge.stores.sql_sqlite import sqlite_engine
-from agui_bridge.stores.sql_tables import metadata
+from agui_bridge.stores.sql import schema as sql_schema
+from agui_bridge.stores.sql.schema import HEAD, KNOWN, VERSION_TABLE
+from agui_bridge.stores.sql.tables import metadata
+from agui_bridge.stores.sqlite.database import sqlite_engine
+from agui_bridge.stores.sqlite.store import SqlStore
 from tests.stores.processes import hear, racers, tell
 from tests.stores.samples import KEY, idle, put
 
@@ -56,7 +56,7 @@ def found(path: Path) -> bytes | None:
 
 def test_the_known_revisions_are_those_of_the_migrations() -> None:
     config = Config()
-    config.set_main_option("script_location", "agui_bridge.stores:migrations")
+    config.set_main_option("script_location", "agui_bridge.stores.sql:migrations")
     script = ScriptDirectory.from_config(config)
 
     assert script.get_current_head() == HEAD

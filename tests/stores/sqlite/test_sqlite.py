@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from agui_bridge.errors import Conflict, StoreUnavailable
-from agui_bridge.stores import sql_statements as statements
 from agui_bridge.stores.base import Change, Expected
-from agui_bridge.stores.sql import SqlStore
-from agui_bridge.stores.sql_sqlite import SqliteDatabase
+from agui_bridge.stores.sqlite import statements
+from agui_bridge.stores.sqlite.database import SqliteDatabase
+from agui_bridge.stores.sqlite.store import SqlStore
 from tests.stores.processes import hear, racers
 from tests.stores.samples import KEY, OTHER, idle, message, put, write_id
 
@@ -165,7 +165,7 @@ async def test_who_waits_behind_a_held_lock_gives_up_as_well(
     store: SqlStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await put(store, idle())
-    monkeypatch.setattr("agui_bridge.stores.sql_sqlite.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("agui_bridge.stores.sqlite.database.BUSY_SECONDS", 0.1)
     await set_on_writer(store, "PRAGMA busy_timeout = 150")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

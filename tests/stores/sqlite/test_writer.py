@@ -13,9 +13,9 @@ import pytest
 
 from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
 from agui_bridge.protocol.records import ThreadKey
-from agui_bridge.stores import sql_sqlite_writer
 from agui_bridge.stores.base import Change, Committed, Expected
-from agui_bridge.stores.sql import SqlStore
+from agui_bridge.stores.sqlite import writer as group_writer
+from agui_bridge.stores.sqlite.store import SqlStore
 from tests.stores.processes import hear, racers
 from tests.stores.samples import idle, message, put
 
@@ -25,7 +25,7 @@ PATIENCE = 10.0
 @pytest.fixture(autouse=True)
 def plenty_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine makes no group smaller."""
-    monkeypatch.setattr(sql_sqlite_writer, "LONGEST_GROUP", PATIENCE)
+    monkeypatch.setattr(group_writer, "LONGEST_GROUP", PATIENCE)
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ async def test_a_commit_sees_those_before_it_in_the_group(store: SqlStore) -> No
 async def test_a_group_is_bounded_for_the_sake_of_other_processes(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch, bound: str, value: float, commits: int
 ) -> None:
-    monkeypatch.setattr(sql_sqlite_writer, bound, value)
+    monkeypatch.setattr(group_writer, bound, value)
     statements = await traced(store)
     async with held(store):
         waiting = start(store, range(7))

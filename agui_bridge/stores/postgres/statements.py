@@ -32,7 +32,7 @@ RECORD = (
     "scope, agent, thread, data, status, version, write_id, created_at, updated_at, "
     f"{STOP}, lease_ends_at"
 )
-"""What `sql_rows.read_thread` reads, in its order, and the end of the lease."""
+"""What `sql.rows.read_thread` reads, in its order, and the end of the lease."""
 
 KEY = "{0}.scope = :scope AND {0}.agent = :agent AND {0}.thread = :thread"
 SAME = "{0}.scope = {1}.scope AND {0}.agent = {1}.agent AND {0}.thread = {1}.thread"

@@ -18,7 +18,7 @@ from typing import Any
 
 from agui_bridge.errors import StoreError
 from agui_bridge.protocol.records import ThreadKey
-from agui_bridge.stores.sql_postgres_errors import FAILURES, plainly
+from agui_bridge.stores.postgres.errors import FAILURES, plainly
 from agui_bridge.stores.watching import Wakeups
 
 __all__ = ["CHANNEL", "Hints", "digest"]

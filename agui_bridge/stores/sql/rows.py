@@ -105,7 +105,7 @@ def read_head(row: Row) -> Head:
 
 
 def read_thread(row: Row) -> ThreadRecord:
-    """A record, from the columns of `sql_statements.RECORD`."""
+    """A record, from the columns of `sqlite.statements.RECORD`."""
     scope, agent, thread, data, status, version, write_id, created_at, updated_at, *stop = row
     return replace(
         codec.decode_thread(data, ThreadKey(scope, agent, thread)),
@@ -125,14 +125,14 @@ def read_message(row: Row) -> StoredMessage:
 
 
 def read_messages(text: str | None) -> tuple[StoredMessage, ...]:
-    """Messages in order, from what `sql_statements.load` gives of them."""
+    """Messages in order, from what `sqlite.statements.load` gives of them."""
     rows: list[Any] = codec.decode(f"[{text}]") if text else []
     # The order of the database's: by code points too.
     return tuple(StoredMessage(*row) for row in sorted(rows, key=itemgetter(1, 0)))
 
 
 def read_stop(row: Row) -> StopRequest:
-    """A stop request, from the columns `sql_tables.STOP`."""
+    """A stop request, from the columns `sql.tables.STOP`."""
     token, force, until, actor = row
     # SQLite has no booleans: it gives 0 or 1.
     return StopRequest(token, bool(force), until, actor)

@@ -1,14 +1,14 @@
 """Alembic's entry point: runs the migrations on the connection that it is given.
 
-`sql_schema.upgrade` passes its connection along, within a transaction of its own. To write a
+`sql.schema.upgrade` passes its connection along, within a transaction of its own. To write a
 new revision, give Alembic's command line a `sqlalchemy.url` instead.
 """
 
 from alembic import context
 from sqlalchemy import Connection, create_engine
 
-from agui_bridge.stores.sql_schema import VERSION_TABLE
-from agui_bridge.stores.sql_tables import metadata
+from agui_bridge.stores.sql.schema import VERSION_TABLE
+from agui_bridge.stores.sql.tables import metadata
 
 
 def migrate(connection: Connection) -> None:

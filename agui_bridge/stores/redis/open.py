@@ -9,9 +9,9 @@ from typing import Any
 from redis.exceptions import ResponseError
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch, StoreUnavailable
-from agui_bridge.stores.redis_address import Address
-from agui_bridge.stores.redis_client import FOR_THE_OPERATOR, Client
-from agui_bridge.stores.redis_keys import Keys
+from agui_bridge.stores.redis.address import Address
+from agui_bridge.stores.redis.client import FOR_THE_OPERATOR, Client
+from agui_bridge.stores.redis.keys import Keys
 
 __all__ = ["SCHEMA", "open_client"]
 

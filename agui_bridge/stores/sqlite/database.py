@@ -21,8 +21,8 @@ from typing import TypeVar
 from sqlalchemy import Engine, NullPool, create_engine
 
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.stores.sql_sqlite_errors import plainly
-from agui_bridge.stores.sql_sqlite_writer import Writer
+from agui_bridge.stores.sqlite.errors import plainly
+from agui_bridge.stores.sqlite.writer import Writer
 
 __all__ = ["BUSY_SECONDS", "SqliteDatabase", "sqlite_engine"]
 

@@ -30,8 +30,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.stores.redis_address import Address
-from agui_bridge.stores.redis_lua import Script
+from agui_bridge.stores.redis.address import Address
+from agui_bridge.stores.redis.lua import Script
 
 __all__ = ["Client", "word_of"]
 

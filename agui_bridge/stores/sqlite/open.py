@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch
-from agui_bridge.stores.sql_schema import check_revision, upgrade
-from agui_bridge.stores.sql_sqlite import BUSY_SECONDS, SqliteDatabase, sqlite_engine
-from agui_bridge.stores.sql_sqlite_errors import plainly
+from agui_bridge.stores.sql.schema import check_revision, upgrade
+from agui_bridge.stores.sqlite.database import BUSY_SECONDS, SqliteDatabase, sqlite_engine
+from agui_bridge.stores.sqlite.errors import plainly
 
 __all__ = ["open_database"]
 

@@ -1,7 +1,7 @@
 """The store in PostgreSQL: any number of processes on any number of machines.
 
 The tables and records are those of `SqlStore`. Where that one reads, decides and writes in a
-transaction, here the database decides: each call is one statement (`sql_postgres_statements`).
+transaction, here the database decides: each call is one statement (`statements`).
 The store's time is the database's clock.
 """
 
@@ -31,18 +31,18 @@ from agui_bridge.stores.base import (
     InterruptRow,
     ThreadRow,
 )
-from agui_bridge.stores.sql_postgres_address import parse_address
-from agui_bridge.stores.sql_postgres_connections import Connections, connect, set_up
-from agui_bridge.stores.sql_postgres_hints import CHANNEL, Hints, digest
-from agui_bridge.stores.sql_postgres_open import prepare_database
-from agui_bridge.stores.sql_postgres_rows import (
+from agui_bridge.stores.postgres.address import parse_address
+from agui_bridge.stores.postgres.connections import Connections, connect, set_up
+from agui_bridge.stores.postgres.hints import CHANNEL, Hints, digest
+from agui_bridge.stores.postgres.open import prepare_database
+from agui_bridge.stores.postgres.rows import (
     change_values,
     head_values,
     read_committed,
     read_record,
 )
-from agui_bridge.stores.sql_postgres_statements import Statement, Statements
-from agui_bridge.stores.sql_rows import key_row, read_message, read_stop
+from agui_bridge.stores.postgres.statements import Statement, Statements
+from agui_bridge.stores.sql.rows import key_row, read_message, read_stop
 from agui_bridge.stores.watching import Wakeups
 
 __all__ = ["PostgresStore"]

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.stores.sql_sqlite_errors import plainly
+from agui_bridge.stores.sqlite.errors import plainly
 
 __all__ = ["LONGEST_GROUP", "MOST_TOGETHER", "Writer"]
 

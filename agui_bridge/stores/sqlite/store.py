@@ -22,10 +22,8 @@ from agui_bridge.protocol.records import (
     ThreadRecord,
 )
 from agui_bridge.stores import codec, rules
-from agui_bridge.stores import sql_statements as statements
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
-from agui_bridge.stores.sql_open import open_database
-from agui_bridge.stores.sql_rows import (
+from agui_bridge.stores.sql.rows import (
     interrupt_row,
     key_row,
     message_row,
@@ -38,7 +36,9 @@ from agui_bridge.stores.sql_rows import (
     stop_row,
     thread_row,
 )
-from agui_bridge.stores.sql_sqlite import SqliteDatabase
+from agui_bridge.stores.sqlite import statements
+from agui_bridge.stores.sqlite.database import SqliteDatabase
+from agui_bridge.stores.sqlite.open import open_database
 from agui_bridge.stores.watching import Wakeups
 
 __all__ = ["SqlStore"]

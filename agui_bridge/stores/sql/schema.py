@@ -69,7 +69,7 @@ def upgrade(connection: Connection) -> None:
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", "agui_bridge.stores:migrations")
+    config.set_main_option("script_location", "agui_bridge.stores.sql:migrations")
     config.attributes["connection"] = connection
     with _one_at_a_time:
         command.upgrade(config, HEAD)

@@ -9,7 +9,7 @@ from typing import Any
 from agui_bridge.protocol.records import ThreadKey, ThreadRecord
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed
-from agui_bridge.stores.sql_rows import read_stop, read_thread, thread_row
+from agui_bridge.stores.sql.rows import read_stop, read_thread, thread_row
 
 __all__ = ["change_values", "head_values", "read_committed", "read_record"]
 
@@ -66,7 +66,7 @@ def change_values(change: Change) -> tuple[dict[str, bool], Values]:
 
 
 def read_record(row: Sequence[Any]) -> ThreadRecord | None:
-    """A record, from the columns of `sql_postgres_statements.RECORD`; None if all are null."""
+    """A record, from the columns of `statements.RECORD`; None if all are null."""
     *thread, lease_ends_at = row
     if thread[0] is None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis_lua import NOW, THREAD, Script
+from agui_bridge.stores.redis.lua import NOW, THREAD, Script
 
 __all__ = [
     "DUE",

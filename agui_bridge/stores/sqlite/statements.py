@@ -12,7 +12,7 @@ from sqlalchemy import Table
 
 from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.rules import WAITING
-from agui_bridge.stores.sql_tables import KEY, STOP, interrupts, messages, receipts
+from agui_bridge.stores.sql.tables import KEY, STOP, interrupts, messages, receipts
 
 __all__ = [
     "BATCHES_EXPIRED",
@@ -40,7 +40,7 @@ __all__ = [
 COLUMNS = ", ".join(
     [*KEY, "data", "status", "version", "write_id", "created_at", "updated_at", *STOP]
 )
-"""What `sql_rows.read_thread` reads, in its order."""
+"""What `sql.rows.read_thread` reads, in its order."""
 
 OWN = " AND ".join(f"{name} = :{name}" for name in KEY)
 """The condition that a row belongs to the thread of the parameters."""

@@ -6,7 +6,7 @@ the error, so that the two can't drift apart unseen.
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis_lua import THREAD, Script
+from agui_bridge.stores.redis.lua import THREAD, Script
 
 __all__ = ["COMMIT", "DELETE", "PRUNE", "REQUEST_STOP"]
 
@@ -177,7 +177,7 @@ announce(channel, tag)
 return {'done', time, call('HGET', T, 'version'), created, ends, head and head.stop or false}
 """
 )
-"""ARGV: see `redis_rows.commit_arguments`.
+"""ARGV: see `rows.commit_arguments`.
 
 Gives `done`, the time and what the store itself decided; or `again`, the time and the record
 of a write that had succeeded before; or `refused`, the time and the head."""

@@ -14,15 +14,15 @@ from typing import Any, TypeAlias
 import asyncpg
 
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.stores.sql_postgres_address import Address
-from agui_bridge.stores.sql_postgres_errors import (
+from agui_bridge.stores.postgres.address import Address
+from agui_bridge.stores.postgres.errors import (
     FAILURES,
     connection_lost,
     is_standby,
     may_try_again,
     plainly,
 )
-from agui_bridge.stores.sql_postgres_statements import Statement
+from agui_bridge.stores.postgres.statements import Statement
 
 __all__ = ["Connection", "Connections", "connect", "set_up"]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from redis.exceptions import RedisError
 
 from agui_bridge.protocol.records import ThreadKey
-from agui_bridge.stores.redis_client import Client
-from agui_bridge.stores.redis_keys import key_of
+from agui_bridge.stores.redis.client import Client
+from agui_bridge.stores.redis.keys import key_of
 
 __all__ = ["Hints"]
 

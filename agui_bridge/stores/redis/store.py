@@ -24,11 +24,11 @@ from agui_bridge.protocol.records import (
 )
 from agui_bridge.stores import codec, rules
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
-from agui_bridge.stores.redis_client import Client
-from agui_bridge.stores.redis_hints import Hints
-from agui_bridge.stores.redis_keys import Keys, key_of, quote, tag_of
-from agui_bridge.stores.redis_open import open_client
-from agui_bridge.stores.redis_read_scripts import (
+from agui_bridge.stores.redis.client import Client
+from agui_bridge.stores.redis.hints import Hints
+from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of
+from agui_bridge.stores.redis.open import open_client
+from agui_bridge.stores.redis.read_scripts import (
     DUE,
     FIND_INTERRUPTS,
     HISTORY,
@@ -41,7 +41,7 @@ from agui_bridge.stores.redis_read_scripts import (
     STOPS,
     TIME,
 )
-from agui_bridge.stores.redis_rows import (
+from agui_bridge.stores.redis.rows import (
     Write,
     guard_arguments,
     read_head,
@@ -51,7 +51,7 @@ from agui_bridge.stores.redis_rows import (
     read_stop,
     stop_text,
 )
-from agui_bridge.stores.redis_write_scripts import COMMIT, DELETE, PRUNE, REQUEST_STOP
+from agui_bridge.stores.redis.write_scripts import COMMIT, DELETE, PRUNE, REQUEST_STOP
 from agui_bridge.stores.watching import Wakeups
 
 __all__ = ["RedisStore"]

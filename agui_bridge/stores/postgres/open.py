@@ -8,10 +8,10 @@ import uuid
 from typing import Any
 
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.stores.sql_postgres_address import FORM, Address
-from agui_bridge.stores.sql_postgres_connections import connect
-from agui_bridge.stores.sql_postgres_errors import FAILURES, refusal
-from agui_bridge.stores.sql_schema import VERSION_TABLE, judge_revision, upgrade
+from agui_bridge.stores.postgres.address import FORM, Address
+from agui_bridge.stores.postgres.connections import connect
+from agui_bridge.stores.postgres.errors import FAILURES, refusal
+from agui_bridge.stores.sql.schema import VERSION_TABLE, judge_revision, upgrade
 
 __all__ = ["prepare_database"]
 

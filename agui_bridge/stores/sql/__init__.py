@@ -1,0 +1,1 @@
+"""What the stores in SQLite and PostgreSQL share: tables, rows, and migrations."""

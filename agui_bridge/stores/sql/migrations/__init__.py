@@ -1,0 +1,1 @@
+"""The migrations of the SQL stores (Alembic); `sql.schema` runs them."""

@@ -1,0 +1,1 @@
+"""The store in a SQLite file: `store.SqlStore`, its statements, and the one who writes."""
