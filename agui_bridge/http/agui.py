@@ -26,6 +26,7 @@ __all__ = [
     "EventStreamResponse",
     "Source",
     "begin_run",
+    "check_addressable",
     "dialect_of",
     "read_input",
     "run_agent",
@@ -85,7 +86,7 @@ def read_input(service: Service, body: Json, choice: DialectChoice) -> ParsedInp
         Refused: INVALID_INPUT, PAYLOAD_TOO_LARGE, UNSUPPORTED_VERSION.
     """
     parsed = parse_input(body, service.settings.input_limits, choice)
-    _check_addressable(parsed.input.thread_id)
+    check_addressable("threadId", parsed.input.thread_id)
     return parsed
 
 
@@ -125,7 +126,7 @@ def dialect_of(request: Request, settings: Settings) -> DialectChoice:
     )
 
 
-def _check_addressable(thread: str) -> None:
+def check_addressable(field: str, thread: str) -> None:
     """Check that a thread can have paths of its own: `a/stop` would be the stop of `a`.
 
     Raises:
@@ -135,8 +136,8 @@ def _check_addressable(thread: str) -> None:
         if thread.endswith(ending):
             raise Refused(
                 "INVALID_INPUT",
-                f"threadId: an id may not end in {ending!r}, a path below another thread's.",
-                {"field": "threadId"},
+                f"{field}: an id may not end in {ending!r}, a path below another thread's.",
+                {"field": field},
             )
 
 

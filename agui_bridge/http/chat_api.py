@@ -17,7 +17,7 @@ from agui_bridge.agents.keyword import KeywordAdapter
 from agui_bridge.engine.call import Agent, Call
 from agui_bridge.engine.runner import Engine, mint
 from agui_bridge.errors import Refused
-from agui_bridge.http.agui import EventStreamResponse
+from agui_bridge.http.agui import EventStreamResponse, check_addressable
 from agui_bridge.http.chat_frames import A2UIFrames, Frames, LegacyFrames
 from agui_bridge.http.chat_reply import ChatReply
 from agui_bridge.http.chat_state import payload_of, pending_of, state_of
@@ -150,6 +150,7 @@ def _session(service: Service, principal: Principal, named: Mapping[str, Json]) 
     if find_forbidden(thread) is not None:
         raise _fault("session_id", "holds what no text may")
     check_id("session_id", thread, service.settings.max_id_bytes)
+    check_addressable("session_id", thread)
     agent = find_agent(service, name)
     return _Session(principal, agent, ThreadKey(principal.scope, agent.name, thread))
 

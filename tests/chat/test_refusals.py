@@ -30,6 +30,7 @@ from tests.support.agents import Answering, Scripted, approval, eventually
         ("resume", {"agent_id": "agent", "input": {}}, 400),
         ("resume", {"agent_id": "agent", "session_id": "s"}, 400),
         ("resume", {"agent_id": "agent", "session_id": "s", "input": True}, 400),
+        ("stream", {"agent_id": "agent", "session_id": "s/stop", "message": "x"}, 400),
         ("resume", {"agent_id": "nobody", "session_id": "s", "input": {}}, 404),
         ("resume", {"agent_id": "agent", "session_id": "never", "input": {"confirm": True}}, 409),
     ],
