@@ -175,6 +175,7 @@ class EventStreamResponse:
         # From the first: a client that sent several requests and read none holds up the head too.
         self._sending = True
         self._since = 0.0
+        self._over = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream; a client that goes away, or takes nothing for too long, detaches the pipe."""
@@ -191,6 +192,8 @@ class EventStreamResponse:
             # The client is gone, one way (`TimeoutError`) or the other.
             pass
         finally:
+            # The loop may be about to tell that the client went away with the last byte.
+            self._over = True
             self._timer.cancel()
             self._pipe.detach()
             watcher.remove_done_callback(self._give_up)
@@ -224,7 +227,8 @@ class EventStreamResponse:
         self._timer = self._loop.call_later(patience, self._look)
 
     def _give_up(self, _: object = None) -> None:
-        self._patience.reschedule(self._loop.time())
+        if not self._over:
+            self._patience.reschedule(self._loop.time())
 
 
 async def _disconnect(receive: Receive) -> None:

@@ -2,11 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from typing import Any
 
 import pytest
 
 from agui_bridge.adapters import Run, RunItem
+from agui_bridge.engine.pipe import Pipe
+from agui_bridge.engine.settings import Settings
+from agui_bridge.http.agui import EventStreamResponse
 from agui_bridge.protocol.records import ThreadKey
 from tests.http.conftest import Serving, Site
 from tests.support.agents import Answering, Scripted, approval, eventually
@@ -209,3 +214,25 @@ async def test_two_streams_of_two_threads_do_not_mix(serving: Serving) -> None:
             text = "".join(e["delta"] for e in stream.events if e["type"] == "TEXT_MESSAGE_CONTENT")
             assert text == f"{name} " * 50
             assert stream.events[0]["runId"] == stream.events[-1]["threadId"] == name
+
+
+async def test_a_client_that_goes_away_with_the_last_byte_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    gone = asyncio.get_running_loop().create_future()
+
+    async def receive() -> dict[str, str]:
+        await gone
+        return {"type": "http.disconnect"}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        if message.get("more_body") is False:
+            gone.set_result(None)
+            await asyncio.sleep(0)  # until the loop has seen it, and not told yet
+
+    pipe = Pipe()
+    pipe.close()
+    with caplog.at_level(logging.ERROR, "asyncio"):
+        await EventStreamResponse(pipe, b"data: 1\n\n", Settings())({}, receive, send)
+        await asyncio.sleep(0)
+    assert caplog.text == ""
