@@ -326,11 +326,7 @@ def end_run(
 
 
 def reopen(
-    record: ThreadRecord,
-    claimed: Sequence[Interrupt],
-    *,
-    unheard: Sequence[str] = (),
-    now: float,
+    record: ThreadRecord, claimed: Sequence[Interrupt], *, unheard: Sequence[str] = (), now: float
 ) -> Change:
     """Nothing reached the framework: the whole batch is open again, answers dropped.
 

@@ -15,7 +15,7 @@ from agui_bridge.agents.function_run import FunctionRun
 from agui_bridge.agents.keyword import KeywordAdapter
 from agui_bridge.protocol.records import ThreadStatus
 from tests.engine.phases import ADAPTERS, PHASES, Item, Phase
-from tests.support.agents import Bench, eventually, outcome, settle
+from tests.support.agents import Answering, Bench, Scripted, eventually, outcome, settle
 
 
 @pytest.mark.parametrize("force", [False, True], ids=["graceful", "forced"])
@@ -179,3 +179,13 @@ async def test_subagents_of_a_stopped_run_are_stopped_and_what_they_produced_is_
     ]
     kept = {m.get("subagentRunId"): m["content"] for m in stopped.messages[1:]}
     assert kept == {None: "I delegate.", "ann": "ann said", "bob": "bob said"}
+
+
+async def test_a_second_stop_of_a_question_is_a_success_until_the_thread_goes_on() -> None:
+    bench = Bench(Answering())
+    await bench.ask()
+    for _ in range(2):
+        assert (await bench.engine.stop(bench.KEY)).status == "success"
+    other = Bench(Scripted(["x"]), store=bench.store)
+    await other.say("next")
+    assert (await bench.engine.stop(bench.KEY)).status == "error"

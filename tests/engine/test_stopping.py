@@ -195,16 +195,6 @@ async def test_a_second_stop_after_the_first_is_over_is_a_success_too() -> None:
     await reader.rest()
 
 
-async def test_a_second_stop_of_a_question_is_a_success_until_the_thread_goes_on() -> None:
-    bench = Bench(Answering())
-    await bench.ask()
-    for _ in range(2):
-        assert (await bench.engine.stop(bench.KEY)).status == "success"
-    other = Bench(Scripted(["x"]), store=bench.store)
-    await other.say("next")
-    assert (await bench.engine.stop(bench.KEY)).status == "error"
-
-
 async def test_a_stop_of_an_unknown_thread_is_an_error() -> None:
     stopped = await Bench(Scripted(["x"])).engine.stop(Bench.KEY)
     assert (stopped.status, stopped.error) == ("error", "There is no such thread.")
