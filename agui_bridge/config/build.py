@@ -60,16 +60,23 @@ def build_bridge(
     if configuration.policy is not None:
         with _At(place("policy")):
             bridge.policy(_callable(configuration.policy, folder))
+    faults: list[ConfigurationError] = []
     for name, entry in configuration.agents.items():
-        with _At(place(f"agents.{name}")):
-            adapter, summary = _adapter(entry, folder)
-            bridge.add(
-                name,
-                adapter,
-                description=entry.description or summary,
-                exempt=entry.exempt,
-                **entry.settings.model_dump(exclude_unset=True),
-            )
+        try:
+            with _At(place(f"agents.{name}")):
+                adapter, summary = _adapter(entry, folder)
+                bridge.add(
+                    name,
+                    adapter,
+                    description=entry.description or summary,
+                    exempt=entry.exempt,
+                    **entry.settings.model_dump(exclude_unset=True),
+                )
+        except ConfigurationError as fault:
+            faults.append(fault)
+    if faults:
+        # Of all agents at once, so that they can be mended at once.
+        raise ConfigurationError("\n".join(map(str, faults))) from faults[0].__cause__
     return bridge
 
 

@@ -80,6 +80,17 @@ def test_a_fault_of_an_agent_names_the_agent_and_its_line(
     assert said in told
 
 
+def test_the_faults_of_all_agents_are_told_at_once(folder: Path) -> None:
+    agents = """agents:
+  a: {function: 'no_such:y'}
+  b: {function: 'shop_for_config:orders'}
+  c: {function: 'shop_for_config:judge'}
+"""
+    told = refused(folder, "", agents=agents)
+    places = [line.partition(": ")[0] for line in told.splitlines() if "agents." in line]
+    assert places == ["bridge.yaml:2", "bridge.yaml:4"]
+
+
 @pytest.mark.parametrize("agents", ["", "agents: {}\n"])
 def test_a_file_without_agents_is_refused(folder: Path, agents: str) -> None:
     assert "agents: " in refused(folder, "store: 'memory:'\n", agents=agents)
