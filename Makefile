@@ -16,8 +16,8 @@ LOWEST := .venv-lowest
 PEERS_VENV := .venv-peers
 PYTEST_ARGS ?=
 # One process of tests for each core, which share the files. More than four only wait for the disk
-# and the connections of PostgreSQL.
-PARALLEL := -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+# and the connections of PostgreSQL. One that dies fails the run, with the name of its test.
+PARALLEL := -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
 BENCH_ARGS ?=
 PORT ?= 8787
 QUICK ?=
