@@ -59,6 +59,18 @@ class Terminal:
         self.wait_for(prompt)
         self.type(line)
 
+    def leave(self) -> int:
+        """Press Ctrl-C until it ends; gives the exit code.
+
+        Python overlooks an interrupt between the prompt and its wait for a key, and whoever
+        sits there presses again.
+        """
+        for _ in range(5):
+            self.type(CTRL_C, enter=False)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self.process.wait(PATIENCE / 5)
+        raise AssertionError(f"Ctrl-C does not end it:\n{self.shown[self._seen :]}")
+
     def end(self) -> int:
         """Read to the end; gives the exit code."""
         while self._read(PATIENCE):

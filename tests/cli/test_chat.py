@@ -118,8 +118,7 @@ def test_a_thread_is_gone_on_with_and_its_open_question_asked(target: Target, ur
     with terminal("chat", url, "--thread", "kept") as chat:
         chat.answer("you > ", "send hal")
         chat.wait_for(YES_NO)
-        chat.type(CTRL_C, enter=False)
-        assert chat.end() == 130
+        assert chat.leave() == 130
     assert executed(target, "hal") == []
     with terminal("chat", url, "--thread", "kept") as chat:
         shown = chat.wait_for(YES_NO)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import asyncpg
@@ -15,7 +16,6 @@ from agui_bridge.stores.postgres.store import PostgresStore
 from tests.stores.samples import (
     KEY,
     LEASE,
-    OTHER,
     idle,
     interrupted,
     message,
@@ -191,24 +191,25 @@ async def heard(control: Any) -> list[str]:
 async def test_what_others_may_wait_for_is_told_and_what_a_run_writes_meanwhile_is_not(
     store: PostgresStore, heard: list[str], control: Any
 ) -> None:
+    # Everybody on this database hears of everybody's threads: these are this test's own.
+    key, last = (replace(KEY, thread=f"{name}-{write_id()}") for name in ("changing", "last"))
     await alive(store)
-    await put(store, running())
-    await put(store, running(), LEASE, messages=(message("m", 1),))
-    await put(store, running(), LEASE, messages=(message("n", 2),))
-    await store.request_stop(KEY, stop())
-    await put(store, interrupted(), LEASE)
-    await store.delete(KEY, Expected(version=1003))
-    await put(store, idle(OTHER))
+    await put(store, running(key))
+    await put(store, running(key), LEASE, messages=(message("m", 1),))
+    await put(store, running(key), LEASE, messages=(message("n", 2),))
+    await store.request_stop(key, stop())
+    await put(store, interrupted(key), LEASE)
+    await store.delete(key, Expected(version=1003))
+    await put(store, idle(last))
 
     async def all_told() -> bool:
         await control.execute("SELECT 1")
-        return digest(OTHER) in heard
+        return digest(last) in heard
 
     await until(all_told)
 
     # Several changes may be told of at once.
-    assert set(heard) == {digest(KEY), digest(OTHER)}
-    assert heard.count(digest(KEY)) <= 4
+    assert 1 <= heard.count(digest(key)) <= 4
 
 
 async def test_a_hint_says_nothing_of_scope_or_thread_and_fits_in_a_notification() -> None:
