@@ -27,11 +27,11 @@ from agui_bridge.errors import BridgeError, NotDelivered, Refused, UpstreamError
 from agui_bridge.http.app import Bridge
 from agui_bridge.http.auth import BearerTokens
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict
-from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
-from agui_bridge.protocol.end_reasons import EndReason
-from agui_bridge.protocol.extraction import Reply
-from agui_bridge.protocol.forms import FormField
-from agui_bridge.protocol.records import Principal, ToolCall
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.answers.from_message import Reply
+from agui_bridge.protocol.threads.records import Principal, ToolCall
+from agui_bridge.protocol.threads.run_ends import EndReason
 
 __all__ = [
     "Adapter",

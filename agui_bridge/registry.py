@@ -15,7 +15,7 @@ from agui_bridge.engine.run_end import RunEndHook
 from agui_bridge.engine.settings import Settings
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.policy import Policy
-from agui_bridge.protocol.extraction import Extractor
+from agui_bridge.protocol.answers.from_message import Extractor
 
 __all__ = ["Registry"]
 

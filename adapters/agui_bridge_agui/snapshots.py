@@ -22,7 +22,7 @@ from ag_ui.core import (
 )
 
 from agui_bridge.protocol.json_values import same_json
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Told", "news_of"]
 

@@ -24,8 +24,8 @@ from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import Handoff, Pause, Run, RunItem, StopSignal
 from agui_bridge.errors import AdapterError, NotDelivered, UpstreamError
-from agui_bridge.protocol.decisions import Approve, Cancel
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.decisions import Approve, Cancel
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.application import messages_of_calls, results_of
 from agui_bridge_mastra.continuation import Paused
 from agui_bridge_mastra.exchange import Exchange

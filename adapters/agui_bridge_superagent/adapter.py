@@ -17,9 +17,9 @@ import httpx
 
 from agui_bridge.adapters import AdapterCapabilities, Ask, Pause, Run, RunItem
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
-from agui_bridge.protocol.decisions import Answer
-from agui_bridge.protocol.forms import FormField, schema_from_fields
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.decisions import Answer
+from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_superagent.replies import Question, Reply
 
 __all__ = ["InterruptGone", "SuperAgentAdapter", "session_of"]

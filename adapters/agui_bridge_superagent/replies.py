@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.forms import FormField
-from agui_bridge.protocol.sse import Decoder, Frame, FrameTooLarge
+from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.wire.sse import Decoder, Frame, FrameTooLarge
 
 __all__ = ["Question", "Reply"]
 

@@ -22,7 +22,7 @@ from agui_bridge.errors import ConfigurationError
 from agui_bridge.files.document import Document, KeyPath, dotted, read_yaml
 from agui_bridge.files.faults import refusal, refusal_of
 from agui_bridge.files.variables import fill_in
-from agui_bridge.protocol.forms import FormField
+from agui_bridge.protocol.answers.forms import FormField
 
 __all__ = ["BACKEND", "AgentFile", "is_agent_document"]
 

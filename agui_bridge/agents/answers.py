@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 from agui_bridge.agents.continuation import Decided, EntryKey, Failure
 from agui_bridge.agents.journal import copied
 from agui_bridge.errors import AgentMistake
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Approval", "ReadOnlyArgs", "StepFailed", "as_exception"]
 

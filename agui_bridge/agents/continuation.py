@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agui_bridge.adapters import Run
 from agui_bridge.agents.state import StateRecord
 from agui_bridge.errors import ReplayMismatch
-from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = [
     "VERSION",

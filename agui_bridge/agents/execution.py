@@ -26,7 +26,7 @@ from agui_bridge.agents.strands import Strands
 from agui_bridge.agents.works import Works
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import PolicyFailed
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Execution", "Question"]
 

@@ -20,9 +20,9 @@ from agui_bridge.agents.journal import copied, jsonable
 from agui_bridge.agents.run_acting import ActingRun
 from agui_bridge.agents.wire import parameter_schema, tool_call
 from agui_bridge.errors import ReplayMismatch
-from agui_bridge.protocol.decisions import APPROVE, DECLINE, EDIT, Answer, Cancel
-from agui_bridge.protocol.records import Json, ToolCall
-from agui_bridge.protocol.schemas import check_schema
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, Answer, Cancel
+from agui_bridge.protocol.answers.schemas import check_schema
+from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["FunctionRun"]
 

@@ -13,7 +13,7 @@ from agui_bridge.agents.continuation import EntryKey, Outcome
 from agui_bridge.agents.strands import Place
 from agui_bridge.errors import AgentMistake, AmbiguousKey, ReplayMismatch
 from agui_bridge.protocol.json_values import canonical, clean
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["DEEPEST", "Journal", "YieldCount", "copied", "fingerprint", "jsonable"]
 

@@ -43,7 +43,7 @@ from agui_bridge.agents.keyword_turn import Turn
 from agui_bridge.agents.phrase_matcher import PhraseTable
 from agui_bridge.agents.sentence_scanner import Request, SentenceScanner
 from agui_bridge.errors import ConfigurationError, NotDelivered
-from agui_bridge.protocol.forms import FormField, schema_from_fields
+from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
 
 __all__ = ["KeywordAdapter"]
 

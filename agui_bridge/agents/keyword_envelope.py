@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agui_bridge.agents.keyword_phrases import Language
 from agui_bridge.errors import ReplayMismatch
-from agui_bridge.protocol.forms import FormField
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Inner", "Requested", "open_envelope"]
 

@@ -16,7 +16,7 @@ from ag_ui.core import (
 
 from agui_bridge.agents.phrase_matcher import PhraseTable
 from agui_bridge.agents.sentence_scanner import Request, SentenceScanner
-from agui_bridge.protocol.lifecycle_tables import RULES
+from agui_bridge.protocol.lifecycle.event_rules import RULES
 
 __all__ = ["Listener"]
 

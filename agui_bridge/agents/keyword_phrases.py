@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agui_bridge.protocol.decisions import Answer, Cancel, Decision
-from agui_bridge.protocol.forms import FormField
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.decisions import Answer, Cancel, Decision
+from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = [
     "CHINESE_PHRASES",

@@ -18,9 +18,9 @@ from agui_bridge.agents.keyword_envelope import Requested, open_envelope
 from agui_bridge.agents.keyword_listener import Listener
 from agui_bridge.agents.keyword_phrases import REPLIES, Replies
 from agui_bridge.agents.phrase_matcher import PhraseTable
-from agui_bridge.protocol.decisions import Approve, Cancel
-from agui_bridge.protocol.lifecycle_tables import RULES, Verb
-from agui_bridge.protocol.records import ClosedBatch, Json
+from agui_bridge.protocol.answers.decisions import Approve, Cancel
+from agui_bridge.protocol.lifecycle.event_rules import RULES, Verb
+from agui_bridge.protocol.threads.records import ClosedBatch, Json
 
 __all__ = ["Turn"]
 

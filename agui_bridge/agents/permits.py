@@ -17,9 +17,9 @@ from agui_bridge.agents.journal import copied
 from agui_bridge.agents.wire import not_executed, parameter_schema, tool_call, tool_result
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict, judge
-from agui_bridge.protocol.decisions import APPROVE, DECLINE, EDIT
-from agui_bridge.protocol.records import Json, ToolCall
-from agui_bridge.protocol.schemas import UnsafeSchema
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT
+from agui_bridge.protocol.answers.schemas import UnsafeSchema
+from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["Permit", "pass_by", "permit_approved", "permit_call"]
 

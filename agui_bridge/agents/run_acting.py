@@ -15,7 +15,7 @@ from agui_bridge.agents.permits import pass_by, permit_approved, permit_call
 from agui_bridge.agents.run_view import RunView
 from agui_bridge.agents.wire import tool_call, tool_result
 from agui_bridge.errors import AgentMistake, ApprovalSpent
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["ActingRun", "StreamSource"]
 

@@ -11,8 +11,8 @@ from ag_ui.core import Message, RunAgentInput
 from agui_bridge.adapters import StopSignal
 from agui_bridge.agents.execution import Execution
 from agui_bridge.agents.journal import jsonable
-from agui_bridge.protocol.end_reasons import EndReason
-from agui_bridge.protocol.records import ClosedBatch, Json, Principal
+from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
+from agui_bridge.protocol.threads.run_ends import EndReason
 
 __all__ = ["RunView"]
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agui_bridge.agents.state_changes import difference, merge, same
 from agui_bridge.protocol.json_values import clean
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Edit", "SharedState", "StateRecord"]
 

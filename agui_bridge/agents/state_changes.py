@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["MAX_OPERATIONS", "difference", "merge", "same"]
 

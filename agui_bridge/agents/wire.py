@@ -16,8 +16,8 @@ from ag_ui.core import (
 from pydantic import BaseModel, TypeAdapter
 
 from agui_bridge.agents.continuation import Denied, Failure, Outcome, Value
-from agui_bridge.protocol.records import Json
-from agui_bridge.protocol.schemas import check_schema
+from agui_bridge.protocol.answers.schemas import check_schema
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["not_executed", "parameter_schema", "tool_call", "tool_result"]
 

@@ -21,7 +21,7 @@ from agui_bridge.agents.outbox import Outbox
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.json_values import clean_text
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Report", "Works"]
 

@@ -19,7 +19,7 @@ from agui_bridge.errors import BridgeError, ConfigurationError
 from agui_bridge.http.app import Bridge
 from agui_bridge.http.auth import BearerTokens
 from agui_bridge.http.service import Authenticate
-from agui_bridge.protocol.forms import FormField
+from agui_bridge.protocol.answers.forms import FormField
 
 __all__ = ["build_bridge"]
 

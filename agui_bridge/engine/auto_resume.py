@@ -24,10 +24,10 @@ from ag_ui.core import (
 from agui_bridge.adapters import Run
 from agui_bridge.engine.call import Agent, Call
 from agui_bridge.engine.context import Context
-from agui_bridge.protocol.admission import AutoResume, Entry, Request
-from agui_bridge.protocol.decisions import Answer, find_fault
-from agui_bridge.protocol.extraction import Reply, extract_by_rule
-from agui_bridge.protocol.records import Interrupt, Json, RecordedAnswer, ThreadStatus
+from agui_bridge.protocol.answers.decisions import Answer, find_fault
+from agui_bridge.protocol.answers.from_message import Reply, extract_by_rule
+from agui_bridge.protocol.contract.requests import AutoResume, Entry, Request
+from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer, ThreadStatus
 
 __all__ = ["question_in_words", "request_of"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from agui_bridge.adapters import Adapter
 from agui_bridge.engine.settings import DisconnectPolicy, Settings
 from agui_bridge.policy import Policy
+from agui_bridge.protocol.answers.from_message import Extractor
 from agui_bridge.protocol.dialects import ParsedInput
-from agui_bridge.protocol.extraction import Extractor
-from agui_bridge.protocol.records import Principal, ThreadKey
+from agui_bridge.protocol.threads.records import Principal, ThreadKey
 
 __all__ = ["Agent", "Call"]
 

@@ -13,12 +13,12 @@ from agui_bridge.engine.context import Context, asked_calls, settle_dangling
 from agui_bridge.engine.leases import Owner
 from agui_bridge.engine.recovery import EXPIRED_RESULT
 from agui_bridge.engine.settings import Settings
-from agui_bridge.protocol.admission import Resume, Start
-from agui_bridge.protocol.decisions import Cancel, Decision, decide
-from agui_bridge.protocol.history import History
+from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
+from agui_bridge.protocol.contract.requests import Resume, Start
+from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Interrupt, InterruptStatus, Loaded, RunLease
-from agui_bridge.protocol.transitions import Change, claim_resume, claim_start
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Loaded, RunLease
 from agui_bridge.stores.base import Committed
 
 __all__ = ["Claim"]
@@ -54,21 +54,21 @@ class Claim:
         cls,
         call: Call,
         context: Context,
-        decision: Start | Resume,
+        ruling: Start | Resume,
         settings: Settings,
         mint: Callable[[], str],
     ) -> Claim:
         """Work out the claim of an admitted input."""
         loaded = context.loaded
-        history = context.open_history(rewind=isinstance(decision, Start))
+        history = context.open_history(rewind=isinstance(ruling, Start))
         repairs: list[WireEvent] = []
-        if isinstance(decision, Start):
+        if isinstance(ruling, Start):
             unseen = context.unseen_results()
-            if decision.closes_expired or not context.awaits_handoff:
+            if ruling.closes_expired or not context.awaits_handoff:
                 # Answered before the model sees the conversation: a dangling call breaks it.
-                reason = EXPIRED_RESULT if decision.closes_expired else _DANGLING_RESULT
+                reason = EXPIRED_RESULT if ruling.closes_expired else _DANGLING_RESULT
                 pending = loaded.record.pending_calls if loaded.record is not None else ()
-                asked = asked_calls(loaded) if decision.closes_expired else None
+                asked = asked_calls(loaded) if ruling.closes_expired else None
                 repairs = settle_dangling(
                     history, pending=pending, reason=reason, mint=mint, asked=asked
                 )
@@ -76,9 +76,9 @@ class Claim:
         if call.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": call.parsed.input.state})
         lease = RunLease(call.run_id, mint(), 0.0, call.principal.actor)
-        change = _change(call, context, decision, lease, history, settings.lease_seconds)
-        asks = {ask.id: ask for ask in change.interrupts} if isinstance(decision, Resume) else {}
-        expired = decision.expired if isinstance(decision, Resume) else frozenset()
+        change = _change(call, context, ruling, lease, history, settings.lease_seconds)
+        asks = {ask.id: ask for ask in change.interrupts} if isinstance(ruling, Resume) else {}
+        expired = ruling.expired if isinstance(ruling, Resume) else frozenset()
         return cls(
             call=call,
             context=context,
@@ -164,17 +164,17 @@ class Claim:
 def _change(
     call: Call,
     context: Context,
-    decision: Start | Resume,
+    ruling: Start | Resume,
     lease: RunLease,
     history: History,
     lease_seconds: float,
 ) -> Change:
     loaded: Loaded = context.loaded
     messages, state = history.take_dirty(), history.take_state()
-    if isinstance(decision, Resume):
+    if isinstance(ruling, Resume):
         return claim_resume(
             loaded,
-            decision,
+            ruling,
             lease,
             messages=messages,
             returned=context.results,
@@ -186,7 +186,7 @@ def _change(
         call.key,
         lease,
         fresh_version=secrets.randbits(52),
-        closes_expired=decision.closes_expired,
+        closes_expired=ruling.closes_expired,
         messages=messages,
         superseded=context.client.superseded,
         returned=context.results,

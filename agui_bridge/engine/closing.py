@@ -29,8 +29,7 @@ from agui_bridge.errors import (
     ProtocolViolation,
     StoreUnavailable,
 )
-from agui_bridge.protocol.client_messages import repair
-from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.contract.transitions import Change, FinalWrite, end_run, reopen
 from agui_bridge.protocol.json_values import (
     MAX_OUTPUT_DEPTH,
     WireEvent,
@@ -38,9 +37,10 @@ from agui_bridge.protocol.json_values import (
     find_forbidden,
     same_json,
 )
-from agui_bridge.protocol.records import Batch, Interrupt, Json, ThreadRecord, ToolCall
-from agui_bridge.protocol.run_events import CANCELLED, SUCCESS, interrupt_outcome
-from agui_bridge.protocol.transitions import Change, RunEnd, end_run, reopen
+from agui_bridge.protocol.threads.client_messages import answer_unanswered_calls
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import Batch, Interrupt, Json, ThreadRecord, ToolCall
+from agui_bridge.protocol.wire.run_events import CANCELLED, SUCCESS, interrupt_outcome
 
 if TYPE_CHECKING:
     from agui_bridge.adapters import Pause
@@ -125,7 +125,7 @@ async def _interrupt(run: Execution, pause: Pause) -> None:
         if interrupt.subagent_run_id is not None:
             asking.setdefault(interrupt.subagent_run_id, []).append(interrupt.id)
     await _emit_all(run, run.lifecycle.suspend(asking))
-    end = RunEnd(
+    end = FinalWrite(
         "finished",
         batch=Batch(batch, continuation, run.run.trace_headers.get("traceparent"), run.run.run_id),
         interrupts=interrupts,
@@ -205,7 +205,7 @@ async def _end(run: Execution, ending: Finished | Stopped | Failed) -> None:
     pending = _still_pending(run, fresh)
     dangling = _answer_dangling(run, ending, (*pending, *_left_to_handoff(run, ending)))
     code = ending.code if isinstance(ending, Failed) else None
-    end = RunEnd(
+    end = FinalWrite(
         _OUTCOME[type(ending)],
         code=code,
         pending_calls=pending,
@@ -244,7 +244,9 @@ def _answer_dangling(
         reasons.insert(0, (_STOPPED_AMID, [call for call in others if call not in approved]))
     events: list[WireEvent] = []
     for reason, excepted in reasons:
-        answers = repair(run.history.messages, pending=excepted, reason=reason, mint=run.mint)
+        answers = answer_unanswered_calls(
+            run.history.messages, pending=excepted, reason=reason, mint=run.mint
+        )
         for event in answers:
             run.history.apply(event)
         events += answers
@@ -289,7 +291,7 @@ async def _emit_all(run: Execution, events: Sequence[WireEvent]) -> None:
         await run.emit(event)
 
 
-async def _commit_end(run: Execution, end: RunEnd) -> None:
+async def _commit_end(run: Execution, end: FinalWrite) -> None:
     expired = [i for i, d in run.decisions.items() if getattr(d, "cause", None) == "expired"]
     messages: list[StoredMessage] = []
 

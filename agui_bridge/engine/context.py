@@ -13,15 +13,15 @@ from typing import Any
 from pydantic import BaseModel
 
 from agui_bridge.engine.call import Call
-from agui_bridge.protocol.client_messages import (
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.client_messages import (
     ClientMessages,
+    answer_unanswered_calls,
     merge_client_messages,
     merge_for_client_history,
-    repair,
 )
-from agui_bridge.protocol.history import History
-from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Json, Loaded, ThreadStatus
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.records import Json, Loaded, ThreadStatus
 
 __all__ = ["Context", "asked_calls", "settle_dangling"]
 
@@ -188,7 +188,9 @@ def settle_dangling(
         rounds.insert(0, (_UNTOLD_RESULT, (*pending, *asked)))
     events: list[WireEvent] = []
     for content, excepted in rounds:
-        answers = repair(history.messages, pending=excepted, reason=content, mint=mint)
+        answers = answer_unanswered_calls(
+            history.messages, pending=excepted, reason=content, mint=mint
+        )
         for event in answers:
             history.apply(event)
         events += answers

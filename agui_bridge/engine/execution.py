@@ -32,15 +32,15 @@ from agui_bridge.errors import (
     ProtocolViolation,
     StoreUnavailable,
 )
-from agui_bridge.protocol.decisions import Approve, Decision
-from agui_bridge.protocol.history import StoredMessage
+from agui_bridge.protocol.answers.decisions import Approve, Decision
+from agui_bridge.protocol.contract.transitions import Change, flush
 from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle import Lifecycle
-from agui_bridge.protocol.records import Interrupt, StopRequest, ThreadRecord
-from agui_bridge.protocol.run_events import state_snapshot
-from agui_bridge.protocol.sse import encode
-from agui_bridge.protocol.transitions import Change, flush
+from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import Interrupt, StopRequest, ThreadRecord
+from agui_bridge.protocol.wire.run_events import state_snapshot
+from agui_bridge.protocol.wire.sse import encode
 
 __all__ = ["Execution"]
 

@@ -17,7 +17,7 @@ from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.engine.runner import Engine, mint
 from agui_bridge.engine.stream import EventStream
 from agui_bridge.errors import Conflict, StoreUnavailable
-from agui_bridge.protocol.records import Loaded
+from agui_bridge.protocol.threads.records import Loaded
 
 __all__ = ["connect"]
 

@@ -1,6 +1,6 @@
 """Waiting for the run that a thread is busy with, in this process or in another one.
 
-Source: docs/contract.md, rows of admission whose decision is Join.
+Source: docs/contract.md, rows of admission whose ruling is Join.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Mapping
 from agui_bridge.engine.clock import Clock
 from agui_bridge.engine.execution import Execution
 from agui_bridge.engine.pipe import Pipe
-from agui_bridge.protocol.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.records import Loaded, ThreadKey
 from agui_bridge.stores.base import Store
 
 __all__ = ["finish_unless_gone", "wait_for_run"]

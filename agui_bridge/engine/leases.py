@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from agui_bridge.engine.clock import Clock, StoreTime
 from agui_bridge.errors import Conflict, Fenced, StoreUnavailable
-from agui_bridge.protocol.records import StopRequest, ThreadKey, ThreadRecord
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord
 from agui_bridge.stores.base import Committed, Expected, Store
 
 __all__ = ["Owner", "commit_safely"]

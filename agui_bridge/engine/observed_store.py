@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
     InterruptStatus,
     Loaded,
     StopRequest,

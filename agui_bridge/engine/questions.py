@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from agui_bridge.adapters import AdapterCapabilities, Ask
 from agui_bridge.engine.settings import Settings
 from agui_bridge.errors import ProtocolViolation
-from agui_bridge.protocol.decisions import (
+from agui_bridge.protocol.answers.decisions import (
     CONFIRM_SCHEMA,
     EDIT,
     Cancel,
@@ -18,16 +18,16 @@ from agui_bridge.protocol.decisions import (
     Decline,
     approval_schema,
 )
+from agui_bridge.protocol.answers.schemas import check_schema
 from agui_bridge.protocol.json_values import clean
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Interrupt,
     InterruptStatus,
     Json,
     ToolCall,
 )
-from agui_bridge.protocol.run_events import public_interrupt
-from agui_bridge.protocol.schemas import check_schema
+from agui_bridge.protocol.wire.run_events import public_interrupt
 
 __all__ = ["raise_interrupts", "result_of_refusal"]
 

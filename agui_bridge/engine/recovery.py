@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection
 from agui_bridge.engine.clock import Clock
 from agui_bridge.engine.context import asked_calls, settle_dangling
 from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
-from agui_bridge.protocol.history import History
-from agui_bridge.protocol.records import Loaded, ThreadKey, ThreadStatus
-from agui_bridge.protocol.transitions import Change, close_unanswered, recover
+from agui_bridge.protocol.contract.transitions import Change, close_unanswered, recover
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.records import Loaded, ThreadKey, ThreadStatus
 from agui_bridge.stores.base import Due, Expected, Store
 
 __all__ = ["EXPIRED_RESULT", "close_batch", "recover_thread", "sweep", "sweep_forever"]

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from agui_bridge.adapters import Run
 from agui_bridge.engine.endings import Ending, Finished, Stopped
 from agui_bridge.engine.execution import Execution
-from agui_bridge.protocol.end_reasons import EndReason
+from agui_bridge.protocol.threads.run_ends import EndReason
 
 __all__ = ["RunEndHook", "tell_run_end"]
 

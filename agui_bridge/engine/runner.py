@@ -1,4 +1,4 @@
-"""The engine: loads, admits, and carries the decision out. The only interpreter of decisions.
+"""The engine: loads, admits, and carries the ruling out. The only interpreter of decisions.
 
 Source: docs/contract.md.
 """
@@ -30,7 +30,8 @@ from agui_bridge.engine.stopping import StopResult, stop_thread
 from agui_bridge.engine.stream import EventStream
 from agui_bridge.engine.telemetry import NO_TELEMETRY, InputTelemetry, Telemetry
 from agui_bridge.errors import Conflict, Refused, StoreError, StoreUnavailable
-from agui_bridge.protocol.admission import (
+from agui_bridge.protocol.contract.admission import admit
+from agui_bridge.protocol.contract.requests import (
     AskAgain,
     Hold,
     Join,
@@ -40,10 +41,9 @@ from agui_bridge.protocol.admission import (
     Resume,
     Start,
 )
-from agui_bridge.protocol.contract import admit
-from agui_bridge.protocol.records import Loaded, ThreadKey, ThreadStatus
-from agui_bridge.protocol.run_events import CANCELLED, outcome_now
-from agui_bridge.protocol.transitions import Change, hold
+from agui_bridge.protocol.contract.transitions import Change, hold
+from agui_bridge.protocol.threads.records import Loaded, ThreadKey, ThreadStatus
+from agui_bridge.protocol.wire.run_events import CANCELLED, outcome_now
 from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
 
 __all__ = ["Engine", "mint"]
@@ -148,21 +148,21 @@ class Engine:
         while True:
             loaded = await self.store.load(call.key, ids, messages=True)
             context = Context.of(loaded, call)
-            decision = stream.decision = admit(loaded, await request_of(call, context))
-            watch.decided(decision, loaded)
+            ruling = stream.ruling = admit(loaded, await request_of(call, context))
+            watch.decided(ruling, loaded)
             try:
-                match decision:
+                match ruling:
                     case Recover():
                         await recover_thread(self.store, call.key, loaded, mint)
                     case Join():
                         stream.begin()
-                        waiting = self._wait(call.key, loaded, decision)
+                        waiting = self._wait(call.key, loaded, ruling)
                         if not await finish_unless_gone(waiting, stream.pipe):
                             return None
                     case Start() | Resume():
-                        return await self._claim(call, stream, context, decision, watch)
+                        return await self._claim(call, stream, context, ruling, watch)
                     case Hold():
-                        await self._hold(call, loaded, decision)
+                        await self._hold(call, loaded, ruling)
                         stream.restate(await self.store.load(call.key, ids, messages=True))
                         return None
                     case Replay(stopped):
@@ -179,21 +179,21 @@ class Engine:
                         until, patience = loaded.now + patience, 0.0
                         await self._wait(call.key, loaded, Join(until))
                     case Reject():
-                        self._reject(call, stream, loaded, decision)
+                        self._reject(call, stream, loaded, ruling)
                         return None
             except Conflict:
-                watch.conflicted(decision)
+                watch.conflicted(ruling)
                 continue
 
-    def _reject(self, call: Call, stream: EventStream, loaded: Loaded, decision: Reject) -> None:
-        if decision.code == "RUN_IN_PROGRESS" and not call.parsed.entries:
+    def _reject(self, call: Call, stream: EventStream, loaded: Loaded, ruling: Reject) -> None:
+        if ruling.code == "RUN_IN_PROGRESS" and not call.parsed.entries:
             stream.begin()
         else:
             stream.restate(loaded)
-        stream.fail(decision.code, decision.message)
+        stream.fail(ruling.code, ruling.message)
 
-    async def _hold(self, call: Call, loaded: Loaded, decision: Hold) -> None:
-        change = hold(loaded, decision.answers, call.principal.actor)
+    async def _hold(self, call: Call, loaded: Loaded, ruling: Hold) -> None:
+        change = hold(loaded, ruling.answers, call.principal.actor)
         if change.interrupts:
             await self._commit(call.key, change, loaded)
 
@@ -220,7 +220,7 @@ class Engine:
         call: Call,
         stream: EventStream,
         context: Context,
-        decision: Start | Resume,
+        ruling: Start | Resume,
         watch: InputTelemetry,
     ) -> Execution:
         """Claim the thread; whoever's claim is committed is the one that executes.
@@ -231,7 +231,7 @@ class Engine:
         """
         if self.closing:
             raise Refused("SHUTTING_DOWN", "The server is shutting down; try again.")
-        claim = Claim.of(call, context, decision, self.settings, mint)
+        claim = Claim.of(call, context, ruling, self.settings, mint)
         sent_at = self.clock.monotonic()
         committed = await self._commit(call.key, claim.change, context.loaded)
         owner = Owner(

@@ -18,7 +18,7 @@ from agui_bridge.engine.stopping import StopResult
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.input_limits import check_id
 from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.protocol.records import Json, Principal, ThreadKey, ThreadStatus
+from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey, ThreadStatus
 
 __all__ = ["LONGEST_STOP", "SessionStop", "stop_options", "stop_session"]
 

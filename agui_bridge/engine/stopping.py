@@ -17,7 +17,7 @@ from agui_bridge.engine.clock import Clock
 from agui_bridge.engine.execution import Execution
 from agui_bridge.engine.recovery import close_batch, recover_thread
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.records import (
     Loaded,
     StopRequest,
     ThreadKey,

@@ -9,12 +9,12 @@ from typing import Any
 from agui_bridge.engine.call import Call
 from agui_bridge.engine.pipe import Pipe
 from agui_bridge.errors import CODES
-from agui_bridge.protocol.admission import Decision
+from agui_bridge.protocol.contract.requests import Ruling
 from agui_bridge.protocol.dialects import proposal_of
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.openings import Openings
-from agui_bridge.protocol.records import Json, Loaded
-from agui_bridge.protocol.run_events import (
+from agui_bridge.protocol.lifecycle.late_reader import Openings
+from agui_bridge.protocol.threads.records import Json, Loaded
+from agui_bridge.protocol.wire.run_events import (
     messages_snapshot,
     outcome_now,
     run_error,
@@ -22,7 +22,7 @@ from agui_bridge.protocol.run_events import (
     run_started,
     state_snapshot,
 )
-from agui_bridge.protocol.sse import encode
+from agui_bridge.protocol.wire.sse import encode
 
 __all__ = ["EventStream"]
 
@@ -36,7 +36,7 @@ class EventStream:
     Attributes:
         terminal: the last RUN_FINISHED or RUN_ERROR event, in the 1.0 shape; for callers
             without a connection.
-        decision: what admission made of the input, for surfaces that answer with an HTTP status.
+        ruling: what admission made of the input, for surfaces that answer with an HTTP status.
         followers: streams that get what this one gets, each with its own ids and dialect. They
             hold the run back too, but not for long.
     """
@@ -44,7 +44,7 @@ class EventStream:
     def __init__(self, call: Call, pipe: Pipe) -> None:
         self.pipe = pipe
         self.terminal: WireEvent | None = None
-        self.decision: Decision | None = None
+        self.ruling: Ruling | None = None
         self.followers: list[EventStream] = []
         self._thread_id = call.parsed.input.thread_id
         self._run_id = call.run_id
@@ -131,7 +131,7 @@ class EventStream:
             state: the shared state as this stream has told it.
             messages: the conversation as this stream has told it.
         """
-        shown, events = self._openings.again(messages)
+        shown, events = self._openings.catch_up(messages)
         follower.begin()
         follower.snapshots(state, shown)
         for event in events:

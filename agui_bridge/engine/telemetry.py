@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agui_bridge.protocol.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.records import Loaded, ThreadKey
 from agui_bridge.stores.base import Store
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agui_bridge.engine.execution import Execution
     from agui_bridge.engine.stopping import StopResult
     from agui_bridge.engine.stream import EventStream
-    from agui_bridge.protocol.admission import Decision
+    from agui_bridge.protocol.contract.requests import Ruling
 
 __all__ = ["NO_TELEMETRY", "InputTelemetry", "NoTelemetry", "Running", "Telemetry", "Work"]
 
@@ -40,12 +40,12 @@ class Running(Protocol):
 class InputTelemetry(Protocol):
     """Observes one input, from its arrival to its last event."""
 
-    def decided(self, decision: Decision, loaded: Loaded) -> None:
+    def decided(self, ruling: Ruling, loaded: Loaded) -> None:
         """Admission has decided, for the first time or anew, on what was loaded."""
         ...
 
-    def conflicted(self, decision: Decision) -> None:
-        """Somebody else changed the thread first: the decision was not carried out."""
+    def conflicted(self, ruling: Ruling) -> None:
+        """Somebody else changed the thread first: the ruling was not carried out."""
         ...
 
     def adapter(self, run: Run, work: Work) -> Coroutine[Any, Any, None]:
@@ -94,10 +94,10 @@ class Telemetry(Protocol):
 class _NoInput:
     """Observes nothing."""
 
-    def decided(self, decision: Decision, loaded: Loaded) -> None:
+    def decided(self, ruling: Ruling, loaded: Loaded) -> None:
         pass
 
-    def conflicted(self, decision: Decision) -> None:
+    def conflicted(self, ruling: Ruling) -> None:
         pass
 
     def adapter(self, run: Run, work: Work) -> Coroutine[Any, Any, None]:

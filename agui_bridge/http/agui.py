@@ -18,8 +18,8 @@ from agui_bridge.engine.settings import DisconnectPolicy, Settings
 from agui_bridge.errors import Refused
 from agui_bridge.http.service import Service, agent_of, principal_of, read_json
 from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_input
-from agui_bridge.protocol.records import Json, Principal
-from agui_bridge.protocol.sse import KEEP_ALIVE
+from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.protocol.wire.sse import KEEP_ALIVE
 
 __all__ = [
     "DIALECT_HEADER",

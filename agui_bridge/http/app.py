@@ -26,7 +26,7 @@ from agui_bridge.http.service import Authenticate, check_json
 from agui_bridge.http.telemetry import TelemetryChoice, choose_telemetry
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Json, Principal, ThreadKey
+from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
 from agui_bridge.registry import Registry
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store

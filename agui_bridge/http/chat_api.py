@@ -32,7 +32,7 @@ from agui_bridge.http.service import (
 from agui_bridge.protocol.dialects import CHAT, parse_input
 from agui_bridge.protocol.input_limits import check_id
 from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.protocol.records import Json, Principal, ThreadKey
+from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
 
 __all__ = ["get_interrupt_state", "resume_chat", "stream_chat"]
 

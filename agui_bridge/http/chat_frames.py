@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from agui_bridge.protocol.json_values import clean
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["A2UIFrames", "Frames", "LegacyFrames"]
 

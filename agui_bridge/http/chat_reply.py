@@ -13,10 +13,10 @@ from agui_bridge.errors import CODES, Refused, StoreError
 from agui_bridge.http.chat_frames import Frames
 from agui_bridge.http.chat_state import pending_of, state_of
 from agui_bridge.http.chat_text import NewScanner, SpokenText
-from agui_bridge.protocol.admission import Join, Reject, Replay
+from agui_bridge.protocol.contract.requests import Join, Reject, Replay
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import ThreadKey
-from agui_bridge.protocol.sse import KEEP_ALIVE, Decoder
+from agui_bridge.protocol.threads.records import ThreadKey
+from agui_bridge.protocol.wire.sse import KEEP_ALIVE, Decoder
 
 __all__ = ["ChatReply"]
 
@@ -69,13 +69,13 @@ class ChatReply:
         while True:
             chunk = await self._pipe.read()
             text = self._take(chunk)
-            decision = self._stream.decision
-            if isinstance(decision, Join) and chunk:
+            ruling = self._stream.ruling
+            if isinstance(ruling, Join) and chunk:
                 continue
-            if isinstance(decision, Replay):
+            if isinstance(ruling, Replay):
                 raise Refused("INTERRUPT_NOT_PENDING", "This question was answered before.")
-            if isinstance(decision, Reject) and decision.code != _REPEATED:
-                raise Refused(decision.code, decision.message)
+            if isinstance(ruling, Reject) and ruling.code != _REPEATED:
+                raise Refused(ruling.code, ruling.message)
             return self._told(text) or KEEP_ALIVE
 
     async def read(self) -> bytes:

@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agui_bridge.protocol.forms import fields_from_schema, payload_from_input
-from agui_bridge.protocol.records import Interrupt, Json, Loaded, ThreadKey, ThreadStatus
+from agui_bridge.protocol.answers.forms import fields_from_schema, payload_from_input
+from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadKey, ThreadStatus
 
 __all__ = ["payload_of", "pending_of", "state_of"]
 

@@ -35,7 +35,7 @@ from agui_bridge.http.service import (
     read_json,
     read_json_if_any,
 )
-from agui_bridge.protocol.records import Json, Principal
+from agui_bridge.protocol.threads.records import Json, Principal
 
 __all__ = ["METHODS", "connect_agent", "dispatch", "get_info", "run_agent", "stop_agent"]
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NotRequired
 
 from ag_ui import core
 
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge.shapes.models import ShapedAs
 
 if sys.version_info >= (3, 12):

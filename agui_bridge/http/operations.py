@@ -9,7 +9,7 @@ from agui_bridge.http.chat_operations import CHAT_OPERATIONS
 from agui_bridge.http.copilotkit_operations import COPILOTKIT_OPERATIONS
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
 from agui_bridge.protocol.dialects import DialectChoice
-from agui_bridge.protocol.records import InterruptStatus
+from agui_bridge.protocol.threads.records import InterruptStatus
 
 __all__ = ["OPERATIONS", "PATH_PARAMETERS", "Operation"]
 

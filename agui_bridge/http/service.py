@@ -24,7 +24,7 @@ from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.http.hosts import HostGuard
 from agui_bridge.protocol.input_limits import beyond, check_id
 from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.protocol.records import Json, Principal, ThreadKey
+from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
 
 __all__ = [
     "Authenticate",

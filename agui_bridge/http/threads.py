@@ -19,8 +19,8 @@ from agui_bridge.http.service import (
     read_json_if_any,
 )
 from agui_bridge.http.views import InterruptList, PinnedCall, Stopped, Thread, ThreadList
-from agui_bridge.protocol.records import Interrupt, InterruptStatus
-from agui_bridge.protocol.run_events import iso_time, public_interrupt
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus
+from agui_bridge.protocol.wire.run_events import iso_time, public_interrupt
 from agui_bridge.stores.base import InterruptRow
 
 __all__ = [

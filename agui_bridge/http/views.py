@@ -13,7 +13,7 @@ from ag_ui import core
 
 from agui_bridge.http import copilotkit_views
 from agui_bridge.http.copilotkit_views import RunStopped, RuntimeAnswer, RuntimeInfo
-from agui_bridge.protocol.records import InterruptStatus, Json, ThreadStatus
+from agui_bridge.protocol.threads.records import InterruptStatus, Json, ThreadStatus
 from agui_bridge.shapes.models import Schema, ShapedAs, document, schema_of
 from agui_bridge.shapes.runs import from_clients
 

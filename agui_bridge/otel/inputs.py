@@ -22,8 +22,8 @@ from agui_bridge.otel.guard import guarded
 from agui_bridge.otel.instruments import Instruments
 from agui_bridge.otel.names import AGENT, CONVERSATION, DECISION, ENDING, ERROR, OUTCOME, RUN_ID
 from agui_bridge.otel.spans import DESCRIBING, PASSING_ON, Spans, describe, fail, finish, id_text
-from agui_bridge.protocol.admission import Decision, Join, Resume
-from agui_bridge.protocol.records import Loaded
+from agui_bridge.protocol.contract.requests import Join, Resume, Ruling
+from agui_bridge.protocol.threads.records import Loaded
 
 __all__ = ["InputSpan"]
 
@@ -60,25 +60,25 @@ class InputSpan:
         self._token = context.attach(current or context.get_current())
         return self
 
-    def decided(self, decision: Decision, loaded: Loaded) -> None:
+    def decided(self, ruling: Ruling, loaded: Loaded) -> None:
         """Tell what admission decided; a resume is linked to the run that asked."""
-        name = _name(decision)
+        name = _name(ruling)
         self._instruments.count("agui.decisions", {**self._agent, DECISION: name})
         describe(self._span, {DECISION: name})
         batch = loaded.record.batch if loaded.record is not None else None
         with guarded(DESCRIBING):
-            if isinstance(decision, Join):
+            if isinstance(ruling, Join):
                 self._span.add_event("agui.join")
-            if isinstance(decision, Resume) and batch is not None and batch.trace is not None:
+            if isinstance(ruling, Resume) and batch is not None and batch.trace is not None:
                 asked = trace.get_current_span(
                     propagate.extract({"traceparent": batch.trace}, Context())
                 )
                 if asked.get_span_context().is_valid:
                     self._span.add_link(asked.get_span_context())
 
-    def conflicted(self, decision: Decision) -> None:
+    def conflicted(self, ruling: Ruling) -> None:
         """Count a claim that another one was faster than."""
-        attributes = {**self._agent, DECISION: _name(decision)}
+        attributes = {**self._agent, DECISION: _name(ruling)}
         self._instruments.count("agui.claims.lost", attributes)
 
     def adapter(self, run: Run, work: Work) -> Coroutine[Any, Any, None]:

@@ -14,8 +14,8 @@ from agui_bridge.errors import Conflict
 from agui_bridge.otel.instruments import Instruments
 from agui_bridge.otel.names import AGENT, ERROR, OPERATION, STATUS, STORE
 from agui_bridge.otel.spans import Spans, describe, fail
-from agui_bridge.protocol.records import InterruptStatus, ThreadKey
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey
 
 __all__ = ["WAITING", "StoreSpans"]
 

@@ -22,7 +22,7 @@ from agui_bridge.otel.instruments import Instruments
 from agui_bridge.otel.names import AGENT, CONVERSATION, ERROR, STATUS, STOP_STATUS
 from agui_bridge.otel.operations import WAITING, StoreSpans
 from agui_bridge.otel.spans import PASSING_ON, Spans, describe, id_text, inside
-from agui_bridge.protocol.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.records import Loaded, ThreadKey
 from agui_bridge.stores.base import Store
 
 __all__ = ["OpenTelemetry"]

@@ -15,7 +15,7 @@ from agui_bridge.errors import Refused
 from agui_bridge.protocol.dialects import ParsedInput, parse_input
 from agui_bridge.protocol.input_limits import InputLimits, check_id
 from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.protocol.records import Json, Principal
+from agui_bridge.protocol.threads.records import Json, Principal
 
 __all__ = [
     "FAILED",

@@ -17,7 +17,7 @@ from agui_bridge.engine.session_stop import stop_session
 from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stream import EventStream
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.stdio.lines import LineReader, LineTooLong, LineWriter, Pipes
 from agui_bridge.stdio.requests import (
     FAILED,

@@ -14,7 +14,7 @@ from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stopping import StopResult
 from agui_bridge.http.app import Bridge
 from agui_bridge.policy import Policy
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge.testing.check import expect
 from agui_bridge.testing.scenario import AdapterScenario
 from agui_bridge.testing.talk import Stream, Talk

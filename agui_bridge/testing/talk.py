@@ -17,8 +17,8 @@ from agui_bridge.engine.runner import Engine
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Json, Principal
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.testing.check import CheckFailed, expect
 
 __all__ = ["Stream", "Talk", "entries"]

@@ -12,10 +12,10 @@ from unittest.mock import patch
 from agui_bridge import Bridge, FunctionRun, Principal
 from agui_bridge.engine import stream
 from agui_bridge.engine.call import Call
+from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import InterruptStatus, ThreadKey
-from agui_bridge.protocol.sse import encode
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey
+from agui_bridge.protocol.wire.sse import encode
 from agui_bridge.stores.base import Committed, Expected
 from agui_bridge.stores.memory import MemoryStore
 

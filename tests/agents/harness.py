@@ -11,9 +11,9 @@ from ag_ui.core import BaseEvent, RunAgentInput, StateDeltaEvent
 
 from agui_bridge.adapters import Adapter, Ask, Handoff, HandoffResults, Pause, Resume, Run, RunItem
 from agui_bridge.agents.function import FunctionAdapter
-from agui_bridge.protocol.decisions import Answer, Approve, Decision, Decline
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Decision, Decline
 from agui_bridge.protocol.json_patch import apply_patch
-from agui_bridge.protocol.records import Principal
+from agui_bridge.protocol.threads.records import Principal
 
 MakeAgent = Callable[[], Callable[..., Any]]
 Decide = Callable[[Ask], Decision]

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ValidationError, field_validator
 
 from agui_bridge.agents.answers import Approval
 from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
-from agui_bridge.protocol.schemas import UnsafeSchema
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.answers.schemas import UnsafeSchema
 from tests.agents.harness import Thread, no, yes
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ import pytest
 from agui_bridge import FormField, KeywordAdapter, Replies
 from agui_bridge.adapters import Pause, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.protocol.decisions import Cancel
-from agui_bridge.protocol.records import ClosedBatch
+from agui_bridge.protocol.answers.decisions import Cancel
+from agui_bridge.protocol.threads.records import ClosedBatch
 from agui_bridge.stores.memory import MemoryStore
 from tests.agents.harness import items_of, make_run
 from tests.agents.keyword_talk import CONFIRM, said, seen_by

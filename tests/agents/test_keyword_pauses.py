@@ -10,7 +10,7 @@ from ag_ui.core import RunAgentInput, ToolCallChunkEvent
 from agui_bridge import KeywordAdapter
 from agui_bridge.adapters import Ask, Handoff, HandoffResults, Pause, Resume, Run, RunItem
 from agui_bridge.errors import ReplayMismatch
-from agui_bridge.protocol.decisions import Answer, Approve
+from agui_bridge.protocol.answers.decisions import Answer, Approve
 from tests.agents.harness import items_of, make_run
 from tests.agents.keyword_talk import CONFIRM, said, seen_by
 from tests.support.agents import Bench, Scripted, approval, call_events, outcome, result

@@ -14,8 +14,8 @@ from agui_bridge.agents.function import FunctionAdapter
 from agui_bridge.agents.function_run import FunctionRun
 from agui_bridge.errors import AgentMistake, NotDelivered
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict
-from agui_bridge.protocol.decisions import Approve, Cancel, Decision, Decline
-from agui_bridge.protocol.records import Principal
+from agui_bridge.protocol.answers.decisions import Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.threads.records import Principal
 from tests.agents.harness import Thread, make_run, show, yes
 
 pytestmark = pytest.mark.anyio

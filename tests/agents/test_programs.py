@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agui_bridge.adapters import Ask
 from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
 from tests.agents.harness import Thread, show
 
 

@@ -21,7 +21,7 @@ from agui_bridge.errors import (
     NotDelivered,
     UpstreamError,
 )
-from agui_bridge.protocol.decisions import Approve, Decline
+from agui_bridge.protocol.answers.decisions import Approve, Decline
 from tests.agents.harness import Thread, yes
 
 pytestmark = pytest.mark.anyio

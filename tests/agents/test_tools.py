@@ -8,7 +8,7 @@ import pytest
 from agui_bridge.agents.answers import StepFailed
 from agui_bridge.agents.function_run import FunctionRun
 from agui_bridge.errors import AgentMistake, ApprovalSpent
-from agui_bridge.protocol.decisions import Approve, Cancel, Decline
+from agui_bridge.protocol.answers.decisions import Approve, Cancel, Decline
 from tests.agents.harness import Thread, yes
 
 pytestmark = pytest.mark.anyio

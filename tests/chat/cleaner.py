@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agui_bridge import KeywordAdapter
-from agui_bridge.protocol.forms import FormField
+from agui_bridge.protocol.answers.forms import FormField
 
 SAID = ("我将要删除", "以下过期用户数据:共 1,234 条记录。")
 

@@ -26,7 +26,7 @@ from agui_bridge.agents.phrase_matcher import PhraseTable
 from agui_bridge.agents.sentence_scanner import SentenceScanner
 from agui_bridge.http.chat_frames import A2UIFrames, LegacyFrames
 from agui_bridge.http.chat_text import SpokenText
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.wire.sse import Decoder
 from tests.chat.cleaner import ASK, QUESTION, cleaner
 from tests.chat.conftest import Serving
 from tests.support.agents import Scripted, call_events, eventually, result, text_events

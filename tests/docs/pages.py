@@ -15,7 +15,7 @@ from typing import Any, Final
 from agui_bridge import Bridge, Principal
 from agui_bridge.engine.call import Call
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.wire.sse import Decoder
 from tests.support.streams import check_stream
 
 __all__ = ["PAGES", "Conversation", "run_page", "snippets_of"]

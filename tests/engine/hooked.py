@@ -7,8 +7,14 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.protocol.records import Loaded, StopRequest, ThreadKey, ThreadRecord, ThreadStatus
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import (
+    Loaded,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
 from agui_bridge.stores.base import Committed, Expected
 from agui_bridge.stores.memory import MemoryStore
 

@@ -13,7 +13,7 @@ import pytest
 
 from agui_bridge import Answer, Reply
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
-from agui_bridge.protocol.extraction import Extractor
+from agui_bridge.protocol.answers.from_message import Extractor
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.agents import Bench, Event, Scripted, approval, outcome
 from tests.support.clock import FakeClock

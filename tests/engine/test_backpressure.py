@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agui_bridge.adapters import Pause, Run, RunItem
-from agui_bridge.protocol.records import ThreadStatus
+from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.support.agents import (
     Answering,
     Bench,

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.protocol.records import ThreadStatus
+from agui_bridge.protocol.threads.records import ThreadStatus
 from agui_bridge.stores.memory import MemoryStore
 from tests.engine.hooked import Held, HookedStore, ends
 from tests.engine.phases import ADAPTERS, mid_text

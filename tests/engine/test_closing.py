@@ -10,8 +10,8 @@ import pytest
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
 from agui_bridge.engine.recovery import sweep
 from agui_bridge.errors import Refused, StoreUnavailable
-from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.base import Due
 from agui_bridge.stores.memory import MemoryStore
 from tests.engine.hooked import HookedStore, claims

@@ -25,7 +25,7 @@ from agui_bridge.errors import (
     UpstreamError,
 )
 from agui_bridge.logs import RunFilter
-from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from tests.support.agents import (
     Answering,
     Bench,

@@ -9,8 +9,8 @@ from agui_bridge.adapters import Pause, Run, RunItem
 from agui_bridge.engine import stream
 from agui_bridge.engine.following import connect
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.protocol.records import ThreadStatus
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import ThreadStatus
 from agui_bridge.stores.memory import MemoryStore
 from tests.engine.hooked import HookedStore, settles
 from tests.support.agents import (

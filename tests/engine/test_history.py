@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.adapters import Handoff, Pause
-from agui_bridge.protocol.records import ThreadStatus
+from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.support.agents import (
     Answering,
     Bench,

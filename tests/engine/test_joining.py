@@ -8,7 +8,7 @@ import pytest
 
 from agui_bridge.adapters import Pause, Run, RunItem
 from agui_bridge.engine.call import Call
-from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.agents import (
     Answering,

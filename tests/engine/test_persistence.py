@@ -8,8 +8,8 @@ import pytest
 from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
 
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
-from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from tests.engine.hooked import HookedStore, claims, ends, settles
 from tests.support.agents import (
     Answering,

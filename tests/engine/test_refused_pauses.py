@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agui_bridge.adapters import Ask, Pause
-from agui_bridge.protocol.decisions import APPROVE, DECLINE, EDIT
-from agui_bridge.protocol.records import ToolCall
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT
+from agui_bridge.protocol.threads.records import ToolCall
 from tests.support.agents import Bench, Scripted, call_events, outcome
 
 

@@ -14,7 +14,7 @@ from agui_bridge import Bridge, EndReason, FunctionRun
 from agui_bridge.adapters import Adapter, Pause, Run, RunItem
 from agui_bridge.agents.keyword import KeywordAdapter
 from agui_bridge.errors import NotDelivered
-from agui_bridge.protocol.records import ThreadStatus
+from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.docs.pages import Conversation
 from tests.engine.hooked import HookedStore, ends
 from tests.support.agents import Answering, Bench, Scripted, approval, eventually, outcome

@@ -10,7 +10,7 @@ from agui_bridge.engine.call import Call
 from agui_bridge.engine.slots import Slots
 from agui_bridge.errors import Refused, StoreUnavailable
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import Principal
+from agui_bridge.protocol.threads.records import Principal
 from tests.engine.hooked import HookedStore
 from tests.support.agents import Answering, Bench, Scripted, eventually, outcome, settle
 from tests.support.server import run_input

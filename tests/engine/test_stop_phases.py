@@ -13,7 +13,7 @@ from ag_ui.core import SubagentStartedEvent, TextMessageContentEvent, TextMessag
 from agui_bridge.agents.function import FunctionAdapter
 from agui_bridge.agents.function_run import FunctionRun
 from agui_bridge.agents.keyword import KeywordAdapter
-from agui_bridge.protocol.records import ThreadStatus
+from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.engine.phases import ADAPTERS, PHASES, Item, Phase
 from tests.support.agents import Answering, Bench, Scripted, eventually, outcome, settle
 

@@ -10,7 +10,7 @@ from ag_ui.core import SubagentStartedEvent
 from agui_bridge.adapters import Pause, Run, RunItem
 from agui_bridge.engine.stopping import StopResult
 from agui_bridge.errors import Fenced, UpstreamError
-from agui_bridge.protocol.records import InterruptStatus, RunLease, ThreadStatus
+from agui_bridge.protocol.threads.records import InterruptStatus, RunLease, ThreadStatus
 from agui_bridge.stores.base import Change, Expected
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.agents import (

@@ -14,7 +14,7 @@ from agui_bridge.adapters import Run, RunItem
 from agui_bridge.engine.call import Call
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from tests.support.agents import Answering, Reader, Scripted, eventually, settle
 from tests.support.server import client, post, run_input, serve
 

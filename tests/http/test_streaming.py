@@ -12,7 +12,7 @@ from agui_bridge.adapters import Run, RunItem
 from agui_bridge.engine.pipe import Pipe
 from agui_bridge.engine.settings import Settings
 from agui_bridge.http.agui import EventStreamResponse
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from tests.http.conftest import Serving, Site
 from tests.support.agents import Answering, Scripted, approval, eventually
 from tests.support.server import PATIENCE, open_stream, run_input

@@ -12,12 +12,12 @@ from pydantic import TypeAdapter
 from agui_bridge.documents import documents
 from agui_bridge.errors import CODES, Refused
 from agui_bridge.http.service import error_response
-from agui_bridge.protocol.decisions import CONFIRM_SCHEMA, approval_schema, find_fault
+from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema, find_fault
+from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.dialects import V0, V1, parse_input
-from agui_bridge.protocol.forms import FormField
-from agui_bridge.protocol.lifecycle_tables import RULES
-from agui_bridge.protocol.records import Interrupt, ToolCall
-from agui_bridge.protocol.run_events import (
+from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.threads.records import Interrupt, ToolCall
+from agui_bridge.protocol.wire.run_events import (
     CANCELLED,
     SUCCESS,
     interrupt_outcome,

@@ -29,11 +29,11 @@ from agui_bridge.engine.runner import Engine
 from agui_bridge.engine.settings import DisconnectPolicy, Settings
 from agui_bridge.engine.stream import EventStream
 from agui_bridge.engine.telemetry import NO_TELEMETRY, Telemetry
-from agui_bridge.protocol.decisions import Approve
+from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.records import Loaded, Principal, ThreadKey, ToolCall
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import Loaded, Principal, ThreadKey, ToolCall
+from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.clock import FakeClock

@@ -10,7 +10,7 @@ import pytest
 
 from agui_bridge.engine.call import Call
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import Principal, ThreadKey
+from agui_bridge.protocol.threads.records import Principal, ThreadKey
 from agui_bridge_nexau import NexauAdapter
 from tests.support.agents import Bench, Reader, outcome
 

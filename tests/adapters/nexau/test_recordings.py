@@ -13,7 +13,7 @@ import pytest
 
 from agui_bridge.engine.call import Agent, Call
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import Principal, ThreadKey
+from agui_bridge.protocol.threads.records import Principal, ThreadKey
 from agui_bridge_nexau import NexauAdapter
 from tests.adapters.nexau.recordings import GOLDEN, RECORDINGS, Exchange, Recording, Replay
 from tests.support.agents import Bench, Reader
