@@ -16,11 +16,11 @@ from agui_bridge.adapters import (
     Run,
     RunItem,
 )
-from agui_bridge.agents.answers import Approval, StepFailed
-from agui_bridge.agents.function import FunctionAdapter
-from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.agents.keyword import KeywordAdapter
-from agui_bridge.agents.keyword_phrases import Replies
+from agui_bridge.agents.function.adapter import FunctionAdapter
+from agui_bridge.agents.function.results import Approval, StepFailed
+from agui_bridge.agents.function.run import FunctionRun
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.agents.keyword.phrases import Replies
 from agui_bridge.engine.settings import Settings
 from agui_bridge.engine.stopping import StopResult
 from agui_bridge.errors import BridgeError, NotDelivered, Refused, UpstreamError

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar, overload
 
 from agui_bridge.adapters import Adapter
-from agui_bridge.agents.function import AgentFunction, FunctionAdapter
+from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
 from agui_bridge.engine.call import Agent
 from agui_bridge.engine.run_end import RunEndHook
 from agui_bridge.engine.settings import Settings

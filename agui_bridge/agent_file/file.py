@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from agui_bridge.adapters import Adapter
 from agui_bridge.agent_file.models import AgentDocument, find_unknown
-from agui_bridge.agents.keyword import KeywordAdapter
-from agui_bridge.agents.keyword_phrases import PHRASES
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.agents.keyword.phrases import PHRASES
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.files.document import Document, KeyPath, dotted, read_yaml
 from agui_bridge.files.faults import refusal, refusal_of

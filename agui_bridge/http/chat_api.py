@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agui_bridge.agents.keyword import KeywordAdapter
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.engine.call import Agent, Call
 from agui_bridge.engine.runner import Engine, mint
 from agui_bridge.errors import Refused

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agui_bridge.agents.sentence_scanner import SentenceScanner
+from agui_bridge.agents.sentences.scanner import SentenceScanner
 from agui_bridge.protocol.json_values import WireEvent
 
 __all__ = ["NewScanner", "SpokenText"]

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 from agui_bridge import KeywordAdapter
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
-from agui_bridge.agents.keyword_phrases import PHRASES
-from agui_bridge.agents.phrase_matcher import PhraseTable
-from agui_bridge.agents.sentence_scanner import SentenceScanner
+from agui_bridge.agents.keyword.phrases import PHRASES
+from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
+from agui_bridge.agents.sentences.scanner import SentenceScanner
 from agui_bridge.http.chat_frames import A2UIFrames, LegacyFrames
 from agui_bridge.http.chat_text import SpokenText
 from agui_bridge.protocol.wire.sse import Decoder

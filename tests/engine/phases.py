@@ -18,8 +18,8 @@ from ag_ui.core import (
 )
 
 from agui_bridge.adapters import Adapter
-from agui_bridge.agents.function import FunctionAdapter
-from agui_bridge.agents.keyword import KeywordAdapter
+from agui_bridge.agents.function.adapter import FunctionAdapter
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from tests.support.agents import Scripted, call_events, result, text_events
 
 Item = str | BaseEvent

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from agui_bridge.agents.function import FunctionAdapter
-from agui_bridge.agents.function_run import FunctionRun
+from agui_bridge.agents.function.adapter import FunctionAdapter
+from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.agents import Bench, Event, outcome
 from tests.support.clock import FakeClock

@@ -12,7 +12,7 @@ import pytest
 
 from agui_bridge import Bridge, EndReason, FunctionRun
 from agui_bridge.adapters import Adapter, Pause, Run, RunItem
-from agui_bridge.agents.keyword import KeywordAdapter
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.errors import NotDelivered
 from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.docs.pages import Conversation

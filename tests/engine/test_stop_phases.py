@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from ag_ui.core import SubagentStartedEvent, TextMessageContentEvent, TextMessageStartEvent
 
-from agui_bridge.agents.function import FunctionAdapter
-from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.agents.keyword import KeywordAdapter
+from agui_bridge.agents.function.adapter import FunctionAdapter
+from agui_bridge.agents.function.run import FunctionRun
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.engine.phases import ADAPTERS, PHASES, Item, Phase
 from tests.support.agents import Answering, Bench, Scripted, eventually, outcome, settle
