@@ -21,7 +21,7 @@ from agui_bridge.agents.function.results import Approval, StepFailed
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.agents.keyword.phrases import Replies
-from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.stopping import StopResult
 from agui_bridge.errors import BridgeError, NotDelivered, Refused, UpstreamError
 from agui_bridge.http.app import Bridge

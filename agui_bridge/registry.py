@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar, overload
 
 from agui_bridge.adapters import Adapter
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
-from agui_bridge.engine.call import Agent
-from agui_bridge.engine.run_end import RunEndHook
-from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Agent
+from agui_bridge.engine.run.end_hooks import RunEndHook
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.from_message import Extractor

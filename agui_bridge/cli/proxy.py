@@ -21,7 +21,7 @@ from agui_bridge.cli.options import (
 )
 from agui_bridge.cli.serve import listen
 from agui_bridge.config import load_launch
-from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.app import Bridge
 

@@ -56,7 +56,7 @@ def schema(
 def _documents() -> dict[str, dict[str, Any]]:
     try:
         # By its name, because it takes a while and only this command needs it.
-        module = importlib.import_module("agui_bridge.documents")
+        module = importlib.import_module("agui_bridge.documents.schemas")
     except ModuleNotFoundError as error:
         raise ConfigurationError("This version brings no schemas.") from error
     documents: dict[str, dict[str, Any]] = module.documents()

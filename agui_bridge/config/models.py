@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from agui_bridge.engine.settings import PER_AGENT, Settings, bounds_of
+from agui_bridge.engine.input.settings import PER_AGENT, Settings, bounds_of
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.files.sections import FieldSection, Section
 from agui_bridge.files.variables import read_filled, unfilled

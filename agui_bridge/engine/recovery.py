@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection
 
-from agui_bridge.engine.clock import Clock
-from agui_bridge.engine.context import asked_calls, settle_dangling
+from agui_bridge.engine.input.incoming import asked_calls, settle_dangling
+from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
 from agui_bridge.protocol.contract.transitions import Change, close_unanswered, recover
 from agui_bridge.protocol.threads.history import History

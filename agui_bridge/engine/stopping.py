@@ -13,9 +13,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agui_bridge.engine.clock import Clock
-from agui_bridge.engine.execution import Execution
 from agui_bridge.engine.recovery import close_batch, recover_thread
+from agui_bridge.engine.run.execution import Execution
+from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.records import (
     Loaded,

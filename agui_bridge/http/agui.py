@@ -12,9 +12,9 @@ from typing import Final, Protocol, get_args
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from agui_bridge.engine.call import Agent, Call
-from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.settings import DisconnectPolicy, Settings
+from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import Refused
 from agui_bridge.http.service import Service, agent_of, principal_of, read_json
 from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_input
@@ -75,7 +75,7 @@ async def begin_run(
     """
     parsed = read_input(service, body, choice)
     engine = await service.open()
-    pipe, _ = engine.submit(Call(agent, principal, parsed, on_disconnect))
+    pipe, _ = engine.submit(Submission(agent, principal, parsed, on_disconnect))
     return await stream_of(pipe, agent.settings)
 
 

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
-from agui_bridge.engine.call import Call
-from agui_bridge.engine.runner import Engine, mint
-from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.observing.telemetry import Telemetry
 from agui_bridge.engine.stopping import StopResult
-from agui_bridge.engine.telemetry import Telemetry
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.http.copilotkit_operations import BASE, check_base
 from agui_bridge.http.hosts import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
@@ -301,8 +301,10 @@ class Bridge(Registry):
             }
         )
         engine = await self.open()
-        call = Call(self.find(agent), principal or Principal(), parsed, on_disconnect="continue")
-        pipe, stream = engine.submit(call)
+        submission = Submission(
+            self.find(agent), principal or Principal(), parsed, on_disconnect="continue"
+        )
+        pipe, stream = engine.submit(submission)
         try:
             while await pipe.read():
                 pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agui_bridge import __version__
-from agui_bridge.engine.call import Agent
+from agui_bridge.engine.input.submission import Agent
 
 __all__ = ["capabilities_of"]
 

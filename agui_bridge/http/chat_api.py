@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
-from agui_bridge.engine.call import Agent, Call
-from agui_bridge.engine.runner import Engine, mint
+from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui import EventStreamResponse, check_addressable
 from agui_bridge.http.chat_frames import A2UIFrames, Frames, LegacyFrames
@@ -106,7 +106,7 @@ async def _reply(
         },
         settings.input_limits,
     )
-    call = Call(
+    submission = Submission(
         replace(agent, settings=settings),
         session.principal,
         replace(parsed, dialect=CHAT),
@@ -114,7 +114,7 @@ async def _reply(
     )
     adapter = agent.adapter
     scanner = adapter.scanner if isinstance(adapter, KeywordAdapter) else None
-    pipe, stream = engine.submit(call)
+    pipe, stream = engine.submit(submission)
     reply = ChatReply(engine, session.key, pipe, stream, _frames(request), scanner)
     try:
         first = await reply.begin()

@@ -6,9 +6,9 @@ import json
 import time
 from collections.abc import Callable
 
-from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.runner import Engine
-from agui_bridge.engine.stream import EventStream
+from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES, Refused, StoreError
 from agui_bridge.http.chat_frames import Frames
 from agui_bridge.http.chat_state import pending_of, state_of

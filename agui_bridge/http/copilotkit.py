@@ -18,9 +18,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agui_bridge import __version__
-from agui_bridge.engine.call import Agent, Call
-from agui_bridge.engine.following import connect
-from agui_bridge.engine.settings import DisconnectPolicy
+from agui_bridge.engine.input.settings import DisconnectPolicy
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui import EventStreamResponse, begin_run, read_input, stream_of
 from agui_bridge.http.capabilities import capabilities_of
@@ -131,7 +131,7 @@ async def _connect(
 ) -> EventStreamResponse:
     parsed = read_input(service, body, agent.settings.dialect)
     engine = await service.open()
-    pipe, _ = connect(engine, Call(agent, principal, parsed, _ON_DISCONNECT))
+    pipe, _ = show_thread(engine, Submission(agent, principal, parsed, _ON_DISCONNECT))
     return await stream_of(pipe, agent.settings)
 
 

@@ -16,10 +16,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agui_bridge.engine.call import Agent
-from agui_bridge.engine.runner import Engine
-from agui_bridge.engine.settings import Settings
-from agui_bridge.engine.telemetry import Telemetry
+from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Agent
+from agui_bridge.engine.observing.telemetry import Telemetry
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.http.hosts import HostGuard
 from agui_bridge.protocol.input_limits import beyond, check_id

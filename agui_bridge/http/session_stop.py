@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agui_bridge.engine.session_stop import SessionStop, stop_session
 from agui_bridge.http.service import Service, json_response, principal_of, read_json
+from agui_bridge.surfaces.session_stop import SessionStop, stop_session
 
 __all__ = ["post_stop"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agui_bridge.engine.telemetry import NO_TELEMETRY, Telemetry
+from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, Telemetry
 from agui_bridge.errors import ConfigurationError
 
 __all__ = ["TelemetryChoice", "choose_telemetry"]

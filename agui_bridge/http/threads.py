@@ -8,7 +8,6 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agui_bridge.engine.session_stop import stop_options
 from agui_bridge.errors import Refused
 from agui_bridge.http.service import (
     Service,
@@ -22,6 +21,7 @@ from agui_bridge.http.views import InterruptList, PinnedCall, Stopped, Thread, T
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus
 from agui_bridge.protocol.wire.run_events import iso_time, public_interrupt
 from agui_bridge.stores.base import InterruptRow
+from agui_bridge.surfaces.session_stop import stop_options
 
 __all__ = [
     "delete_thread",

@@ -13,10 +13,10 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN
 
 from agui_bridge.adapters import Run
-from agui_bridge.engine.call import Call
-from agui_bridge.engine.endings import Ending
-from agui_bridge.engine.stream import EventStream
-from agui_bridge.engine.telemetry import Work
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.observing.telemetry import Work
+from agui_bridge.engine.run.endings import Ending
+from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.otel.guard import guarded
 from agui_bridge.otel.instruments import Instruments
@@ -37,16 +37,16 @@ class InputSpan:
     """One input as a span, and what is counted of it."""
 
     def __init__(
-        self, spans: Spans, instruments: Instruments, call: Call, stream: EventStream
+        self, spans: Spans, instruments: Instruments, submission: Submission, stream: EventStream
     ) -> None:
         self._spans = spans
         self._instruments = instruments
         self._stream = stream
-        self._agent = {AGENT: call.agent.name}
+        self._agent = {AGENT: submission.agent.name}
         self._ids = {
-            AGENT: call.agent.name,
-            CONVERSATION: id_text(call.key.thread),
-            RUN_ID: id_text(call.run_id),
+            AGENT: submission.agent.name,
+            CONVERSATION: id_text(submission.key.thread),
+            RUN_ID: id_text(submission.run_id),
         }
         self._run: dict[str, str] | None = None
         """What is known of the run's end; None while nothing was run."""

@@ -16,8 +16,8 @@ from agui_bridge.otel.guard import guarded
 from agui_bridge.otel.names import AGENT, METRICS
 
 if TYPE_CHECKING:
-    from agui_bridge.engine.execution import Execution
-    from agui_bridge.engine.telemetry import Running
+    from agui_bridge.engine.observing.telemetry import Running
+    from agui_bridge.engine.run.execution import Execution
 
 __all__ = ["Instruments"]
 

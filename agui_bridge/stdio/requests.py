@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from agui_bridge.engine.session_stop import SessionStop
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.dialects import ParsedInput, parse_input
 from agui_bridge.protocol.input_limits import InputLimits, check_id
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.surfaces.session_stop import SessionStop
 
 __all__ = [
     "FAILED",

@@ -10,12 +10,11 @@ import signal
 from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-from agui_bridge.engine.call import Agent, Call
-from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.runner import Engine, mint
-from agui_bridge.engine.session_stop import stop_session
-from agui_bridge.engine.settings import Settings
-from agui_bridge.engine.stream import EventStream
+from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.stdio.lines import LineReader, LineTooLong, LineWriter, Pipes
@@ -34,6 +33,7 @@ from agui_bridge.stdio.requests import (
     read_request,
     read_stop,
 )
+from agui_bridge.surfaces.session_stop import stop_session
 
 __all__ = ["StdioBridge", "serve_stdio"]
 
@@ -91,12 +91,12 @@ class _Running:
         begun: set once its first event was read, or it has ended without one.
     """
 
-    def __init__(self, engine: Engine, call: Call) -> None:
+    def __init__(self, engine: Engine, submission: Submission) -> None:
         self._engine = engine
-        self.key = call.key
+        self.key = submission.key
         self.pipe: Pipe
         self.stream: EventStream
-        self.pipe, self.stream = engine.submit(call)
+        self.pipe, self.stream = engine.submit(submission)
         self.begun = asyncio.Event()
 
     async def leave(self, patience: float, force: asyncio.Event) -> None:
@@ -252,7 +252,7 @@ class _Server:
     async def _ask(self, request: Request) -> Any:
         question = read_question(request.params, self._settings.input_limits, mint)
         agent = self._bridge.agents[agent_named(question.agent, self._bridge.agents)]
-        running = _Running(self._engine, Call(agent, question.principal, question.parsed))
+        running = _Running(self._engine, Submission(agent, question.principal, question.parsed))
         self._running.add(running)
         try:
             if self._ending.is_set():

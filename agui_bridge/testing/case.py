@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agui_bridge.adapters import Adapter, Run
-from agui_bridge.engine.runner import Engine
-from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.stopping import StopResult
 from agui_bridge.http.app import Bridge
 from agui_bridge.policy import Policy

@@ -11,7 +11,7 @@ import pytest
 
 from agui_bridge import Settings
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
-from agui_bridge.engine.limits import LIMITS, Limit, render_limits
+from agui_bridge.documents.limits import LIMITS, Limit, render_limits
 from agui_bridge.errors import CODES
 from tests.http.conftest import Serving, Site
 from tests.support.agents import Bench, Scripted, eventually, settle

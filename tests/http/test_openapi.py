@@ -17,7 +17,7 @@ from starlette.routing import Mount
 
 from agui_bridge import Bridge
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.documents import documents
+from agui_bridge.documents.schemas import documents
 from agui_bridge.errors import CODES
 from agui_bridge.http.openapi import openapi
 from agui_bridge.http.operations import OPERATIONS

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.http.agui import EventStreamResponse
 from agui_bridge.protocol.threads.records import ThreadKey
 from tests.http.conftest import Serving, Site

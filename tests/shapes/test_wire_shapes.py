@@ -9,7 +9,7 @@ import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from agui_bridge.documents import documents
+from agui_bridge.documents.schemas import documents
 from agui_bridge.errors import CODES, Refused
 from agui_bridge.http.service import error_response
 from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema, find_fault

@@ -11,7 +11,7 @@ import httpx
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from agui_bridge.documents import documents
+from agui_bridge.documents.schemas import documents
 from agui_bridge.http import views
 from agui_bridge.shapes.models import within
 
