@@ -6,11 +6,11 @@ import asyncio
 
 import typer
 
+from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.cli.banner import store_label
 from agui_bridge.cli.faults import Debug
 from agui_bridge.cli.options import TargetsArgument
 from agui_bridge.cli.target import Target
-from agui_bridge.http.app import Bridge
 
 __all__ = ["check"]
 

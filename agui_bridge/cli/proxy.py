@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from agui_bridge.adapters import load_adapter
+from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.cli.faults import Debug
 from agui_bridge.cli.options import (
     AnonymousOption,
@@ -23,7 +24,6 @@ from agui_bridge.cli.serve import listen
 from agui_bridge.config import load_launch
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.http.app import Bridge
 
 __all__ = ["proxy"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.cli.banner import base_url, show_banner, store_label
 from agui_bridge.cli.faults import Debug
 from agui_bridge.cli.options import (
@@ -21,7 +22,6 @@ from agui_bridge.cli.options import (
 from agui_bridge.cli.target import Target
 from agui_bridge.config.models import Launch
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.http.app import Bridge
 from agui_bridge.http.hosts import is_loopback
 from agui_bridge.logs import LogFormat, configure_logging
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from agui_bridge.config import configuration_schema
-from agui_bridge.http.openapi import openapi
-from agui_bridge.http.views import views
+from agui_bridge.http.app.components import views
+from agui_bridge.http.app.openapi import openapi
 from agui_bridge.shapes import answers, chat, codes, runs
 from agui_bridge.shapes.models import Schema, document
 

@@ -24,7 +24,7 @@ from agui_bridge.engine.run.end_hooks import RunEndHook, tell_run_end
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.run.leases import Owner, commit_safely
 from agui_bridge.engine.scope_slots import ScopeSlots
-from agui_bridge.engine.stopping import StopResult, stop_thread
+from agui_bridge.engine.stopping import stop_thread
 from agui_bridge.engine.streaming.clock import Clock, SystemClock
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
@@ -43,6 +43,7 @@ from agui_bridge.protocol.contract.requests import (
 )
 from agui_bridge.protocol.contract.transitions import Change, hold
 from agui_bridge.protocol.threads.records import Loaded, ThreadKey, ThreadStatus
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.protocol.wire.run_events import CANCELLED, outcome_now
 from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from agui_bridge.engine.recovery import close_batch, recover_thread
 from agui_bridge.engine.run.execution import Execution
@@ -24,34 +23,12 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 
-__all__ = ["StopResult", "stop_thread"]
+__all__ = ["stop_thread"]
 
 _FORCE_GRACE = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class StopResult:
-    """What a stop achieved.
-
-    Attributes:
-        status: `success` once the run is over because of a stop, else `error`.
-        stop_reason: USER_INTERRUPTED on success.
-        message_count: messages of the conversation now.
-        messages: the conversation, as JSON.
-        interrupted_at_iteration: model steps that the run had begun, None if unknown.
-        partial_response: the assistant text that was cut off, None if there was none.
-        error: why it is no success.
-    """
-
-    status: Literal["success", "error"]
-    stop_reason: Literal["USER_INTERRUPTED"] | None = None
-    message_count: int = 0
-    messages: tuple[Mapping[str, Any], ...] = ()
-    interrupted_at_iteration: int | None = None
-    partial_response: str | None = None
-    error: str | None = None
 
 
 async def stop_thread(

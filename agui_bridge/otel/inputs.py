@@ -15,7 +15,6 @@ from opentelemetry.trace import INVALID_SPAN
 from agui_bridge.adapters import Run
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import Work
-from agui_bridge.engine.run.endings import Ending
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.otel.guard import guarded
@@ -24,6 +23,7 @@ from agui_bridge.otel.names import AGENT, CONVERSATION, DECISION, ENDING, ERROR,
 from agui_bridge.otel.spans import DESCRIBING, PASSING_ON, Spans, describe, fail, finish, id_text
 from agui_bridge.protocol.contract.requests import Join, Resume, Ruling
 from agui_bridge.protocol.threads.records import Loaded
+from agui_bridge.protocol.threads.run_ends import Ending
 
 __all__ = ["InputSpan"]
 

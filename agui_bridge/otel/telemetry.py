@@ -13,7 +13,6 @@ from opentelemetry.trace import TracerProvider
 from agui_bridge import __version__
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Running
-from agui_bridge.engine.stopping import StopResult
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.otel.guard import guarded
 from agui_bridge.otel.inputs import InputSpan
@@ -23,6 +22,7 @@ from agui_bridge.otel.observed_store import ObservedStore
 from agui_bridge.otel.operations import WAITING, StoreSpans
 from agui_bridge.otel.spans import PASSING_ON, Spans, describe, id_text, inside
 from agui_bridge.protocol.threads.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 
 __all__ = ["OpenTelemetry"]

@@ -12,9 +12,11 @@ from typing import Final
 
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.dialects import ParsedInput, parse_input
-from agui_bridge.protocol.input_limits import InputLimits, check_id
-from agui_bridge.protocol.json_values import find_forbidden
+from agui_bridge.protocol.input_limits import InputLimits
+from agui_bridge.protocol.json_values import MAX_DEPTH
 from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.surfaces.ids import check_text_id
+from agui_bridge.surfaces.json_text import parse_json
 from agui_bridge.surfaces.session_stop import SessionStop
 
 __all__ = [
@@ -114,13 +116,9 @@ def read_request(line: bytes) -> Request:
         RpcError: it is no request, with what could be read of its id and version.
     """
     try:
-        value = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        raise RpcError(PARSE_ERROR, f"The line is not UTF-8 (byte {error.start}).") from None
-    except RecursionError:
-        raise RpcError(PARSE_ERROR, "The line nests too deep.") from None
-    except ValueError as error:
-        raise RpcError(PARSE_ERROR, f"The line is not valid JSON: {error}.") from None
+        value = parse_json(line, MAX_DEPTH, "The line")
+    except Refused as error:
+        raise RpcError(PARSE_ERROR, error.message) from None
     if isinstance(value, list):
         raise RpcError(INVALID_REQUEST, "Batches are not taken: send one request in each line.")
     if not isinstance(value, dict):
@@ -148,10 +146,6 @@ def read_request(line: bytes) -> Request:
     if not isinstance(params, dict):
         raise request.error(INVALID_PARAMS, "params: must be an object.")
     return request
-
-
-def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")
 
 
 # --- params ---
@@ -235,10 +229,7 @@ def principal_named(user: str | None, max_id_bytes: int | None) -> Principal:
     """
     if user is None or user == DEFAULT_USER:
         return Principal()
-    if find_forbidden(user) is not None:
-        raise _wrong("user_id", "holds what no text may")
-    if max_id_bytes is not None:
-        check_id("user_id", user, max_id_bytes)
+    check_text_id("user_id", user, max_id_bytes)
     if user == Principal().scope:
         raise _wrong("user_id", f"must not be {user!r}, which stands for those who name no user")
     return Principal(user, user)

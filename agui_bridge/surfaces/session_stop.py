@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agui_bridge.engine.engine import Engine
-from agui_bridge.engine.stopping import StopResult
 from agui_bridge.errors import Refused
-from agui_bridge.protocol.input_limits import check_id
-from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey, ThreadStatus
+from agui_bridge.protocol.threads.run_ends import StopResult
+from agui_bridge.surfaces.ids import check_text_id
 
 __all__ = ["LONGEST_STOP", "SessionStop", "stop_options", "stop_session"]
 
@@ -166,7 +165,5 @@ def _text(body: Mapping[str, Json], field: str, max_bytes: int) -> str | None:
         raise Refused(
             "INVALID_INPUT", f"{field}: must be a string.", {"field": field, "reason": "no string"}
         )
-    if find_forbidden(value) is not None:
-        raise Refused("INVALID_INPUT", f"{field}: holds what no text may.", {"field": field})
-    check_id(field, value, max_bytes)
+    check_text_id(field, value, max_bytes)
     return value

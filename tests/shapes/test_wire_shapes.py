@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from agui_bridge.documents.schemas import documents
 from agui_bridge.errors import CODES, Refused
-from agui_bridge.http.service import error_response
+from agui_bridge.http.endpoint import error_response
 from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema, find_fault
 from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.dialects import V0, V1, parse_input
@@ -27,7 +27,7 @@ from agui_bridge.protocol.wire.run_events import (
     run_started,
     state_snapshot,
 )
-from tests.http.test_refusals import VALID, WRONG_FIELDS
+from tests.http.agui.test_refusals import VALID, WRONG_FIELDS
 from tests.shapes.instances import smallest, spoilt
 from tests.support.shapes import fault_of
 

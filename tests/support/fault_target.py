@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-import agui_bridge.http.app as http_app
+import agui_bridge.bridge.bridge as http_app
 from agui_bridge import Settings
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.protocol.contract.transitions import Change

@@ -17,22 +17,42 @@ from agui_bridge.stores.base import Store
 if TYPE_CHECKING:
     from agui_bridge.adapters import Run
     from agui_bridge.engine.input.submission import Submission
-    from agui_bridge.engine.run.endings import Ending
-    from agui_bridge.engine.run.execution import Execution
-    from agui_bridge.engine.stopping import StopResult
     from agui_bridge.engine.streaming.event_stream import EventStream
     from agui_bridge.protocol.contract.requests import Ruling
+    from agui_bridge.protocol.threads.run_ends import Ending, StopResult
 
-__all__ = ["NO_TELEMETRY", "InputTelemetry", "NoTelemetry", "Running", "Telemetry", "Work"]
+__all__ = [
+    "NO_TELEMETRY",
+    "InputTelemetry",
+    "NoTelemetry",
+    "Observed",
+    "Running",
+    "Telemetry",
+    "Work",
+]
 
 Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Observed(Protocol):
+    """A running run, as far as it is observed."""
+
+    @property
+    def run(self) -> Run:
+        """What the adapter sees."""
+        ...
+
+    @property
+    def stream(self) -> EventStream:
+        """What its client is told."""
+        ...
 
 
 class Running(Protocol):
     """An engine, as far as its running runs go."""
 
     @property
-    def running(self) -> Mapping[ThreadKey, Execution]:
+    def running(self) -> Mapping[ThreadKey, Observed]:
         """The runs of this process, by thread."""
         ...
 

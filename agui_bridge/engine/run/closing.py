@@ -14,14 +14,6 @@ from ag_ui.core import TokenUsage, ToolCallArgsEvent, ToolCallEndEvent, ToolCall
 from pydantic import ValidationError
 
 from agui_bridge.engine.input.auto_resume import question_in_words
-from agui_bridge.engine.run.endings import (
-    Ending,
-    Failed,
-    Finished,
-    Lost,
-    Stopped,
-    Undelivered,
-)
 from agui_bridge.engine.run.interrupts import raise_interrupts
 from agui_bridge.errors import (
     AdapterError,
@@ -40,6 +32,14 @@ from agui_bridge.protocol.json_values import (
 from agui_bridge.protocol.threads.client_messages import answer_unanswered_calls
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import Batch, Interrupt, Json, ThreadRecord, ToolCall
+from agui_bridge.protocol.threads.run_ends import (
+    Ending,
+    Failed,
+    Finished,
+    Lost,
+    Stopped,
+    Undelivered,
+)
 from agui_bridge.protocol.wire.run_events import CANCELLED, SUCCESS, interrupt_outcome
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from agui_bridge.adapters import Run
-from agui_bridge.engine.run.endings import Ending, Finished, Stopped
 from agui_bridge.engine.run.execution import Execution
-from agui_bridge.protocol.threads.run_ends import EndReason
+from agui_bridge.protocol.threads.run_ends import Ending, EndReason, Finished, Stopped
 
 __all__ = ["RunEndHook", "tell_run_end"]
 

@@ -1,4 +1,4 @@
-"""The ways in which a run ends.
+"""How a run ends whose adapter is done.
 
 Source: docs/contract.md, "What goes on the wire" and "Stop".
 """
@@ -6,48 +6,20 @@ Source: docs/contract.md, "What goes on the wire" and "Stop".
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 from agui_bridge.errors import AdapterError, AgentMistake, NotDelivered, StoreUnavailable
+from agui_bridge.protocol.threads.run_ends import (
+    Ending,
+    Failed,
+    Finished,
+    Lost,
+    Stopped,
+    Undelivered,
+)
 
-__all__ = ["Ending", "Failed", "Finished", "Lost", "Stopped", "Undelivered", "ending_after"]
+__all__ = ["ending_after"]
 
 logger = logging.getLogger("agui_bridge")
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The adapter ended by itself: success, a pause, or a handoff."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """The run was stopped on purpose."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The adapter raised. `message` None stands for the code's own cause."""
-
-    code: str
-    message: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Undelivered:
-    """Nothing reached the framework: the batch reopens."""
-
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The lease is over or the store is gone: nothing more may be written."""
-
-    code: str = "RUN_INDETERMINATE"
-
-
-Ending = Finished | Stopped | Failed | Undelivered | Lost
 
 
 def ending_after(error: BaseException | None, *, stopped: bool, reopens: bool) -> Ending:

@@ -18,7 +18,7 @@ from agui_bridge.adapters import Handoff, Pause, Run, close_items
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import InputTelemetry
 from agui_bridge.engine.run.claim import Claim
-from agui_bridge.engine.run.endings import Ending, Lost, Stopped, ending_after
+from agui_bridge.engine.run.endings import ending_after
 from agui_bridge.engine.run.interrupts import result_of_refusal
 from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner
@@ -39,6 +39,7 @@ from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import Interrupt, StopRequest, ThreadRecord
+from agui_bridge.protocol.threads.run_ends import Ending, Lost, Stopped
 from agui_bridge.protocol.wire.run_events import state_snapshot
 from agui_bridge.protocol.wire.sse import encode
 

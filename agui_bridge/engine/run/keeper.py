@@ -5,17 +5,39 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from agui_bridge.engine.run.leases import Owner
 from agui_bridge.engine.streaming.clock import Clock, Timer
 from agui_bridge.errors import Fenced, StoreUnavailable
-
-if TYPE_CHECKING:
-    from agui_bridge.engine.run.execution import Execution
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.records import StopRequest
 
 __all__ = ["Keeper"]
 
 logger = logging.getLogger("agui_bridge")
+
+
+class Kept(Protocol):
+    """A run, as far as it is kept up to date."""
+
+    @property
+    def owner(self) -> Owner:
+        """The lease."""
+        ...
+
+    @property
+    def history(self) -> History:
+        """What has been said and is perhaps not stored yet."""
+        ...
+
+    async def write(self) -> None:
+        """Store what has finished so far."""
+        ...
+
+    def notice_stop(self, stop: StopRequest) -> None:
+        """Heed a stop request that another process took."""
+        ...
 
 
 class Keeper:
@@ -24,18 +46,18 @@ class Keeper:
     It has a task only while it writes: most runs wait most of the time, and there are many.
 
     Args:
-        execution: the run.
+        kept: the run.
         clock: what to wait by.
         interval: seconds between two looks.
         changed: called when the lease is over.
     """
 
-    __slots__ = ("_changed", "_clock", "_execution", "_interval", "_timer", "_writing")
+    __slots__ = ("_changed", "_clock", "_interval", "_kept", "_timer", "_writing")
 
     def __init__(
-        self, execution: Execution, clock: Clock, interval: float, changed: Callable[[], None]
+        self, kept: Kept, clock: Clock, interval: float, changed: Callable[[], None]
     ) -> None:
-        self._execution = execution
+        self._kept = kept
         self._clock = clock
         self._interval = interval
         self._changed = changed
@@ -43,7 +65,7 @@ class Keeper:
         self._timer: Timer = clock.call_later(interval, self._look)
 
     def _look(self) -> None:
-        owner, history = self._execution.owner, self._execution.history
+        owner, history = self._kept.owner, self._kept.history
         if owner.lost:
             self._changed()
         elif owner.renewal_due or history.has_finished or history.state_dirty:
@@ -52,9 +74,9 @@ class Keeper:
             self._timer = self._clock.call_later(self._interval, self._look)
 
     async def _write(self) -> None:
-        execution = self._execution
+        kept = self._kept
         try:
-            await execution.write()
+            await kept.write()
         except Fenced:
             self._changed()
             return
@@ -64,8 +86,8 @@ class Keeper:
             # The lease has to be renewed whatever cannot be written now.
             logger.exception("what the run has said so far can't be stored")
         else:
-            if (stop := execution.owner.record.stop_requested) is not None:
-                execution.notice_stop(stop)
+            if (stop := kept.owner.record.stop_requested) is not None:
+                kept.notice_stop(stop)
         self._writing = None
         self._timer = self._clock.call_later(self._interval, self._look)
 

@@ -8,9 +8,9 @@ import pytest
 from ag_ui.core import SubagentStartedEvent
 
 from agui_bridge.adapters import Pause, Run, RunItem
-from agui_bridge.engine.stopping import StopResult
 from agui_bridge.errors import Fenced, UpstreamError
 from agui_bridge.protocol.threads.records import InterruptStatus, RunLease, ThreadStatus
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Change, Expected
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.agents import (
