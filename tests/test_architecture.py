@@ -3,7 +3,10 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from os.path import commonprefix
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +14,7 @@ import pytest
 
 ROOT: Final = Path(__file__).parent.parent
 LONGEST_FILE: Final = 400
+MOST_MODULES: Final = 12
 
 ANYTHING: Final = "*"
 ADAPTER_PACKAGE: Final = "agui_bridge_*"
@@ -24,7 +28,7 @@ CONCRETE_STORES: Final = (
 CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
 PURE: Final = ("errors", "policy", "protocol")
 ENGINE_SIDE: Final = (*PURE, "adapters", "engine", "stores.base")
-SURFACE: Final = (*ENGINE_SIDE, "shapes")
+SURFACE: Final = (*ENGINE_SIDE, "shapes", "surfaces")
 
 ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "errors": (),
@@ -42,28 +46,39 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "stores.sqlite": (*PURE, "stores", "stores.base", "stores.sql"),
     "stores": (*PURE, "stores.base"),
     "engine": (*PURE, "adapters", "stores.base"),
-    "registry": (*PURE, "adapters", "agents", "engine"),
     "client": PURE,
-    "conformance": (*PURE, "client", "files"),
+    "conformance": (*PURE, "client", "yaml_files"),
     "shapes": PURE,
-    "http": (*SURFACE, "http.chat"),
+    "surfaces": ENGINE_SIDE,
+    "http": SURFACE,
+    "http.agui": (*SURFACE, "http"),
     "http.chat": (*SURFACE, "agents", "http"),
-    "http.app": (*SURFACE, *CHOICE_OF_STORE, "http", "http.telemetry", "registry"),
-    "http.telemetry": (*SURFACE, "otel"),
+    "http.copilotkit": (*SURFACE, "http", "http.agui"),
+    "http.app": (*SURFACE, "http", "http.agui", "http.chat", "http.copilotkit"),
+    "bridge": (*SURFACE, *CHOICE_OF_STORE, "agents", "http", "http.app", "http.copilotkit", "otel"),
     "otel": ENGINE_SIDE,
-    "stdio": ENGINE_SIDE,
-    "testing": (*ENGINE_SIDE, "http.app"),
-    "files": PURE,
-    "agent_file": (*ENGINE_SIDE, "agents", "files", "http", "http.app"),
+    "stdio": (*ENGINE_SIDE, "surfaces"),
+    "testing": (*ENGINE_SIDE, "bridge"),
+    "yaml_files": PURE,
+    "agent_file": (*ENGINE_SIDE, "agents", "bridge", "yaml_files"),
     "logs": ("engine",),
-    "config": (*ENGINE_SIDE, "agent_file", "agents", "files", "http", "http.app", "logs"),
-    "documents": (*PURE, "config", "http", "shapes"),
+    "config": (
+        *ENGINE_SIDE,
+        "agent_file",
+        "agents",
+        "bridge",
+        "http",
+        "http.copilotkit",
+        "logs",
+        "yaml_files",
+    ),
+    "documents": (*PURE, "config", "engine", "http", "http.app", "shapes"),
     "cli": (ANYTHING,),
     "": (ANYTHING,),
 }
 """Who may import what, as groups of modules below `agui_bridge`.
 
-A module belongs to the row with the longest name that its own begins with (`http.chat_api` to
+A module belongs to the row with the longest name that its own begins with (`http.chat.api` to
 `http.chat`, `stores.sql.rows` to `stores.sql`), and may import its own row and those listed. `""`
 is `agui_bridge/__init__.py`, which nothing below imports but for `__version__`.
 """
@@ -100,7 +115,7 @@ def group_of(module: str) -> str | None:
         return ADAPTER_PACKAGE
     if below in ("", "__main__"):
         return "cli" if below else ""
-    rows = [row for row in ARROWS if row and (below + ".").startswith((row + ".", row + "_"))]
+    rows = [row for row in ARROWS if row and (below + ".").startswith(row + ".")]
     return max(rows, key=len, default=None)
 
 
@@ -176,6 +191,73 @@ def find_faults(root: Path) -> list[str]:
     return faults
 
 
+def circles_in(root: Path) -> list[str]:
+    """The circles of imports between the files and folders of one folder, type-only imports too.
+
+    A folder's own `__init__` is its door: it may import what is behind it, and nothing behind it
+    may import the door.
+    """
+    modules = modules_in(root)
+    found = []
+    folders: dict[str, dict[str, set[str]]] = {}
+    for module, path in modules.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        for _, target in imports_of(module, path, tree, modules):
+            here, there = module.split("."), target.split(".")
+            shared = len(commonprefix([here, there]))
+            if target not in modules or shared == len(here):
+                continue
+            if shared == len(there):
+                if here[-1] != "__main__":
+                    found.append(f"{module} imports the door of its own folder")
+                continue
+            folder = ".".join(here[:shared])
+            folders.setdefault(folder, {}).setdefault(here[shared], set()).add(there[shared])
+    for folder, arrows in folders.items():
+        try:
+            TopologicalSorter(arrows).prepare()
+        except CycleError as error:
+            found.append(f"{folder}: {' imports '.join(reversed(error.args[1]))}")
+    return found
+
+
+def test_no_files_and_no_folders_import_each_other() -> None:
+    assert circles_in(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        (
+            {
+                "engine/x.py": "from ..stores import base",
+                "stores/base.py": "from ..engine import x",
+            },
+            "agui_bridge: ",
+        ),
+        (
+            {
+                "engine/x.py": "if TYPE_CHECKING:\n    from . import engine",
+                "engine/engine.py": "from .x import f",
+            },
+            "agui_bridge.engine: ",
+        ),
+        (
+            {"engine/engine.py": "from agui_bridge import engine"},
+            "agui_bridge.engine.engine imports the door of its own folder",
+        ),
+    ],
+)
+def test_a_circle_is_found(tmp_path: Path, files: dict[str, str], complaint: str) -> None:
+    lay_out(tmp_path)
+    for file, code in files.items():
+        (tmp_path / "agui_bridge" / file).write_text(f"{code}\n")
+
+    (found,) = circles_in(tmp_path)
+
+    assert found.startswith(complaint)
+
+
 def test_every_import_follows_the_arrows() -> None:
     assert len(modules_in(ROOT)) > 10, "the walk found next to nothing: is the layout another?"
     assert find_faults(ROOT) == []
@@ -191,22 +273,30 @@ def test_every_import_follows_the_arrows() -> None:
         ("agui_bridge/protocol/x.py", "t = datetime.now(UTC)", "may not call datetime.now()"),
         ("agui_bridge/protocol/x.py", "t = datetime.date.today()", "may not call date.today()"),
         ("agui_bridge/protocol/x.py", "print(1)", "may not call print()"),
-        ("agui_bridge/protocol/x.py", "from ..engine import runner", "agui_bridge.engine.engine"),
+        ("agui_bridge/protocol/x.py", "from ..engine import engine", "agui_bridge.engine.engine"),
         ("agui_bridge/protocol/x.py", "from agui_bridge import Bridge", "may not import agui_b"),
-        ("agui_bridge/adapters.py", "from .engine.runner import run", "agui_bridge.engine.engine"),
-        ("agui_bridge/agents/x.py", "import agui_bridge.engine.runner", "agents may not import"),
-        ("agui_bridge/engine/runner.py", "from ..http import app", "engine may not import"),
+        ("agui_bridge/adapters.py", "from .engine.engine import run", "agui_bridge.engine.engine"),
+        ("agui_bridge/agents/x.py", "import agui_bridge.engine.engine", "agents may not import"),
+        ("agui_bridge/engine/engine.py", "from ..http import server", "engine may not import"),
         ("agui_bridge/engine/x.py", "from ..stores import sqlite", "may not import agui_bridge.st"),
         ("agui_bridge/engine/x.py", "from ..stores.sql.rows import r", "engine may not import"),
         ("agui_bridge/engine/x.py", "from ..stores.open import open_store", "engine may not"),
-        ("agui_bridge/http/agui.py", "from ..stores.open import open_store", "http may not"),
+        (
+            "agui_bridge/http/agui/runs.py",
+            "from ...stores.open import open_store",
+            "http.agui may not",
+        ),
         ("agui_bridge/stores/sqlite/store.py", "from .. import redis", "stores.sqlite may not"),
         ("agui_bridge/stores/base.py", "from .memory import M", "stores.base may not import"),
-        ("agui_bridge/http/agui.py", "from ..stores.sqlite import S", "http may not import"),
-        ("agui_bridge/conformance/x.py", "from ..engine import runner", "conformance may not"),
-        ("agui_bridge/http/app.py", "import agui_bridge_mine", "nothing imports from adapters/"),
+        ("agui_bridge/http/agui/runs.py", "from ...stores.sqlite import S", "http.agui may not"),
+        ("agui_bridge/conformance/x.py", "from ..engine import engine", "conformance may not"),
+        (
+            "agui_bridge/bridge/bridge.py",
+            "import agui_bridge_mine",
+            "nothing imports from adapters/",
+        ),
         ("agui_bridge/cli.py", "from adapters.agui_bridge_mine import A", "nothing imports from"),
-        ("adapters/agui_bridge_mine/x.py", "from agui_bridge.engine import runner", "may not"),
+        ("adapters/agui_bridge_mine/x.py", "from agui_bridge.engine import engine", "may not"),
         ("adapters/agui_bridge_mine/x.py", "import agui_bridge_other", "another adapter"),
         ("agui_bridge/brand_new.py", "import json", "has no row in ARROWS"),
     ],
@@ -229,10 +319,13 @@ def test_an_import_against_the_arrows_is_found(
     [
         ("agui_bridge/protocol/x.py", "from datetime import datetime\nfrom . import y"),
         ("agui_bridge/protocol/x.py", "from ..errors import BridgeError"),
-        ("agui_bridge/engine/runner.py", "from agui_bridge.stores import base"),
+        ("agui_bridge/engine/engine.py", "from agui_bridge.stores import base"),
         ("agui_bridge/stores/sqlite/store.py", "from agui_bridge.stores.sql.rows import r"),
         ("agui_bridge/stores/sql/rows.py", "from agui_bridge.stores.base import Store"),
-        ("agui_bridge/http/app.py", "from ..stores.sqlite import S\nfrom ..engine import runner"),
+        (
+            "agui_bridge/bridge/bridge.py",
+            "from ..stores.sqlite import S\nfrom ..http import server",
+        ),
         ("agui_bridge/client.py", "import httpx\nfrom agui_bridge import __version__"),
         ("agui_bridge/__main__.py", "from agui_bridge.cli import main"),
         ("adapters/agui_bridge_mine/x.py", "from agui_bridge_mine import y\nimport asyncio"),
@@ -250,8 +343,10 @@ def lay_out(root: Path) -> None:
     for name in """
         agui_bridge/__init__.py agui_bridge/errors.py agui_bridge/adapters.py agui_bridge/cli.py
         agui_bridge/agents/__init__.py agui_bridge/conformance/__init__.py
-        agui_bridge/engine/__init__.py agui_bridge/engine/runner.py
-        agui_bridge/http/__init__.py agui_bridge/http/app.py
+        agui_bridge/engine/__init__.py agui_bridge/engine/engine.py
+        agui_bridge/http/__init__.py agui_bridge/http/server.py
+        agui_bridge/http/agui/__init__.py agui_bridge/http/agui/runs.py
+        agui_bridge/bridge/__init__.py agui_bridge/bridge/bridge.py
         agui_bridge/protocol/__init__.py agui_bridge/protocol/y.py
         agui_bridge/stores/__init__.py agui_bridge/stores/base.py agui_bridge/stores/memory.py
         agui_bridge/stores/redis/__init__.py agui_bridge/stores/sql/__init__.py
@@ -276,6 +371,12 @@ def test_no_file_outgrows_its_reader() -> None:
     }
 
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_no_folder_has_more_doors_than_one_can_see() -> None:
+    found = Counter(path.parent for path in modules_in(ROOT).values() if path.stem[0] != "_")
+
+    assert {str(folder): n for folder, n in found.items() if n > MOST_MODULES} == {}
 
 
 def test_every_file_is_named_after_its_concept() -> None:

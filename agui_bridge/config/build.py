@@ -13,7 +13,7 @@ from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.agents.keyword.phrases import Replies
 from agui_bridge.bridge.bridge import Bridge
-from agui_bridge.config.imports import DEBUG_HINT, import_object
+from agui_bridge.config.import_object import DEBUG_HINT, import_object
 from agui_bridge.config.models import AgentEntry, Configuration, KeywordSection
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import BridgeError, ConfigurationError

@@ -17,8 +17,9 @@ from typing import Final
 from agui_bridge.config import configuration_schema
 from agui_bridge.http.app.components import views
 from agui_bridge.http.app.openapi import openapi
-from agui_bridge.shapes import answers, chat, codes, runs
-from agui_bridge.shapes.models import Schema, document
+from agui_bridge.shapes import answers, chat, runs
+from agui_bridge.shapes import errors as codes
+from agui_bridge.shapes.readable_schema import Schema, document
 
 __all__ = ["documents", "write_documents"]
 

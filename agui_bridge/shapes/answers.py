@@ -7,7 +7,7 @@ from typing import Any
 
 from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema
 from agui_bridge.protocol.answers.forms import FormField
-from agui_bridge.shapes.models import REF, Schema, document, schema_of, title_of
+from agui_bridge.shapes.readable_schema import REF, Schema, document, schema_of, title_of
 
 __all__ = ["decisions"]
 

@@ -26,14 +26,14 @@ __all__ = [
     "METHOD_NOT_FOUND",
     "PARSE_ERROR",
     "WAITING",
-    "Question",
+    "Query",
     "Request",
     "RpcError",
     "agent_named",
     "event_line",
     "message_line",
     "principal_named",
-    "read_question",
+    "read_query",
     "read_request",
     "read_stop",
 ]
@@ -152,7 +152,7 @@ def read_request(line: bytes) -> Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Query:
     """What an agent is asked to do.
 
     Attributes:
@@ -168,9 +168,7 @@ class Question:
     simple: bool
 
 
-def read_question(
-    params: Mapping[str, Json], limits: InputLimits, mint: Callable[[], str]
-) -> Question:
+def read_query(params: Mapping[str, Json], limits: InputLimits, mint: Callable[[], str]) -> Query:
     """Read the params of `agent.stream` and `agent.query`.
 
     A RunAgentInput and `agent`; or NexAU's `messages`, `user_id`, `session_id`, `context` and
@@ -188,7 +186,7 @@ def read_question(
     if "threadId" in params or "runId" in params:
         body = {name: value for name, value in params.items() if name != "agent"}
         body = {"runId": mint(), "messages": [], "protocolVersion": "1.0", **body}
-        return Question(agent, Principal(), parse_input(body, limits, "ag-ui"), simple=False)
+        return Query(agent, Principal(), parse_input(body, limits, "ag-ui"), simple=False)
     body = {
         "threadId": _text(params, "session_id") or mint(),
         "runId": mint(),
@@ -201,7 +199,7 @@ def read_question(
             body[ours] = params[theirs]
     principal = principal_named(_text(params, "user_id"), limits.max_id_bytes)
     named = agent if agent is not None else _text(params, "agent_id")
-    return Question(named, principal, parse_input(body, limits, "ag-ui"), simple=True)
+    return Query(named, principal, parse_input(body, limits, "ag-ui"), simple=True)
 
 
 def read_stop(params: Mapping[str, Json], max_id_bytes: int) -> tuple[Principal, SessionStop]:

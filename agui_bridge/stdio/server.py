@@ -23,13 +23,13 @@ from agui_bridge.stdio.requests import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     WAITING,
-    Question,
+    Query,
     Request,
     RpcError,
     agent_named,
     event_line,
     message_line,
-    read_question,
+    read_query,
     read_request,
     read_stop,
 )
@@ -250,9 +250,9 @@ class _Server:
         return answer
 
     async def _ask(self, request: Request) -> Any:
-        question = read_question(request.params, self._settings.input_limits, mint)
-        agent = self._bridge.agents[agent_named(question.agent, self._bridge.agents)]
-        running = _Running(self._engine, Submission(agent, question.principal, question.parsed))
+        query = read_query(request.params, self._settings.input_limits, mint)
+        agent = self._bridge.agents[agent_named(query.agent, self._bridge.agents)]
+        running = _Running(self._engine, Submission(agent, query.principal, query.parsed))
         self._running.add(running)
         try:
             if self._ending.is_set():
@@ -261,7 +261,7 @@ class _Server:
                 await self._stream(request, running)
                 _check_end(request, running.stream)
                 return None
-            return await self._query(request, question, running)
+            return await self._query(request, query, running)
         finally:
             running.begun.set()
             running.pipe.detach()
@@ -276,7 +276,7 @@ class _Server:
             if self._writer.gone.is_set():
                 running.pipe.detach()
 
-    async def _query(self, request: Request, question: Question, running: _Running) -> Any:
+    async def _query(self, request: Request, query: Query, running: _Running) -> Any:
         decoder, text = Decoder(), _LastText()
         while chunk := await running.pipe.read():
             running.begun.set()
@@ -284,7 +284,7 @@ class _Server:
                 text.take(json.loads(frame.data))
         _check_end(request, running.stream)
         last = running.stream.terminal or {}
-        if not question.simple:
+        if not query.simple:
             known = {name: last[name] for name in ("threadId", "runId", "outcome")}
             more = {name: last[name] for name in ("result", "usage") if name in last}
             return {**known, "text": text.value, **more}

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from agui_bridge.documents.schemas import documents, write_documents
-from agui_bridge.shapes.models import DIALECT, within
+from agui_bridge.shapes.readable_schema import DIALECT, within
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / "schemas"

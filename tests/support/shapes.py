@@ -14,7 +14,7 @@ from jsonschema.exceptions import best_match
 from agui_bridge.documents.schemas import documents
 from agui_bridge.http.agui import views
 from agui_bridge.http.app.components import VIEWS
-from agui_bridge.shapes.models import within
+from agui_bridge.shapes.readable_schema import within
 
 __all__ = ["check_event", "check_response", "fault_of", "validator"]
 

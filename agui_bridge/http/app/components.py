@@ -20,7 +20,7 @@ from agui_bridge.http.app import probes
 from agui_bridge.http.app.probes import Health, Readiness
 from agui_bridge.http.copilotkit import views as copilotkit_views
 from agui_bridge.http.copilotkit.views import RunStopped, RuntimeAnswer, RuntimeInfo
-from agui_bridge.shapes.models import Schema, document, schema_of
+from agui_bridge.shapes.readable_schema import Schema, document, schema_of
 from agui_bridge.shapes.runs import from_clients
 
 __all__ = ["VIEWS", "views"]

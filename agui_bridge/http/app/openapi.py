@@ -17,8 +17,8 @@ from agui_bridge.http.app.operations import OPERATIONS
 from agui_bridge.http.copilotkit.operations import BASE, placed
 from agui_bridge.http.operation import Operation
 from agui_bridge.shapes import chat, runs
-from agui_bridge.shapes.codes import error
-from agui_bridge.shapes.models import DIALECT, REF, Schema, within
+from agui_bridge.shapes.errors import error
+from agui_bridge.shapes.readable_schema import DIALECT, REF, Schema, within
 
 __all__ = ["openapi"]
 

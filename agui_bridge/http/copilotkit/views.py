@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NotRequired
 from ag_ui import core
 
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.shapes.models import ShapedAs
+from agui_bridge.shapes.readable_schema import ShapedAs
 
 if sys.version_info >= (3, 12):
     from typing import TypedDict

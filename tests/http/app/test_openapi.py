@@ -22,7 +22,7 @@ from agui_bridge.errors import CODES
 from agui_bridge.http.app.openapi import openapi
 from agui_bridge.http.app.operations import OPERATIONS
 from agui_bridge.http.app.routes import ROUTES
-from agui_bridge.shapes.models import within
+from agui_bridge.shapes.readable_schema import within
 from tests.http.conftest import Serving, by_token
 from tests.support.agents import Scripted
 from tests.support.server import client, open_stream, run_input, serve

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_bridge import Principal, Refused
 from agui_bridge.http.app.operations import OPERATIONS
-from agui_bridge.shapes.models import within
+from agui_bridge.shapes.readable_schema import within
 from examples.approval_target import make_bridge
 from tests.support import unavailable
 from tests.support.server import client, post, run_input, serve

@@ -8,8 +8,8 @@ import json
 import signal
 from typing import Any, Final
 
-from agui_bridge.cli.chat_questions import QUIT, answer_all
-from agui_bridge.cli.chat_screen import Screen
+from agui_bridge.cli.chat.questions import QUIT, answer_all
+from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.client import AnswerFault, Client, ClientError
 
 __all__ = ["HELP", "chat"]

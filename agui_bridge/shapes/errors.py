@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agui_bridge.errors import CODES
-from agui_bridge.shapes.models import Schema, document
+from agui_bridge.shapes.readable_schema import Schema, document
 
 __all__ = ["code_schema", "error", "error_body"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agui_bridge.files.document import Document, KeyPath, dotted, scalar_of
+from agui_bridge.yaml_files.document import Document, KeyPath, dotted, scalar_of
 
 __all__ = ["Filled", "fill_in", "read_filled", "unfilled"]
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from agui_bridge.cli.chat_screen import Screen
+from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.errors import ConfigurationError
 
 __all__ = ["chat"]
@@ -59,7 +59,7 @@ def chat(
       agui-bridge chat https://example.com/agui --header "Authorization: Bearer …"
     """
     # httpx takes a while to import, and only this command needs it.
-    from agui_bridge.cli import chat_loop
+    from agui_bridge.cli.chat import loop as chat_loop
     from agui_bridge.client import Client
 
     with contextlib.suppress(ImportError):

@@ -9,6 +9,7 @@ import typer
 
 from agui_bridge.adapters import load_adapter
 from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.cli.commands.serve import listen
 from agui_bridge.cli.faults import Debug
 from agui_bridge.cli.options import (
     AnonymousOption,
@@ -20,7 +21,6 @@ from agui_bridge.cli.options import (
     server_flags,
     shared_flags,
 )
-from agui_bridge.cli.serve import listen
 from agui_bridge.config import load_launch
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.files.document import KeyPath
+from agui_bridge.yaml_files.document import KeyPath
 
 __all__ = ["refusal", "refusal_of"]
 
