@@ -4,9 +4,8 @@ import ast
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from os.path import commonprefix
 from pathlib import Path
 from typing import Final
 
@@ -204,7 +203,7 @@ def circles_in(root: Path) -> list[str]:
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
         for _, target in imports_of(module, path, tree, modules):
             here, there = module.split("."), target.split(".")
-            shared = len(commonprefix([here, there]))
+            shared = _shared(here, there)
             if target not in modules or shared == len(here):
                 continue
             if shared == len(there):
@@ -219,6 +218,12 @@ def circles_in(root: Path) -> list[str]:
         except CycleError as error:
             found.append(f"{folder}: {' imports '.join(reversed(error.args[1]))}")
     return found
+
+
+def _shared(here: Sequence[str], there: Sequence[str]) -> int:
+    """How many parts two names begin with alike."""
+    pairs = enumerate(zip(here, there, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(here), len(there)))
 
 
 def test_no_files_and_no_folders_import_each_other() -> None:
