@@ -27,9 +27,10 @@ from agui_bridge.engine.scope_slots import ScopeSlots
 from agui_bridge.engine.stopping import stop_thread
 from agui_bridge.engine.streaming.clock import Clock, SystemClock
 from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.failures import failures_told
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.engine.waiting import finish_unless_gone, wait_for_run
-from agui_bridge.errors import Conflict, Refused, StoreError, StoreUnavailable
+from agui_bridge.errors import Conflict, Refused, StoreError
 from agui_bridge.protocol.contract.admission import admit
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
@@ -115,32 +116,12 @@ class Engine:
 
     async def _serve(self, submission: Submission, stream: EventStream) -> None:
         enter_run(RunIds(submission.agent.name, submission.key.thread, submission.run_id))
-        try:
-            with self.telemetry.input(submission, stream) as watch:
-                execution = await self._carry_out(submission, stream, watch)
-                if execution is not None:
-                    # From here on only what the run itself needs is kept of its input.
-                    del submission
-                    await self._drive(execution)
-        except (Refused, StoreUnavailable) as error:
-            if not stream.begun:
-                stream.pipe.fail(error)
-            else:
-                code = error.code if isinstance(error, Refused) else "STORE_UNAVAILABLE"
-                stream.fail(code)
-        except asyncio.CancelledError:
-            # The server shuts down, and this one would have waited longer than it may.
-            if stream.begun and stream.terminal is None:
-                stream.fail("SHUTTING_DOWN")
-            raise
-        except Exception as error:
-            logger.exception("the bridge itself failed")
-            if not stream.begun:
-                stream.pipe.fail(error)
-            else:
-                stream.fail("INTERNAL_ERROR")
-        finally:
-            stream.pipe.close()
+        with failures_told(stream), self.telemetry.input(submission, stream) as watch:
+            execution = await self._carry_out(submission, stream, watch)
+            if execution is not None:
+                # From here on only what the run itself needs is kept of its input.
+                del submission
+                await self._drive(execution)
 
     async def _carry_out(
         self, submission: Submission, stream: EventStream, watch: InputTelemetry
@@ -177,7 +158,7 @@ class Engine:
                     case AskAgain(misunderstood):
                         stream.restate(loaded, outcome_now(loaded, misunderstood))
                         return None
-                    case Reject(code="INTERRUPT_EXPIRED") if _all_expired(loaded):
+                    case Reject(code="INTERRUPT_EXPIRED") if loaded.all_expired:
                         # Touched after its time: it is closed, and refused as closed.
                         await close_batch(self.store, submission.key, loaded, mint)
                     case Reject(code="RUN_IN_PROGRESS") if patience and not _stopping(loaded):
@@ -367,8 +348,3 @@ class Engine:
 
 def _stopping(loaded: Loaded) -> bool:
     return loaded.record is not None and loaded.record.stop_requested is not None
-
-
-def _all_expired(loaded: Loaded) -> bool:
-    asks = loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
-    return bool(asks) and all(ask.expired(loaded.now) for ask in asks)

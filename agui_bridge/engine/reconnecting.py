@@ -6,22 +6,20 @@ Nothing is begun and nothing is changed, except a recovery that was due. Source:
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
 
 from agui_bridge.engine.engine import Engine, mint
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.failures import failures_told
 from agui_bridge.engine.streaming.pipe import Pipe
-from agui_bridge.errors import Conflict, StoreUnavailable
+from agui_bridge.engine.waiting import finish_unless_gone, wait_until
+from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.records import Loaded
 
 __all__ = ["show_thread"]
-
-logger = logging.getLogger("agui_bridge")
 
 
 def show_thread(engine: Engine, submission: Submission) -> tuple[Pipe, EventStream]:
@@ -48,32 +46,8 @@ def show_thread(engine: Engine, submission: Submission) -> tuple[Pipe, EventStre
 
 
 async def _serve(engine: Engine, submission: Submission, stream: EventStream) -> None:
-    showing = asyncio.ensure_future(_show(engine, submission, stream))
-    gone = asyncio.ensure_future(stream.pipe.gone.wait())
-    try:
-        await asyncio.wait({showing, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if showing.done():
-            await showing
-    except StoreUnavailable as error:
-        if stream.begun:
-            stream.fail("STORE_UNAVAILABLE")
-        else:
-            stream.pipe.fail(error)
-    except asyncio.CancelledError:
-        if stream.begun and stream.terminal is None:
-            stream.fail("SHUTTING_DOWN")
-        raise
-    except Exception as error:
-        logger.exception("the bridge itself failed")
-        if stream.begun:
-            stream.fail("INTERNAL_ERROR")
-        else:
-            stream.pipe.fail(error)
-    finally:
-        showing.cancel()
-        gone.cancel()
-        await asyncio.gather(showing, gone, return_exceptions=True)
-        stream.pipe.close()
+    with failures_told(stream):
+        await finish_unless_gone(_show(engine, submission, stream), stream.pipe)
 
 
 async def _show(engine: Engine, submission: Submission, stream: EventStream) -> None:
@@ -88,7 +62,7 @@ async def _show(engine: Engine, submission: Submission, stream: EventStream) -> 
             return
         if record is None or record.run is None:
             stream.restate(loaded)
-        elif record.run.ends_at <= loaded.now:
+        elif loaded.run_lost:
             with contextlib.suppress(Conflict):
                 await recover_thread(engine.store, submission.key, loaded, mint)
         else:
@@ -116,16 +90,15 @@ async def _follow(execution: Execution, stream: EventStream) -> None:
 
 async def _wait(engine: Engine, submission: Submission, loaded: Loaded) -> None:
     """Wait until a run that can't be followed is over, or can be, or its lease is over."""
-    assert loaded.record is not None and loaded.record.run is not None
-    token = loaded.record.run.token
+    assert loaded.run is not None, "only a run is waited for"
+    token = loaded.run.token
     if (ending := engine.running.get(submission.key)) is not None and ending.owner.token == token:
         await ending.over.wait()
         return
-    async with contextlib.aclosing(engine.store.watch(submission.key)) as changes:
-        async for _ in changes:
-            seen = await engine.store.load(submission.key)
-            run = seen.record.run if seen.record is not None else None
-            if run is None or run.token != token or run.ends_at <= seen.now:
-                return
-            if engine.closing or _joinable(engine, submission) is not None:
-                return
+
+    def over(seen: Loaded) -> bool:
+        if engine.closing or _joinable(engine, submission) is not None:
+            return True
+        return not seen.runs(token)
+
+    await wait_until(engine.store, submission.key, over)

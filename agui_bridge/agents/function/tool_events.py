@@ -17,6 +17,11 @@ from pydantic import BaseModel, TypeAdapter
 
 from agui_bridge.agents.replay.continuation import Denied, Failure, Outcome, Value
 from agui_bridge.protocol.answers.schemas import check_schema
+from agui_bridge.protocol.answers.unexecuted import (
+    APPROVED_NOT_BEGUN,
+    CANCELLED_AMID,
+    denied_by_policy,
+)
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["not_executed", "parameter_schema", "tool_call", "tool_result"]
@@ -44,17 +49,17 @@ def tool_result(call_id: str, message_id: str, outcome: Outcome) -> BaseEvent:
         case Failure(error=error):
             content = f"The tool failed: {error}"
         case Denied(reason=reason):
-            why = f" Reason: {reason}" if reason else ""
-            content = f"The policy denied this tool call; it was not executed.{why}"
+            content = denied_by_policy(reason)
         case _:
-            content = "The tool was cancelled while it ran; whether it acted is unknown."
+            content = CANCELLED_AMID
     return ToolCallResultEvent(message_id=message_id, tool_call_id=call_id, content=content)
 
 
 def not_executed(call_id: str, message_id: str) -> BaseEvent:
     """Make the TOOL_CALL_RESULT event of a call that was approved and never began."""
-    content = "This tool call was approved but not executed: the run ended before it began."
-    return ToolCallResultEvent(message_id=message_id, tool_call_id=call_id, content=content)
+    return ToolCallResultEvent(
+        message_id=message_id, tool_call_id=call_id, content=APPROVED_NOT_BEGUN
+    )
 
 
 def parameter_schema(

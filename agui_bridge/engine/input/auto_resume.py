@@ -74,10 +74,7 @@ async def _find_auto_resume(submission: Submission, incoming: Incoming) -> AutoR
         or not incoming.has_new_message
     ):
         return None
-    now = incoming.loaded.now
-    asks = [
-        ask for ask in incoming.loaded.batch_interrupts() if ask.is_open and not ask.expired(now)
-    ]
+    asks = incoming.loaded.waiting
     follows = _follows(incoming)
     reason = _unanswerable(asks) or ("" if follows else _BEFORE)
     if reason:

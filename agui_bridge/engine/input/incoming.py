@@ -5,7 +5,7 @@ Source: docs/contract.md, "Messages and state".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,16 +16,13 @@ from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.client_messages import (
     ClientMessages,
-    answer_unanswered_calls,
     merge_client_messages,
     merge_for_client_history,
 )
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.records import Json, Loaded, ThreadStatus
 
-__all__ = ["Incoming", "asked_calls", "settle_dangling"]
-
-_UNTOLD_RESULT = "No result was reported; whether this tool call was executed is unknown."
+__all__ = ["Incoming"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,6 @@ class Incoming:
         Only an idle thread can be gone back in: while a question is open, what follows the
         client's last message includes the very call that it is about.
         """
-        record = loaded.record
         sent = tuple(
             _known_members(raw, message)
             for raw, message in zip(
@@ -58,7 +54,7 @@ class Incoming:
         client = merge_client_messages(
             loaded.messages,
             sent,
-            pending_calls=record.pending_calls if record is not None else (),
+            pending_calls=loaded.pending_calls,
             allow_rewind=loaded.status is ThreadStatus.IDLE and not submission.parsed.entries,
         )
         return cls(loaded, client, sent)
@@ -159,41 +155,3 @@ def _known_members(raw: Mapping[str, Json], message: BaseModel) -> dict[str, Jso
 @cache
 def _wire_names(model: type[BaseModel]) -> frozenset[str]:
     return frozenset(field.alias or name for name, field in model.model_fields.items())
-
-
-def asked_calls(loaded: Loaded) -> list[str]:
-    """Ids of the tool calls that a thread's open questions are about."""
-    asks = loaded.batch_interrupts()
-    return [ask.tool_call.id for ask in asks if ask.tool_call is not None]
-
-
-def settle_dangling(
-    history: History,
-    *,
-    pending: tuple[str, ...],
-    reason: str,
-    mint: Callable[[], str],
-    asked: Collection[str] | None = None,
-) -> list[WireEvent]:
-    """Answer what nothing answered and fold the answers in; frontend calls stay pending.
-
-    Args:
-        history: the conversation.
-        pending: frontend calls.
-        reason: the content of the results.
-        mint: makes message ids.
-        asked: calls that a question held back, to which alone the reason applies. Another one may
-            have been approved in an earlier run, and its framework not have told the result yet.
-    """
-    rounds = [(reason, pending)]
-    if asked is not None:
-        rounds.insert(0, (_UNTOLD_RESULT, (*pending, *asked)))
-    events: list[WireEvent] = []
-    for content, excepted in rounds:
-        answers = answer_unanswered_calls(
-            history.messages, pending=excepted, reason=content, mint=mint
-        )
-        for event in answers:
-            history.apply(event)
-        events += answers
-    return events

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from agui_bridge.adapters import HandoffResults, Run
 from agui_bridge.adapters import Resume as AdapterResume
-from agui_bridge.engine.input.incoming import Incoming, asked_calls, settle_dangling
+from agui_bridge.engine.input.incoming import Incoming
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.submission import Submission
-from agui_bridge.engine.recovery import EXPIRED_RESULT
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
+from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
+from agui_bridge.protocol.answers.unexecuted import DANGLING, EXPIRED
 from agui_bridge.protocol.contract.requests import Resume, Start
 from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
 from agui_bridge.protocol.json_values import WireEvent
@@ -22,8 +23,6 @@ from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Loa
 from agui_bridge.stores.base import Committed
 
 __all__ = ["Claim"]
-
-_DANGLING_RESULT = "This tool call was not executed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +65,10 @@ class Claim:
             unseen = incoming.unseen_results()
             if ruling.closes_expired or not incoming.awaits_handoff:
                 # Answered before the model sees the conversation: a dangling call breaks it.
-                reason = EXPIRED_RESULT if ruling.closes_expired else _DANGLING_RESULT
-                pending = loaded.record.pending_calls if loaded.record is not None else ()
-                asked = asked_calls(loaded) if ruling.closes_expired else None
-                repairs = settle_dangling(
-                    history, pending=pending, reason=reason, mint=mint, asked=asked
-                )
+                if ruling.closes_expired:
+                    repairs = answer_batch(history, loaded, EXPIRED, mint)
+                else:
+                    repairs = answer_calls(history, DANGLING, mint=mint, but=loaded.pending_calls)
             repairs += unseen
         if submission.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": submission.parsed.input.state})

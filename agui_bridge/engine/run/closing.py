@@ -1,37 +1,39 @@
 """Closing a run: its end is told to the store first, to the client second.
 
+How it goes, in this order, whatever the ending: what is open is closed with events; the calls that
+nothing answered get a sentence; one commit writes all of it and makes the thread idle (or
+interrupted: `pausing`); only then the client is told. A commit that fails makes the run a lost one.
+
 Source: docs/contract.md, "What goes on the wire" and "Stop".
 """
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ag_ui.core import TokenUsage, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
-from pydantic import ValidationError
-
-from agui_bridge.engine.input.auto_resume import question_in_words
-from agui_bridge.engine.run.interrupts import raise_interrupts
-from agui_bridge.errors import (
-    AdapterError,
-    Fenced,
-    ProtocolViolation,
-    StoreUnavailable,
+from agui_bridge.engine.run.final_write import (
+    commit_end,
+    emit_all,
+    still_pending,
+    usage_of,
+    waiting_handoff,
 )
-from agui_bridge.protocol.contract.transitions import Change, FinalWrite, end_run, reopen
-from agui_bridge.protocol.json_values import (
-    MAX_OUTPUT_DEPTH,
-    WireEvent,
-    clean,
-    find_forbidden,
-    same_json,
+from agui_bridge.engine.run.pausing import pause_run
+from agui_bridge.errors import AdapterError, Fenced, StoreUnavailable
+from agui_bridge.protocol.answers.unanswered_calls import answer_calls
+from agui_bridge.protocol.answers.unexecuted import (
+    FAILED_AMID,
+    STOPPED,
+    STOPPED_AMID,
+    UNREPORTED,
 )
-from agui_bridge.protocol.threads.client_messages import answer_unanswered_calls
+from agui_bridge.protocol.contract.transitions import Change, FinalWrite, reopen
+from agui_bridge.protocol.json_values import WireEvent, clean
+from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
 from agui_bridge.protocol.threads.history import StoredMessage
-from agui_bridge.protocol.threads.records import Batch, Interrupt, Json, ThreadRecord, ToolCall
+from agui_bridge.protocol.threads.records import Interrupt, ThreadRecord
 from agui_bridge.protocol.threads.run_ends import (
     Ending,
     Failed,
@@ -43,20 +45,11 @@ from agui_bridge.protocol.threads.run_ends import (
 from agui_bridge.protocol.wire.run_events import CANCELLED, SUCCESS, interrupt_outcome
 
 if TYPE_CHECKING:
-    from agui_bridge.adapters import Pause
     from agui_bridge.engine.run.execution import Execution
 
 __all__ = ["close_run"]
 
 logger = logging.getLogger("agui_bridge")
-
-
-_UNANSWERED: Mapping[type, str] = {
-    Finished: "No result was reported for this tool call.",
-    Stopped: "The run was stopped; this tool call was not executed.",
-    Failed: "The run failed; whether this tool call was executed is unknown.",
-}
-_STOPPED_AMID = "The run was stopped; whether this tool call was executed is unknown."
 
 
 async def close_run(execution: Execution, ending: Ending) -> Ending:
@@ -74,12 +67,8 @@ async def close_run(execution: Execution, ending: Ending) -> Ending:
             # What an adapter hands over last may be anything; the thread must not stay running.
             code = error.code if isinstance(error, AdapterError) else "AGENT_ERROR"
             logger.exception("the end of the run is refused")
-            execution.pause, execution.handoff, execution.run.usage, execution.run.result = (
-                None,
-                None,
-                [],
-                None,
-            )
+            execution.pause = execution.handoff = None
+            execution.run.usage, execution.run.result = [], None
             ending = await _close(execution, Failed(code))
     except Fenced:
         ending = Lost()
@@ -102,130 +91,32 @@ async def _close(execution: Execution, ending: Ending) -> Ending:
     elif isinstance(ending, Undelivered):
         await _reopen(execution, ending)
     elif isinstance(ending, Finished) and execution.pause is not None:
-        await _interrupt(execution, execution.pause)
+        await pause_run(execution, execution.pause)
     else:
         await _end(execution, ending)
     return ending
-
-
-async def _interrupt(execution: Execution, pause: Pause) -> None:
-    """End with an interrupt: the questions are stored before the client sees them."""
-    interrupts = raise_interrupts(
-        pause.asks,
-        batch := execution.mint(),
-        capabilities=execution.agent.adapter.capabilities,
-        settings=execution.agent.settings,
-        now=execution.owner.time.now(),
-        mint=execution.mint,
-    )
-    # All that may be refused is made before the commit: after it, only what is stored is told.
-    usage, result = _usage(execution), clean(execution.run.result)
-    outcome = interrupt_outcome(interrupts)
-    continuation = _plain(pause.continuation)
-    for item in question_in_words(
-        execution.agent, execution.run, interrupts, execution.history.messages
-    ):
-        await _emit_all(execution, execution.lifecycle.feed(item))
-    await _show_calls(execution, interrupts)
-    asking: dict[str, list[str]] = {}
-    for interrupt in interrupts:
-        if interrupt.subagent_run_id is not None:
-            asking.setdefault(interrupt.subagent_run_id, []).append(interrupt.id)
-    await _emit_all(execution, execution.lifecycle.suspend(asking))
-    end = FinalWrite(
-        "finished",
-        batch=Batch(
-            batch,
-            continuation,
-            execution.run.trace_headers.get("traceparent"),
-            execution.run.run_id,
-        ),
-        interrupts=interrupts,
-        pending_calls=_still_pending(execution, pause.frontend_calls),
-        handoff=_handoff(execution),
-    )
-    await _commit_end(execution, end)
-    execution.stream.snapshots(execution.history.state, execution.history.messages)
-    execution.stream.finish(outcome, result=result, usage=usage)
-
-
-async def _show_calls(execution: Execution, interrupts: Sequence[Interrupt]) -> None:
-    """Emit the calls that are asked about, unless the framework did it itself."""
-    for interrupt in interrupts:
-        call = interrupt.tool_call
-        if call is None:
-            continue
-        owner = interrupt.subagent_run_id
-        arguments = json.dumps(call.args, ensure_ascii=False, separators=(",", ":"))
-        shown = _shown(execution, call.id)
-        if shown is not None:
-            _check_shown(shown, call)
-        else:
-            for item in (
-                ToolCallStartEvent(
-                    tool_call_id=call.id, tool_call_name=call.name, subagent_run_id=owner
-                ),
-                ToolCallArgsEvent(tool_call_id=call.id, delta=arguments, subagent_run_id=owner),
-                ToolCallEndEvent(tool_call_id=call.id, subagent_run_id=owner),
-            ):
-                await _emit_all(execution, execution.lifecycle.feed(item))
-
-
-def _shown(execution: Execution, call_id: str) -> Mapping[str, Json] | None:
-    """The function of a call that the conversation has, as the person sees it."""
-    for message in reversed(execution.history.messages):
-        for call in message.get("toolCalls") or ():
-            if call["id"] == call_id:
-                function: Mapping[str, Json] = call["function"]
-                return function
-    return None
-
-
-def _check_shown(shown: Mapping[str, Json], call: ToolCall) -> None:
-    """What was shown is what runs: a question may not pin another tool or other arguments."""
-    try:
-        arguments = json.loads(shown["arguments"] or "{}")
-    except ValueError:
-        arguments = None
-    if shown["name"] != call.name or not same_json(arguments, call.args):
-        raise ProtocolViolation(
-            f"the question about tool call {call.id} differs from the call that was shown"
-        )
 
 
 async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> None:
     """End with success, cancelled or an error."""
     # An agent that ended before it said anything has the answers all the same.
     await execution.deliver()
-    usage, result = _usage(execution), clean(execution.run.result)
-    lifecycle = execution.lifecycle
-    truncated: list[StoredMessage] = []
+    usage, result = usage_of(execution), clean(execution.run.result)
     if isinstance(ending, Stopped):
-        truncated = execution.history.truncate_open()
-        execution.partial = _partial_text(truncated)
-        closing = lifecycle.cancel()
-    else:
-        closing = lifecycle.finish() if isinstance(ending, Finished) else lifecycle.fail()
-    await _emit_all(execution, closing)
-    fresh: tuple[str, ...] = ()
-    if isinstance(ending, Finished):
-        frontend = {tool.name for tool in execution.run.input.tools or ()}
-        declared = set(execution.handoff.tool_call_ids) if execution.handoff is not None else set()
-        fresh = tuple(
-            call.id for call in lifecycle.unanswered if call.id in declared or call.name in frontend
-        )
-    pending = _still_pending(execution, fresh)
-    dangling = _answer_dangling(execution, ending, (*pending, *_left_to_handoff(execution, ending)))
-    code = ending.code if isinstance(ending, Failed) else None
-    end = FinalWrite(
+        execution.partial = _partial_text(execution.history.truncate_open())
+    await emit_all(execution, _closing_events(execution.lifecycle, ending))
+    asked = _frontend_calls(execution) if isinstance(ending, Finished) else ()
+    pending = still_pending(execution, asked)
+    results = _results_of_unanswered(execution, ending, pending)
+    write = FinalWrite(
         _OUTCOME[type(ending)],
-        code=code,
+        code=ending.code if isinstance(ending, Failed) else None,
         pending_calls=pending,
-        handoff=_handoff(execution),
+        handoff=waiting_handoff(execution),
         unheard=_unheard(execution),
     )
-    await _commit_end(execution, end)
-    for event in dangling:
+    await commit_end(execution, write)
+    for event in results:
         execution.stream.send(event)
     if execution.resumed:
         execution.stream.snapshots(execution.history.state, execution.history.messages)
@@ -234,8 +125,45 @@ async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> Non
     elif isinstance(ending, Stopped):
         execution.stream.finish(CANCELLED, usage=usage)
     else:
-        outcome = {**SUCCESS, "pendingToolCallIds": list(fresh)} if fresh else SUCCESS
+        outcome = {**SUCCESS, "pendingToolCallIds": list(asked)} if asked else SUCCESS
         execution.stream.finish(outcome, result=result, usage=usage)
+
+
+_OUTCOME: Mapping[type, Any] = {Finished: "finished", Stopped: "stopped", Failed: "failed"}
+_UNANSWERED: Mapping[type, str] = {Finished: UNREPORTED, Stopped: STOPPED, Failed: FAILED_AMID}
+
+
+def _closing_events(
+    lifecycle: Lifecycle, ending: Finished | Stopped | Failed
+) -> Sequence[WireEvent]:
+    """The events that close what is open."""
+    if isinstance(ending, Stopped):
+        return lifecycle.cancel()
+    return lifecycle.finish() if isinstance(ending, Finished) else lifecycle.fail()
+
+
+def _frontend_calls(execution: Execution) -> tuple[str, ...]:
+    """Ids of the calls of this run that the application is to carry out."""
+    tools = {tool.name for tool in execution.run.input.tools or ()}
+    # Made a set also to find out whether an adapter's handoff names calls at all.
+    declared = set(execution.handoff.tool_call_ids) if execution.handoff is not None else set()
+    return tuple(
+        call.id
+        for call in execution.lifecycle.unanswered
+        if call.id in declared or call.name in tools
+    )
+
+
+def _results_of_unanswered(
+    execution: Execution, ending: Finished | Stopped | Failed, pending: Sequence[str]
+) -> list[WireEvent]:
+    """Answer the calls that nothing answered; an approved one may have run when it stopped."""
+    history, mint = execution.history, execution.mint
+    results: list[WireEvent] = []
+    if isinstance(ending, Stopped):
+        results = answer_calls(history, STOPPED_AMID, mint=mint, only=execution.approved_calls)
+    but = (*pending, *_left_to_handoff(execution, ending))
+    return [*results, *answer_calls(history, _UNANSWERED[type(ending)], mint=mint, but=but)]
 
 
 def _left_to_handoff(execution: Execution, ending: Finished | Stopped | Failed) -> Sequence[str]:
@@ -244,34 +172,14 @@ def _left_to_handoff(execution: Execution, ending: Finished | Stopped | Failed) 
         return execution.approved_calls if execution.handoff.continuation is not None else ()
     return (
         execution.carried
-        if execution.run.handoff is None and _handoff(execution) is not None
+        if execution.run.handoff is None and waiting_handoff(execution) is not None
         else ()
     )
 
 
-def _answer_dangling(
-    execution: Execution, ending: Finished | Stopped | Failed, pending: Sequence[str]
-) -> list[WireEvent]:
-    """Answer the calls that nothing answered; an approved one may have run when it stopped."""
-    reason = _UNANSWERED[type(ending)]
-    reasons = [(reason, pending)]
-    if isinstance(ending, Stopped) and (approved := set(execution.approved_calls)):
-        others = [
-            call["id"] for m in execution.history.messages for call in m.get("toolCalls") or ()
-        ]
-        reasons.insert(0, (_STOPPED_AMID, [call for call in others if call not in approved]))
-    events: list[WireEvent] = []
-    for reason, excepted in reasons:
-        answers = answer_unanswered_calls(
-            execution.history.messages, pending=excepted, reason=reason, mint=execution.mint
-        )
-        for event in answers:
-            execution.history.apply(event)
-        events += answers
-    return events
-
-
-_OUTCOME: Mapping[type, Any] = {Finished: "finished", Stopped: "stopped", Failed: "failed"}
+def _partial_text(messages: Sequence[StoredMessage]) -> str | None:
+    texts = [m.message.get("content") for m in messages if m.message["role"] == "assistant"]
+    return "".join(text for text in texts if isinstance(text, str)) or None
 
 
 async def _reopen(execution: Execution, ending: Undelivered) -> None:
@@ -306,76 +214,3 @@ def _tell_lost(execution: Execution, ending: Lost) -> None:
     for event in execution.lifecycle.fail():
         execution.stream.send(event)
     execution.stream.fail(ending.code)
-
-
-async def _emit_all(execution: Execution, events: Sequence[WireEvent]) -> None:
-    for event in events:
-        await execution.emit(event)
-
-
-async def _commit_end(execution: Execution, end: FinalWrite) -> None:
-    expired = [i for i, d in execution.decisions.items() if getattr(d, "cause", None) == "expired"]
-    messages: list[StoredMessage] = []
-
-    def build(record: ThreadRecord, now: float) -> Change:
-        messages.extend(execution.history.take_dirty(include_open=True))
-        return end_run(
-            record,
-            list(execution.claimed.values()),
-            end,
-            messages=messages,
-            superseded=execution.history.take_dropped(),
-            state=execution.history.state,
-            told=execution.run.closed,
-            expired=expired,
-            now=now,
-        )
-
-    await execution.owner.commit(build)
-
-
-def _still_pending(execution: Execution, fresh: Sequence[str]) -> tuple[str, ...]:
-    """Frontend calls that wait for the application: from earlier runs, and of this one."""
-    answered = {m["toolCallId"] for m in execution.history.messages if m["role"] == "tool"}
-    earlier = [call for call in execution.owner.record.pending_calls if call not in answered]
-    return (*earlier, *(call for call in fresh if call not in earlier))
-
-
-def _handoff(execution: Execution) -> Json:
-    """What the adapter needs with the application's results: this run's, or a waiting one's."""
-    if execution.handoff is not None:
-        return _plain(execution.handoff.continuation)
-    record = execution.owner.record
-    return (
-        record.handoff if execution.run.handoff is None and _still_pending(execution, ()) else None
-    )
-
-
-def _partial_text(messages: Sequence[StoredMessage]) -> str | None:
-    texts = [m.message.get("content") for m in messages if m.message["role"] == "assistant"]
-    return "".join(text for text in texts if isinstance(text, str)) or None
-
-
-def _usage(execution: Execution) -> list[Json]:
-    """Token usage as clients accept it; an entry of another shape is left out."""
-    usage: list[Json] = []
-    for entry in execution.run.usage:
-        try:
-            known = TokenUsage.model_validate(clean(entry))
-        except ValidationError:
-            logger.warning("a usage entry was left out: it is malformed")
-        else:
-            usage.append(known.model_dump(mode="json", by_alias=True))
-    return usage
-
-
-def _plain(continuation: Json) -> Json:
-    """A continuation comes back as it went: what JSON can't say is refused."""
-    try:
-        json.dumps(continuation, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ProtocolViolation(f"a continuation must be plain JSON: {error}") from None
-    fault = find_forbidden(continuation, max_depth=MAX_OUTPUT_DEPTH)
-    if fault is not None and "nested" in fault:
-        raise ProtocolViolation(f"a continuation must be plain JSON: {fault[-80:]}")
-    return clean(continuation)

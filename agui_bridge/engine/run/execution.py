@@ -19,7 +19,6 @@ from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import InputTelemetry
 from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.endings import ending_after
-from agui_bridge.engine.run.interrupts import result_of_refusal
 from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.engine.streaming.clock import Clock
@@ -33,6 +32,7 @@ from agui_bridge.errors import (
     StoreUnavailable,
 )
 from agui_bridge.protocol.answers.decisions import Approve, Decision
+from agui_bridge.protocol.answers.unexecuted import refused
 from agui_bridge.protocol.contract.transitions import Change, flush
 from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
@@ -238,7 +238,7 @@ class Execution:
                 refusal = ToolCallResultEvent(
                     message_id=self.mint(),
                     tool_call_id=call.id,
-                    content=result_of_refusal(decision),
+                    content=refused(decision),
                     role="tool",
                 )
                 for event in self.lifecycle.feed(refusal):
@@ -328,34 +328,35 @@ class Execution:
 
     async def _supervise(self, pump: asyncio.Task[None]) -> Ending:
         """Wait for the adapter's end, or bring it about."""
-        stopping: float | None = None
+        cancel_at: float | None = None
         while not pump.done():
             if self.owner.lost:
                 await self._cancel(pump)
                 return Lost()
             self._heed_client()
-            stop = self.run.stop
-            if stop.requested and stopping is None:
-                stopping = self._clock.monotonic() + self._stop_timeout
-            if stopping is not None and (
-                stop.force
-                or not self.agent.adapter.capabilities.stop
-                or self._clock.monotonic() >= stopping
-            ):
-                stop.request(force=True)
+            if self.run.stop.requested and cancel_at is None:
+                cancel_at = self._clock.monotonic() + self._stop_timeout
+            if cancel_at is not None and self._patience_is_over(cancel_at):
+                self.run.stop.request(force=True)
                 await self._cancel(pump)
                 break
             self._signal.clear()
-            if pump.done():
-                break
-            now = self._clock.monotonic()
-            limit = max(0.05, self.owner.deadline - now)
-            if stopping is not None:
-                limit = min(limit, max(0.0, stopping - now))
-            await self._signal.wait_until(self._clock, limit)
-            with contextlib.suppress(Fenced):
-                self.owner.check()
+            if not pump.done():
+                await self._signal.wait_until(self._clock, self._until_next_look(cancel_at))
+                self.owner.notice_expiry()
         return self._ending(pump)
+
+    def _patience_is_over(self, cancel_at: float) -> bool:
+        """Whether a run that is to stop is cancelled now: nothing else would make it end."""
+        stops_itself = self.agent.adapter.capabilities.stop
+        late = self._clock.monotonic() >= cancel_at
+        return self.run.stop.force or not stops_itself or late
+
+    def _until_next_look(self, cancel_at: float | None) -> float:
+        """Seconds until something may have to be done without having been told."""
+        now = self._clock.monotonic()
+        limit = max(0.05, self.owner.deadline - now)
+        return limit if cancel_at is None else min(limit, max(0.0, cancel_at - now))
 
     async def _cancel(self, pump: asyncio.Task[None]) -> None:
         self._abandoned = True

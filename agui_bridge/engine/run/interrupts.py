@@ -1,4 +1,4 @@
-"""What a pause asks, made into interrupts; and what a refused tool call's result says."""
+"""What a pause asks, made into interrupts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from agui_bridge.errors import ProtocolViolation
 from agui_bridge.protocol.answers.decisions import (
     CONFIRM_SCHEMA,
     EDIT,
-    Cancel,
-    Decision,
-    Decline,
     approval_schema,
 )
 from agui_bridge.protocol.answers.schemas import check_schema
@@ -29,7 +26,7 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.protocol.wire.run_events import public_interrupt
 
-__all__ = ["raise_interrupts", "result_of_refusal"]
+__all__ = ["raise_interrupts"]
 
 _LONGEST_WAIT = 100 * 365 * 86400.0
 
@@ -141,13 +138,3 @@ def _check(interrupt: Interrupt) -> None:
         raise ProtocolViolation(f"a question's {field} is wrong: {first['msg']}") from None
     if not isinstance(interrupt.native_id, str):
         raise ProtocolViolation("a question's native_id must be a str")
-
-
-def result_of_refusal(decision: Decision) -> str:
-    """The TOOL_CALL_RESULT of a call that a person did not approve."""
-    if isinstance(decision, Decline):
-        reason = f" Reason: {decision.reason}" if decision.reason else ""
-        return f"The user declined this tool call; it was not executed.{reason}"
-    if isinstance(decision, Cancel) and decision.cause == "expired":
-        return "The time to approve this tool call is over; it was not executed."
-    return "The approval was cancelled; this tool call was not executed."

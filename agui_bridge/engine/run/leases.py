@@ -120,10 +120,14 @@ class Owner:
         """Whether a third of the lease has passed since it was renewed."""
         return self._clock.monotonic() >= self._renewed_at + self._lease_seconds / 3
 
+    def notice_expiry(self) -> None:
+        """Set `lost` if the lease is over by this process's own clock."""
+        self.lost = self.lost or self._clock.monotonic() >= self.deadline
+
     def check(self) -> None:
         """Raise Fenced unless the lease still holds by this process's own clock."""
-        if self.lost or self._clock.monotonic() >= self.deadline:
-            self.lost = True
+        self.notice_expiry()
+        if self.lost:
             raise Fenced("the lease of this run is over; it may do nothing more")
 
     async def announce_stop(self, timeout: float) -> None:

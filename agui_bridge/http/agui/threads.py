@@ -67,17 +67,13 @@ async def get_thread(service: Service, request: Request) -> Response:
     record = loaded.record
     if record is None:
         raise _unknown()
-    waiting = [a for a in loaded.batch_interrupts() if a.is_open and not a.expired(loaded.now)]
-    interrupted = record.run is None
     shown: Thread = {
         "threadId": key.thread,
         "agent": key.agent,
         "status": record.status,
         "messages": [message.message for message in loaded.messages],
         "state": {} if record.state is None else record.state,
-        "interrupts": [
-            {**public_interrupt(ask), **_tool_call(ask)} for ask in waiting if interrupted
-        ],
+        "interrupts": [{**public_interrupt(ask), **_tool_call(ask)} for ask in loaded.waiting],
         "pendingToolCallIds": list(record.pending_calls),
         "createdAt": iso_time(record.created_at),
         "updatedAt": iso_time(record.updated_at),

@@ -10,17 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from agui_bridge.protocol.answers.forms import fields_from_schema, payload_from_input
-from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadKey, ThreadStatus
+from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadKey
 
 __all__ = ["payload_of", "pending_of", "state_of"]
 
 
 def pending_of(loaded: Loaded) -> Interrupt | None:
     """The question that a session asks now: of several the first that is not yet answered."""
-    if loaded.status is not ThreadStatus.INTERRUPTED:
-        return None
-    waiting = (a for a in loaded.batch_interrupts() if a.is_open and not a.expired(loaded.now))
-    return next(waiting, None)
+    return next(iter(loaded.waiting), None)
 
 
 def state_of(key: ThreadKey, ask: Interrupt) -> dict[str, Any]:

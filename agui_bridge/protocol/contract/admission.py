@@ -31,7 +31,6 @@ from agui_bridge.protocol.contract.requests import (
 )
 from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.records import (
-    Interrupt,
     InterruptStatus,
     Loaded,
     Receipt,
@@ -64,10 +63,7 @@ def admit(loaded: Loaded, request: Request) -> Ruling:
 
 
 def _lease_over(loaded: Loaded, request: Request) -> Ruling | None:
-    run = loaded.record.run if loaded.record else None
-    if loaded.status is ThreadStatus.RUNNING and (run is None or run.ends_at <= loaded.now):
-        return Recover()
-    return None
+    return Recover() if loaded.run_lost else None
 
 
 def _same_as_running(loaded: Loaded, request: Request) -> Ruling | None:
@@ -166,35 +162,32 @@ def _running(loaded: Loaded, request: Request) -> Ruling | None:
 def _unnamed(loaded: Loaded, request: Request) -> Ruling | None:
     if not request.unnamed_answer:
         return None
-    asks = _asks(loaded)
-    names = [ask.id for ask in asks if ask.is_open and not ask.expired(loaded.now)]
+    names = [ask.id for ask in loaded.waiting]
     if names:
         return _reject(
             "INTERRUPT_NOT_COVERED",
             f"The answer does not say to what it is one; {_names(names)} is to be named.",
             names,
         )
-    if asks:
-        return _expired(ask.id for ask in asks)
+    if loaded.asks:
+        return _expired(ask.id for ask in loaded.asks)
     return _reject("INTERRUPT_NOT_FOUND", "The answer names no interrupt, and none is open.", ())
 
 
 def _all_expired(loaded: Loaded, request: Request) -> Ruling | None:
-    asks = _asks(loaded)
-    if asks and not request.entries and all(ask.expired(loaded.now) for ask in asks):
+    if loaded.all_expired and not request.entries:
         return Start(closes_expired=True)
     return None
 
 
 def _rest_expired(loaded: Loaded, request: Request) -> Ruling | None:
-    asks = _asks(loaded)
-    if asks and not request.entries and not _outstanding(loaded, request):
+    if loaded.asks and not request.entries and not _outstanding(loaded, request):
         return _resume(loaded, request)
     return None
 
 
 def _auto_answer(loaded: Loaded, request: Request) -> Ruling | None:
-    asks, auto = _asks(loaded), request.auto_resume
+    asks, auto = loaded.asks, request.auto_resume
     if not asks or request.entries or auto is None or not auto.follows_ask or not auto.entries:
         return None
     if any(ask.expired(loaded.now) or ask.tool_call is not None for ask in asks):
@@ -205,16 +198,15 @@ def _auto_answer(loaded: Loaded, request: Request) -> Ruling | None:
 
 
 def _auto_misunderstood(loaded: Loaded, request: Request) -> Ruling | None:
-    if _asks(loaded) and not request.entries and request.auto_resume is not None:
+    if loaded.asks and not request.entries and request.auto_resume is not None:
         return AskAgain(request.auto_resume.misunderstood)
     return None
 
 
 def _pending(loaded: Loaded, request: Request) -> Ruling | None:
-    asks = _asks(loaded)
-    if not asks or request.entries:
+    if not loaded.asks or request.entries:
         return None
-    names = [ask.id for ask in asks if ask.is_open and not ask.expired(loaded.now)]
+    names = [ask.id for ask in loaded.waiting]
     return _reject(
         "INTERRUPT_PENDING",
         f"The thread waits for an answer to {_names(names)}: resolve or cancel with `resume`.",
@@ -247,7 +239,7 @@ def _invalid_payload(loaded: Loaded, request: Request) -> Ruling | None:
 
 def _left_out(loaded: Loaded, request: Request) -> Ruling | None:
     missing = _outstanding(loaded, request)
-    if not _asks(loaded) or not missing or request.answers_singly:
+    if not loaded.asks or not missing or request.answers_singly:
         return None
     return _reject(
         "INTERRUPT_NOT_COVERED",
@@ -257,13 +249,13 @@ def _left_out(loaded: Loaded, request: Request) -> Ruling | None:
 
 
 def _one_of_several(loaded: Loaded, request: Request) -> Ruling | None:
-    if not _asks(loaded) or not _outstanding(loaded, request) or not request.answers_singly:
+    if not loaded.asks or not _outstanding(loaded, request) or not request.answers_singly:
         return None
     return Hold({entry.interrupt_id: entry.answer for entry in request.entries})
 
 
 def _complete(loaded: Loaded, request: Request) -> Ruling | None:
-    return _resume(loaded, request) if _asks(loaded) else None
+    return _resume(loaded, request) if loaded.asks else None
 
 
 def _idle(loaded: Loaded, request: Request) -> Ruling | None:
@@ -338,25 +330,17 @@ def _identical_receipt(loaded: Loaded, entries: tuple[Entry, ...]) -> Receipt | 
     return receipt if receipt is not None and _identical(entries, receipt.answers) else None
 
 
-def _asks(loaded: Loaded) -> tuple[Interrupt, ...]:
-    return loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
-
-
 def _outstanding(loaded: Loaded, request: Request) -> list[str]:
     """Open, unexpired interrupts that the request leaves out."""
     named = set(_ids(request))
-    return [
-        ask.id
-        for ask in _asks(loaded)
-        if ask.is_open and not ask.expired(loaded.now) and ask.id not in named
-    ]
+    return [ask.id for ask in loaded.waiting if ask.id not in named]
 
 
 def _resume(loaded: Loaded, request: Request) -> Resume:
     sent = {entry.interrupt_id: entry.answer for entry in request.entries}
     answers: dict[str, RecordedAnswer] = {}
     expired: set[str] = set()
-    for ask in _asks(loaded):
+    for ask in loaded.asks:
         if ask.expired(loaded.now):
             expired.add(ask.id)
             answers[ask.id] = sent.get(ask.id, RecordedAnswer("cancelled"))

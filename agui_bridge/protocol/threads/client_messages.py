@@ -1,19 +1,17 @@
-"""What counts of the messages that a client sends, and what the history still lacks.
+"""What counts of the messages that a client sends.
 
 A client's list is its view of the thread, not the thread: it may be stale, optimistic or
 forged (contract.md, "Messages and state").
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.history import StoredMessage
 
 __all__ = [
     "ClientMessages",
-    "answer_unanswered_calls",
     "merge_client_messages",
     "merge_for_client_history",
 ]
@@ -161,35 +159,3 @@ def merge_for_client_history(
                 answered.add(call["id"])
                 context.append(results[call["id"]])
     return context
-
-
-def answer_unanswered_calls(
-    messages: Sequence[Mapping[str, Any]],
-    *,
-    pending: Collection[str] = (),
-    reason: str,
-    mint: Callable[[], str],
-) -> list[WireEvent]:
-    """Answer the tool calls that nothing has answered, so that no history ends dangling.
-
-    Args:
-        messages: The history, in order.
-        pending: Calls that wait for an answer (a frontend's, an approval's).
-        reason: The content of each result, such as ``"not executed"``.
-        mint: Returns a new message id at each call.
-
-    Returns:
-        TOOL_CALL_RESULT events to apply and to send, in the order of the calls.
-    """
-    answered = {message["toolCallId"] for message in messages if message["role"] == "tool"}
-    return [
-        {
-            "type": "TOOL_CALL_RESULT",
-            "messageId": mint(),
-            "toolCallId": call["id"],
-            "content": reason,
-            "role": "tool",
-        }
-        for call in _calls(messages)
-        if call["id"] not in answered and call["id"] not in pending
-    ]

@@ -287,6 +287,47 @@ class Loaded:
         """The thread's status; a missing thread is idle."""
         return self.record.status if self.record is not None else ThreadStatus.IDLE
 
+    @property
+    def run(self) -> RunLease | None:
+        """The lease of the run that the thread is busy with."""
+        return self.record.run if self.record is not None else None
+
+    @property
+    def pending_calls(self) -> tuple[str, ...]:
+        """Ids of frontend tool calls that wait for the application's result."""
+        return self.record.pending_calls if self.record is not None else ()
+
+    @property
+    def run_lost(self) -> bool:
+        """Whether the thread is running and its lease is over: nobody carries it on."""
+        run = self.run
+        return self.status is ThreadStatus.RUNNING and (run is None or run.ends_at <= self.now)
+
+    def runs(self, token: str) -> bool:
+        """Whether the run of a lease token is still the one under way, its lease not over."""
+        return self.run is not None and self.run.token == token and not self.run_lost
+
+    @property
+    def asks(self) -> tuple[Interrupt, ...]:
+        """The questions of the pause that the thread is in, answered and expired ones too."""
+        return self.batch_interrupts() if self.status is ThreadStatus.INTERRUPTED else ()
+
+    @property
+    def waiting(self) -> tuple[Interrupt, ...]:
+        """Those of them that can be answered: open, and not expired."""
+        return tuple(ask for ask in self.asks if ask.is_open and not ask.expired(self.now))
+
+    @property
+    def asked_calls(self) -> tuple[str, ...]:
+        """Ids of the tool calls that the questions of the record's own batch are about."""
+        asks = self.batch_interrupts()
+        return tuple(ask.tool_call.id for ask in asks if ask.tool_call is not None)
+
+    @property
+    def all_expired(self) -> bool:
+        """Whether there are such questions, and the time of every one is over."""
+        return bool(self.asks) and all(ask.expired(self.now) for ask in self.asks)
+
     def batch_interrupts(self) -> tuple[Interrupt, ...]:
         """The interrupts of the record's own batch, in order."""
         return self._batch_interrupts

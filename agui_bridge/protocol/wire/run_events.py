@@ -120,9 +120,7 @@ def outcome_now(loaded: Loaded, misunderstood: str | None = None) -> Mapping[str
     if loaded.status is not ThreadStatus.INTERRUPTED:
         return SUCCESS
     waiting = [
-        ask if misunderstood is None else _asked_again(ask, misunderstood)
-        for ask in loaded.batch_interrupts()
-        if ask.is_open and not ask.expired(loaded.now)
+        ask if misunderstood is None else _asked_again(ask, misunderstood) for ask in loaded.waiting
     ]
     return interrupt_outcome(waiting) if waiting else SUCCESS
 

@@ -1,7 +1,6 @@
 """What counts of a client's messages, and what the history lacks."""
 
 import copy
-import itertools
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from agui_bridge.protocol.threads.client_messages import (
     ClientMessages,
-    answer_unanswered_calls,
     merge_client_messages,
     merge_for_client_history,
 )
@@ -200,25 +198,3 @@ class TestClientHistory:
     def test_a_known_result_without_its_call_is_left_out(self) -> None:
         thread = (assistant("a", "c"), tool("t", "c"))
         assert self.context(thread, [thread[1]]) == []
-
-
-class TestRepair:
-    def test_every_dangling_call_is_answered_and_no_pending_one(self) -> None:
-        numbers = itertools.count(1)
-        messages = [user("u"), assistant("a", "c", "d", "e"), tool("t", "d"), assistant("b", "f")]
-        results = answer_unanswered_calls(
-            messages, pending=["e"], reason="not executed", mint=lambda: f"m{next(numbers)}"
-        )
-        assert results == [
-            {
-                "type": "TOOL_CALL_RESULT",
-                "messageId": f"m{number}",
-                "toolCallId": call_id,
-                "content": "not executed",
-                "role": "tool",
-            }
-            for number, call_id in ((1, "c"), (2, "f"))
-        ]
-
-    def test_a_whole_history_needs_nothing(self) -> None:
-        assert answer_unanswered_calls(list(THREAD), reason="x", mint=lambda: "m") == []
