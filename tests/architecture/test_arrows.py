@@ -1,19 +1,16 @@
-"""The imports point the way that the design says, and files stay small."""
+"""The imports point the way that the design says."""
+
+from __future__ import annotations
 
 import ast
-import subprocess
-import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-ROOT: Final = Path(__file__).parent.parent
-LONGEST_FILE: Final = 400
-MOST_MODULES: Final = 12
+from docs.generators.imports import imports_of, modules_in
+from tests.architecture.checkout import ROOT, lay_out
 
 ANYTHING: Final = "*"
 ADAPTER_PACKAGE: Final = "agui_bridge_*"
@@ -95,18 +92,6 @@ IMPURE_CALLS: Final = frozenset({"open", "print", "input"})
 CLOCK_READS: Final = frozenset({"now", "utcnow", "today"})
 
 
-def modules_in(root: Path) -> dict[str, Path]:
-    """Every module of the package and of the adapter packages: dotted name to file."""
-    trees = [(root, root / "agui_bridge")]
-    trees += [(root / "adapters", path) for path in sorted(root.glob("adapters/agui_bridge_*"))]
-    found = {}
-    for base, tree in trees:
-        for path in sorted(tree.rglob("*.py")):
-            parts = path.relative_to(base).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
-
-
 def group_of(module: str) -> str | None:
     """The row of ARROWS that a module belongs to; None when it is ours and has none."""
     top, _, below = module.partition(".")
@@ -116,25 +101,6 @@ def group_of(module: str) -> str | None:
         return "cli" if below else ""
     rows = [row for row in ARROWS if row and (below + ".").startswith(row + ".")]
     return max(rows, key=len, default=None)
-
-
-def imports_of(
-    module: str, path: Path, tree: ast.Module, modules: Mapping[str, Path]
-) -> Iterator[tuple[int, str]]:
-    """The line and absolute name of all that a module imports, wherever in the file it does."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom):
-            package = module.split(".") if path.stem == "__init__" else module.split(".")[:-1]
-            start = package[: len(package) - node.level + 1] if node.level else []
-            source = ".".join([*start, *(node.module or "").split(".")]).strip(".")
-            for alias in node.names:
-                if (source, alias.name) == ("agui_bridge", "__version__"):
-                    continue
-                name = f"{source}.{alias.name}"
-                yield node.lineno, name if name in modules else source
 
 
 def impurities_of(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -188,79 +154,6 @@ def find_faults(root: Path) -> list[str]:
                 for line, call in impurities_of(tree)
             ]
     return faults
-
-
-def circles_in(root: Path) -> list[str]:
-    """The circles of imports between the files and folders of one folder, type-only imports too.
-
-    A folder's own `__init__` is its door: it may import what is behind it, and nothing behind it
-    may import the door.
-    """
-    modules = modules_in(root)
-    found = []
-    folders: dict[str, dict[str, set[str]]] = {}
-    for module, path in modules.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-        for _, target in imports_of(module, path, tree, modules):
-            here, there = module.split("."), target.split(".")
-            shared = _shared(here, there)
-            if target not in modules or shared == len(here):
-                continue
-            if shared == len(there):
-                if here[-1] != "__main__":
-                    found.append(f"{module} imports the door of its own folder")
-                continue
-            folder = ".".join(here[:shared])
-            folders.setdefault(folder, {}).setdefault(here[shared], set()).add(there[shared])
-    for folder, arrows in folders.items():
-        try:
-            TopologicalSorter(arrows).prepare()
-        except CycleError as error:
-            found.append(f"{folder}: {' imports '.join(reversed(error.args[1]))}")
-    return found
-
-
-def _shared(here: Sequence[str], there: Sequence[str]) -> int:
-    """How many parts two names begin with alike."""
-    pairs = enumerate(zip(here, there, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(here), len(there)))
-
-
-def test_no_files_and_no_folders_import_each_other() -> None:
-    assert circles_in(ROOT) == []
-
-
-@pytest.mark.parametrize(
-    ("files", "complaint"),
-    [
-        (
-            {
-                "engine/x.py": "from ..stores import base",
-                "stores/base.py": "from ..engine import x",
-            },
-            "agui_bridge: ",
-        ),
-        (
-            {
-                "engine/x.py": "if TYPE_CHECKING:\n    from . import engine",
-                "engine/engine.py": "from .x import f",
-            },
-            "agui_bridge.engine: ",
-        ),
-        (
-            {"engine/engine.py": "from agui_bridge import engine"},
-            "agui_bridge.engine.engine imports the door of its own folder",
-        ),
-    ],
-)
-def test_a_circle_is_found(tmp_path: Path, files: dict[str, str], complaint: str) -> None:
-    lay_out(tmp_path)
-    for file, code in files.items():
-        (tmp_path / "agui_bridge" / file).write_text(f"{code}\n")
-
-    (found,) = circles_in(tmp_path)
-
-    assert found.startswith(complaint)
 
 
 def test_every_import_follows_the_arrows() -> None:
@@ -341,62 +234,3 @@ def test_an_import_along_the_arrows_is_left_alone(tmp_path: Path, file: str, cod
     (tmp_path / file).write_text(f"{code}\n")
 
     assert find_faults(tmp_path) == []
-
-
-def lay_out(root: Path) -> None:
-    """A small checkout of empty modules, in the real layout."""
-    for name in """
-        agui_bridge/__init__.py agui_bridge/errors.py agui_bridge/adapters.py agui_bridge/cli.py
-        agui_bridge/agents/__init__.py agui_bridge/conformance/__init__.py
-        agui_bridge/engine/__init__.py agui_bridge/engine/engine.py
-        agui_bridge/http/__init__.py agui_bridge/http/server.py
-        agui_bridge/http/agui/__init__.py agui_bridge/http/agui/runs.py
-        agui_bridge/bridge/__init__.py agui_bridge/bridge/bridge.py
-        agui_bridge/protocol/__init__.py agui_bridge/protocol/y.py
-        agui_bridge/stores/__init__.py agui_bridge/stores/base.py agui_bridge/stores/memory.py
-        agui_bridge/stores/redis/__init__.py agui_bridge/stores/sql/__init__.py
-        agui_bridge/stores/sql/rows.py agui_bridge/stores/sqlite/__init__.py
-        agui_bridge/stores/sqlite/store.py
-        agui_bridge/stores/open.py
-        adapters/agui_bridge_mine/__init__.py adapters/agui_bridge_other/__init__.py
-    """.split():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-
-
-def test_no_file_outgrows_its_reader() -> None:
-    paths = [*modules_in(ROOT).values()]
-    for folder in ("benchmarks", "docs", "examples", "loadtest", "tests"):
-        found = (ROOT / folder).rglob("*.py")
-        paths += [path for path in found if "node_modules" not in path.parts]
-    lengths = {
-        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
-        for path in paths
-    }
-
-    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
-
-
-def test_no_folder_has_more_doors_than_one_can_see() -> None:
-    found = Counter(path.parent for path in modules_in(ROOT).values() if path.stem[0] != "_")
-
-    assert {str(folder): n for folder, n in found.items() if n > MOST_MODULES} == {}
-
-
-def test_every_file_is_named_after_its_concept() -> None:
-    assert [name for name in modules_in(ROOT) if name.split(".")[-1] in {"utils", "util"}] == []
-
-
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = (
-        "{'alembic', 'asyncpg', 'httpx', 'jsonschema', 'opentelemetry', 'redis', 'sqlalchemy', "
-        "'uvicorn'}"
-    )
-    command = f"import sys, agui_bridge; print(*sorted({heavy} & set(sys.modules)))"
-
-    run = subprocess.run(
-        [sys.executable, "-c", command], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-
-    assert (run.stdout.strip(), run.stderr) == ("", "")
