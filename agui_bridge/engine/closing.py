@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ag_ui.core import TokenUsage, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
+from ag_ui.core import TokenUsage
 from pydantic import ValidationError
 
 from agui_bridge.engine.auto_resume import question_in_words
@@ -41,6 +41,7 @@ from agui_bridge.protocol.json_values import (
 from agui_bridge.protocol.records import Batch, Interrupt, Json, ThreadRecord, ToolCall
 from agui_bridge.protocol.run_events import CANCELLED, SUCCESS, interrupt_outcome
 from agui_bridge.protocol.transitions import Change, RunEnd, end_run, reopen
+from agui_bridge.protocol.wire_events import whole_call
 
 if TYPE_CHECKING:
     from agui_bridge.adapters import Pause
@@ -149,13 +150,7 @@ async def _show_calls(run: Execution, interrupts: Sequence[Interrupt]) -> None:
         if shown is not None:
             _check_shown(shown, call)
         else:
-            for item in (
-                ToolCallStartEvent(
-                    tool_call_id=call.id, tool_call_name=call.name, subagent_run_id=owner
-                ),
-                ToolCallArgsEvent(tool_call_id=call.id, delta=arguments, subagent_run_id=owner),
-                ToolCallEndEvent(tool_call_id=call.id, subagent_run_id=owner),
-            ):
+            for item in whole_call(call.id, call.name, arguments, owner=owner):
                 await _emit_all(run, run.lifecycle.feed(item))
 
 
