@@ -19,11 +19,11 @@ from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
 from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.decisions import Approve
 from agui_bridge.protocol.records import Json
-from agui_bridge_agui.endpoint import THREAD_PLACE, Endpoint
 from agui_bridge_agui.exchange import Exchange
 from agui_bridge_agui.pauses import Answers, answers_of, cancels_of, pause_of
 from agui_bridge_agui.reader import Reader
 from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
+from agui_bridge_agui.server import THREAD_PLACE, Server
 
 __all__ = ["AguiAdapter"]
 
@@ -104,7 +104,7 @@ class AguiAdapter:
         self._history: HistoryMode = history
         self._tool_schemas = tool_schemas or {}
         self._cancel_with = cancel_with
-        self._endpoint = Endpoint(url, headers=headers or {}, timeout=timeout, stop_url=stop_url)
+        self._server = Server(url, headers=headers or {}, timeout=timeout, stop_url=stop_url)
 
     async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
         """Carry out one run.
@@ -131,7 +131,7 @@ class AguiAdapter:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._endpoint.aclose()
+        await self._server.aclose()
 
     async def _withdraw(self, run: Run, continuation: Json) -> None:
         """Cancel what nobody answered; a server that keeps no pauses has nothing to cancel."""
@@ -139,7 +139,7 @@ class AguiAdapter:
         if cancels is None:
             return
         body = body_of(run, (), self._dialect, cancels)
-        exchange = Exchange(self._endpoint, body, run, lambda: False)
+        exchange = Exchange(self._server, body, run, lambda: False)
         with contextlib.suppress(AdapterError):
             async with contextlib.aclosing(exchange.events()) as told:
                 async for _ in told:
@@ -149,7 +149,7 @@ class AguiAdapter:
         approved = _approved_calls(run)
         reader = Reader(run, approved)
         body = body_of(run, messages_for(run, self._history), self._dialect, answers)
-        exchange = Exchange(self._endpoint, body, run, lambda: reader.acting)
+        exchange = Exchange(self._server, body, run, lambda: reader.acting)
         # A server that refuses an answer restates the state and the question: until more than the
         # state has come, nothing says that it has taken the answer.
         held: list[BaseEvent] | None = [] if answers is not None else None

@@ -31,6 +31,7 @@ from ag_ui.core import (
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.wire_events import whole_call
 from agui_bridge_mastra.pauses import Waiting, parse_schema, plain_text
 from agui_bridge_mastra.server import Chunk, as_mapping
 
@@ -217,10 +218,10 @@ class AgentReader:
 
     def whole_call(self, at: Place, call: str, name: str, args: Json) -> Iterator[BaseEvent]:
         """A tool call whose arguments did not stream."""
-        yield self.start_call(at, call, name)
-        own = self.ids[at.key(call)]
-        yield ToolCallArgsEvent(tool_call_id=own, delta=json.dumps(args or {}, ensure_ascii=False))
-        yield ToolCallEndEvent(tool_call_id=own)
+        yield (start := self.start_call(at, call, name))
+        arguments = json.dumps(args or {}, ensure_ascii=False)
+        # As when they stream: of a sub-agent's call the START alone names the sub-agent.
+        yield from whole_call(start.tool_call_id, name, arguments)[1:]
 
     def result(self, at: Place, call: str, value: Json) -> Iterator[BaseEvent]:
         """A tool call's result; none for a call that is not on the wire, or was refused."""

@@ -11,8 +11,8 @@ from agui_bridge.adapters import Run
 from agui_bridge.errors import NotDelivered
 from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
 from agui_bridge.protocol.records import Json
-from agui_bridge_mastra.application import client_tools, request_context
 from agui_bridge_mastra.continuation import Paused
+from agui_bridge_mastra.frontend import client_tools, request_context
 from agui_bridge_mastra.messages import messages_of, workflow_input
 from agui_bridge_mastra.pauses import Waiting
 

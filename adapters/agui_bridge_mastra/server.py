@@ -13,7 +13,7 @@ from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.protocol.records import Json
 from agui_bridge.protocol.sse import Decoder
 
-__all__ = ["LOST", "Chunk", "MastraServer", "NotFound", "as_mapping"]
+__all__ = ["LOST", "Chunk", "NotFound", "Server", "as_mapping"]
 
 Chunk = dict[str, Any]
 
@@ -41,7 +41,7 @@ class NotFound(UpstreamError):
     """The server has no such agent, workflow, run or route; it has done nothing."""
 
 
-class MastraServer:
+class Server:
     """A client of one server.
 
     Args:

@@ -20,7 +20,7 @@ from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.decisions import Answer
 from agui_bridge.protocol.forms import FormField, schema_from_fields
 from agui_bridge.protocol.records import Json
-from agui_bridge_superagent.replies import Question, Reply
+from agui_bridge_superagent.reader import Question, Reader
 
 __all__ = ["InterruptGone", "SuperAgentAdapter", "session_of"]
 
@@ -138,7 +138,7 @@ class SuperAgentAdapter:
 
     async def _talk(self, run: Run, call: str, **members: Json) -> AsyncGenerator[RunItem, None]:
         body = {"agent_id": self._agent_id, "session_id": self._session(run), **members}
-        reply = Reply()
+        reply = Reader()
         try:
             async with self._client.stream(
                 "POST", f"/api/v1/chat/{call}", json=body, headers=dict(run.trace_headers)

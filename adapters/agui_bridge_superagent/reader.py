@@ -14,7 +14,7 @@ from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.forms import FormField
 from agui_bridge.protocol.sse import Decoder, Frame, FrameTooLarge
 
-__all__ = ["Question", "Reply"]
+__all__ = ["Question", "Reader"]
 
 _INTERRUPT = "\0INTERRUPT:"
 _ERROR = "\0ERROR:"
@@ -51,7 +51,7 @@ class Question:
             raise _no_frame("an interrupt with a field that is none") from None
 
 
-class Reply:
+class Reader:
     """One stream.
 
     Attributes:

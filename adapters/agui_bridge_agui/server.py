@@ -16,7 +16,7 @@ from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.records import Json
 from agui_bridge.protocol.sse import Decoder, FrameTooLarge
 
-__all__ = ["THREAD_PLACE", "Endpoint"]
+__all__ = ["THREAD_PLACE", "Server"]
 
 THREAD_PLACE: Final = "{threadId}"
 """Stands for the thread in the address that a stop is posted to."""
@@ -49,7 +49,7 @@ _MOVED: Final = frozenset({301, 302, 307, 308})
 """Redirects of a request that was not carried out; a 303 follows one that was."""
 
 
-class Endpoint:
+class Server:
     """A client of one endpoint.
 
     Args:
