@@ -7,12 +7,9 @@ any more: it gets each answer once, after the bridge's claim, under ids that no 
 from __future__ import annotations
 
 import contextlib
-import logging
-import re
 from collections.abc import AsyncGenerator, Mapping
 from typing import Final, get_args
 
-import httpx
 from ag_ui.core import BaseEvent
 
 from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
@@ -23,16 +20,11 @@ from agui_bridge_agui.exchange import Exchange
 from agui_bridge_agui.pauses import Answers, answers_of, cancels_of, pause_of
 from agui_bridge_agui.reader import Reader
 from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
-from agui_bridge_agui.server import THREAD_PLACE, Server
+from agui_bridge_agui.server import Server
 
 __all__ = ["AguiAdapter"]
 
-logger = logging.getLogger("agui_bridge")
-
 _SNAPSHOT: Final = "STATE_SNAPSHOT"
-
-_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
 class AguiAdapter:
@@ -77,25 +69,6 @@ class AguiAdapter:
             if value not in known:
                 raise ConfigurationError(
                     f"{option} can't be {value!r}: it is {' or '.join(known)}."
-                )
-        for option, address in (("url", url), ("stop_url", stop_url)):
-            if address is not None and not _is_address(address):
-                raise ConfigurationError(
-                    f"{option} should be an address such as http://host:port/path, not {address!r}."
-                )
-        # Sent as it is, a misspelt one would stop nothing, and nobody would be told.
-        if set("{}") & set((stop_url or "").replace(THREAD_PLACE, "")):
-            raise ConfigurationError(
-                f"stop_url has {THREAD_PLACE} for the thread and no other braces, not {stop_url!r}."
-            )
-        if not timeout > 0:
-            raise ConfigurationError(f"timeout should be a number of seconds, not {timeout!r}.")
-        for name, text in (headers or {}).items():
-            # The value may be a secret: it is not repeated.
-            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(text):
-                raise ConfigurationError(
-                    f"headers can't hold {name!r:.60}: names and values are of printable "
-                    "ASCII characters, in one line."
                 )
         self.capabilities = AdapterCapabilities(
             edit=True, subagents=True, stop=True, own_history=history == "new"
@@ -152,22 +125,22 @@ class AguiAdapter:
         exchange = Exchange(self._server, body, run, lambda: reader.acting)
         # A server that refuses an answer restates the state and the question: until more than the
         # state has come, nothing says that it has taken the answer.
-        held: list[BaseEvent] | None = [] if answers is not None else None
+        taken, held = answers is None, list[BaseEvent]()
         async with contextlib.aclosing(exchange.events()) as events:
             async for wire in events:
                 for item in reader.read(wire):
-                    if held is not None and item.type == _SNAPSHOT:
+                    if not taken and item.type == _SNAPSHOT:
                         held.append(item)
                         continue
-                    for earlier in held or ():
-                        yield earlier
-                    held = None
+                    taken = True
+                    while held:
+                        yield held.pop(0)
                     yield item
-        if held is not None and _still_asks(reader, answers):
+        if not taken and _still_asks(reader, answers):
             raise NotDelivered(
                 f"The upstream agent refused the answer{_code(reader)} and still asks."
             )
-        for item in held or ():
+        for item in held:
             yield item
         for end in self._ending(run, reader):
             yield end
@@ -202,14 +175,6 @@ class AguiAdapter:
         if reader.pending and not stopped:
             return [Handoff(reader.pending)]
         return []
-
-
-def _is_address(text: str) -> bool:
-    try:
-        address = httpx.URL(text)
-    except httpx.InvalidURL:
-        return False
-    return address.scheme in ("http", "https") and bool(address.host)
 
 
 def _approved_calls(run: Run) -> frozenset[str]:

@@ -15,7 +15,7 @@ from agui_bridge.adapters import Run
 from agui_bridge.protocol.records import Json
 from agui_bridge_agui.pauses import Answers
 
-__all__ = ["Dialect", "HistoryMode", "body_of", "messages_for", "thread_of"]
+__all__ = ["Dialect", "HistoryMode", "body_of", "messages_for"]
 
 Dialect = Literal["1.0", "0.x"]
 HistoryMode = Literal["full", "new"]
@@ -33,7 +33,7 @@ _NEWER_MEMBERS: Final = frozenset({"metadata", "subagentRunId"})
 _PREFIX: Final = "agui-"
 
 
-def thread_of(run: Run) -> str:
+def _thread_of(run: Run) -> str:
     """The upstream's thread: that of the same id, for principals of the default scope.
 
     An upstream knows no principals: a thread of another scope gets a name that nobody can choose.
@@ -73,7 +73,7 @@ def body_of(
         if name.replace("_", "").lower() not in _OURS
     }
     body: dict[str, Json] = {
-        "threadId": thread_of(run),
+        "threadId": _thread_of(run),
         # Never the client's, which re-uses them.
         "runId": run.mint(),
         "state": {} if run.state is None else run.state,

@@ -35,7 +35,7 @@ from agui_bridge.protocol.wire_events import whole_call
 from agui_bridge_mastra.pauses import Waiting, parse_schema, plain_text
 from agui_bridge_mastra.server import Chunk, as_mapping
 
-__all__ = ["AgentReader", "Place", "failure"]
+__all__ = ["AgentReader", "Place"]
 
 _AGENT_TOOL: Final = "agent-"
 _CALLERS: Final = (_AGENT_TOOL, "workflow-")
@@ -138,22 +138,13 @@ class AgentReader:
                 yield from self._text(kind, payload, at)
             case "reasoning-start" | "reasoning-delta" | "reasoning-end":
                 yield from self._reasoning(kind, payload, at)
-            case "tool-call-input-streaming-start":
-                yield self.start_call(at, payload["toolCallId"], payload["toolName"])
-            case "tool-call-delta":
-                call = self.ids[at.key(payload["toolCallId"])]
-                yield ToolCallArgsEvent(tool_call_id=call, delta=payload["argsTextDelta"])
-            case "tool-call-input-streaming-end":
-                # From now on it may be carried out; the chunk that says so may come too late.
-                key = at.key(payload["toolCallId"])
-                self.running[key] = {"toolName": self._names.pop(key, None), **payload}
-                yield ToolCallEndEvent(tool_call_id=self.ids[key])
-            case "tool-call":
-                if at.key(payload["toolCallId"]) not in self.ids:
-                    yield from self.whole_call(
-                        at, payload["toolCallId"], payload["toolName"], payload.get("args")
-                    )
-                self.running[at.key(payload["toolCallId"])] = payload
+            case (
+                "tool-call-input-streaming-start"
+                | "tool-call-delta"
+                | "tool-call-input-streaming-end"
+                | "tool-call"
+            ):
+                yield from self._call(kind, payload, at)
             case "tool-result":
                 yield from self.result(at, payload["toolCallId"], payload.get("result"))
             case "tool-error":
@@ -172,7 +163,7 @@ class AgentReader:
             case "step-start" if not at.path:
                 self.run.iteration = (self.run.iteration or 0) + 1
             case "error" if not at.path:
-                raise failure(as_mapping(payload.get("error")).get("name"))
+                raise _failure(as_mapping(payload.get("error")).get("name"))
             case "finish" if not at.path:
                 self._finish(payload)
 
@@ -207,6 +198,23 @@ class AgentReader:
             yield ReasoningMessageEndEvent(message_id=self.ids.pop(name), subagent_run_id=owner)
 
     # --- tool calls ---
+
+    def _call(self, kind: str, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
+        call = payload["toolCallId"]
+        key = at.key(call)
+        match kind:
+            case "tool-call-input-streaming-start":
+                yield self.start_call(at, call, payload["toolName"])
+            case "tool-call-delta":
+                yield ToolCallArgsEvent(tool_call_id=self.ids[key], delta=payload["argsTextDelta"])
+            case "tool-call-input-streaming-end":
+                # From now on it may be carried out; the chunk that says so may come too late.
+                self.running[key] = {"toolName": self._names.pop(key, None), **payload}
+                yield ToolCallEndEvent(tool_call_id=self.ids[key])
+            case _:
+                if key not in self.ids:
+                    yield from self.whole_call(at, call, payload["toolName"], payload.get("args"))
+                self.running[key] = payload
 
     def start_call(self, at: Place, call: str, name: str) -> ToolCallStartEvent:
         """A tool call's START, under a new id."""
@@ -331,7 +339,7 @@ class AgentReader:
         reason = as_mapping(payload.get("stepResult")).get("reason")
         self.run.usage += self.usage(payload)
         if reason == "error":
-            raise failure(None)
+            raise _failure(None)
 
     def usage(self, payload: Mapping[str, Any]) -> list[TokenUsage]:
         """The token usage that the end of a stream tells."""
@@ -347,7 +355,7 @@ class AgentReader:
         return [TokenUsage(provider=model.get("modelProvider"), model=model.get("modelId"), **told)]
 
 
-def failure(name: Json) -> UpstreamError:
+def _failure(name: Json) -> UpstreamError:
     """A failure within Mastra: its message may hold what is nobody's business, its stack does."""
     kind = f" ({name})" if isinstance(name, str) and name.isidentifier() else ""
     return UpstreamError(f"The agent failed in Mastra{kind}: see the log of the Mastra server.")

@@ -16,12 +16,13 @@ import httpx
 from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import AdapterCapabilities, Pause, Run, RunItem
-from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.protocol.end_reasons import EndReason
 from agui_bridge_nexau.exchange import Exchange, Session
 from agui_bridge_nexau.pauses import ASK_USER, ask_of, labels_of
 from agui_bridge_nexau.reader import Reader
 from agui_bridge_nexau.requests import Request
+from agui_bridge_nexau.server import Server
 
 __all__ = ["NexauAdapter"]
 
@@ -84,16 +85,11 @@ class NexauAdapter:
         client: httpx.AsyncClient | None = None,
     ) -> None:
         """Remember where the server is; nothing is sent yet."""
-        if not url.startswith(("http://", "https://")):
-            raise ConfigurationError(f"url: {url!r} is no URL, such as http://127.0.0.1:8000.")
-        self._url = url.rstrip("/")
-        self._headers = dict(headers or {})
+        self._server = Server(url, headers=headers or {}, client=client)
         self._prefix = session_prefix
         self._stop_timeout = stop_timeout
         self._busy_patience = busy_patience
         self._drain_timeout = drain_timeout
-        self._given = client
-        self._own: httpx.AsyncClient | None = None
         self._gates: dict[Session, _Gate] = {}
         self._leaving: set[asyncio.Task[None]] = set()
         # Messages that never reached the server; best effort, as it lives no longer than this.
@@ -140,25 +136,16 @@ class NexauAdapter:
         """Wait for streams that are still read, and close the connections."""
         if self._leaving:
             await asyncio.wait(set(self._leaving), timeout=self._drain_timeout)
-        if self._own is not None:
-            await self._own.aclose()
-            self._own = None
+        await self._server.aclose()
 
     # --- one exchange ---
 
     def _begin(self, session: Session, request: Request, run: Run) -> Exchange:
-        if self._given is None and self._own is None:
-            # No limit for reading: a model may think for as long as it likes.
-            timeout = httpx.Timeout(30.0, read=None)
-            self._own = httpx.AsyncClient(base_url=self._url, timeout=timeout)
-        client = self._given or self._own
-        assert client is not None
-        headers = {**self._headers, **run.trace_headers}
         return Exchange(
-            client,
+            self._server,
             session,
             session.body(**request.body),
-            headers,
+            run.trace_headers,
             on_started=lambda: self._remember(session, frozenset()),
         )
 
@@ -204,12 +191,7 @@ class NexauAdapter:
         run.usage.extend(reader.usage_entries())
         if run.stop.requested:
             return
-        if reader.error is not None:
-            if _PERMISSION in reader.error:
-                raise UpstreamError(_NEEDS_PERMISSION.format(what=""))
-            raise UpstreamError("The NexAU server reported that its run failed; its log says why.")
-        if not reader.finished:
-            raise UpstreamError("The NexAU server ended the stream before the run's end.")
+        _check_end(reader)
         calls = reader.calls.values()
         if asked := [call for call in calls if call.name == ASK_USER and call.stops]:
             asks = [ask_of(call) for call in asked]
@@ -259,3 +241,13 @@ class NexauAdapter:
 
 def _is_busy(reader: Reader) -> bool:
     return not reader.started and _BUSY in (reader.error or "")
+
+
+def _check_end(reader: Reader) -> None:
+    """Raise what NexAU said when it failed, or that it said no end."""
+    if reader.error is not None:
+        if _PERMISSION in reader.error:
+            raise UpstreamError(_NEEDS_PERMISSION.format(what=""))
+        raise UpstreamError("The NexAU server reported that its run failed; its log says why.")
+    if not reader.finished:
+        raise UpstreamError("The NexAU server ended the stream before the run's end.")
