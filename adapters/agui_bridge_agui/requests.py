@@ -46,7 +46,12 @@ def _thread_of(run: Run) -> str:
 
 
 def messages_for(run: Run, mode: HistoryMode) -> Sequence[Mapping[str, Json]]:
-    """The messages that the upstream is to see."""
+    """The messages that the upstream is to see, as AG-UI writes them.
+
+    Args:
+        run: the bridge's run.
+        mode: `new` leaves out what a server has that keeps the conversation itself.
+    """
     if mode == "full":
         return run.raw_messages
     if run.handoff is None:
@@ -62,7 +67,14 @@ def body_of(
     dialect: Dialect,
     answers: Answers | None = None,
 ) -> dict[str, Json]:
-    """The input of an upstream run."""
+    """The RunAgentInput of an upstream run, as JSON.
+
+    Args:
+        run: the bridge's run.
+        messages: that the upstream is to see.
+        dialect: in which it is written.
+        answers: what was decided, for a run that continues.
+    """
     given: dict[str, Any] = run.input.model_dump(
         mode="json", by_alias=True, exclude_none=True, include={"tools", "context"}
     )

@@ -66,7 +66,7 @@ class Told:
         return any("".join(parts) == text for parts in self._texts.values())
 
     def note(self, event: Any) -> None:
-        """Take in an event that the client is told."""
+        """Take in an event object of `ag_ui` that the client is told."""
         for name in ("message_id", "parent_message_id"):
             if named := getattr(event, name, None):
                 self.messages.add(named)

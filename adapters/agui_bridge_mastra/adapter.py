@@ -73,7 +73,12 @@ class MastraAdapter:
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def run(self, run: Run) -> AsyncIterator[RunItem]:
-        """Start a run at Mastra, or continue one."""
+        """Start a run at Mastra, or continue one.
+
+        Raises:
+            NotDelivered: nothing has reached Mastra.
+            UpstreamError: it failed, refused, or its stream can't be understood.
+        """
         async with AsyncExitStack() as held:
             turn = Turn(run, self._server, self.requests, self._step_schemas, self._go_on, held)
             async for item in turn.items():

@@ -95,7 +95,12 @@ class AgentReader:
     _started: set[str] = field(default_factory=set)
 
     def read(self, chunk: Chunk) -> Iterator[BaseEvent]:
-        """The events of one chunk."""
+        """The events of one chunk.
+
+        Raises:
+            UpstreamError: the chunk says that the run failed.
+            KeyError, TypeError, AttributeError: it has an unknown shape.
+        """
         self.seen = True
         yield from self.agent_chunk(chunk, Place())
 

@@ -75,7 +75,11 @@ class Requests:
     cancel_with: Mapping[str, Json] = field(default_factory=dict)
 
     def start(self, run: Run, paused: Paused, messages: list[dict[str, Json]] | None) -> Request:
-        """Start a run: with these messages, or with those of the input."""
+        """Start a run: with these messages, or with those of the input.
+
+        Raises:
+            UpstreamError: the input has nothing to start with.
+        """
         body: dict[str, Json] = {**self.options, **self._context(run)}
         if self.kind == "workflow":
             return self._workflow("stream", paused), {**body, "inputData": workflow_input(run)}

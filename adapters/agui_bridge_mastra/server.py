@@ -109,7 +109,18 @@ class Server:
     async def suspended_calls(
         self, agent: str, run_id: str, memory: Mapping[str, str], *, trace: Mapping[str, str]
     ) -> list[Mapping[str, Any]]:
-        """The tool calls of a run that wait for somebody, as the server lists them."""
+        """The tool calls of a run that wait for somebody, as the server lists them.
+
+        Args:
+            agent: its id.
+            run_id: of the run there.
+            memory: its `thread` and `resource`; empty without memory.
+            trace: headers of the trace.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or its answer can't be read.
+        """
         path = f"/api/agents/{quote(agent, safe='')}/suspended-runs"
         owner = {"threadId": memory["thread"], "resourceId": memory["resource"]} if memory else {}
         listed = await self._json("GET", path, trace=trace, params=owner)
@@ -123,7 +134,17 @@ class Server:
     async def results_of_calls(
         self, agent: str, memory: Mapping[str, str], *, trace: Mapping[str, str]
     ) -> dict[str, Json]:
-        """The results of a conversation's latest tool calls that have one, by the call's id."""
+        """The results of a conversation's latest tool calls that have one, by the call's id.
+
+        Args:
+            agent: its id.
+            memory: the conversation's `thread` and `resource`.
+            trace: headers of the trace.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or its answer can't be read.
+        """
         asked = {
             "agentId": agent,
             "resourceId": memory["resource"],
