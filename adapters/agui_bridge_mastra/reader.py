@@ -39,6 +39,17 @@ __all__ = ["AgentReader", "Place"]
 
 _AGENT_TOOL: Final = "agent-"
 _CALLERS: Final = (_AGENT_TOOL, "workflow-")
+_MESSAGES: Final[Mapping[str, tuple[Any, Any, Any, str]]] = {
+    "text": (TextMessageStartEvent, TextMessageContentEvent, TextMessageEndEvent, "assistant"),
+    "reasoning": (
+        ReasoningMessageStartEvent,
+        ReasoningMessageContentEvent,
+        ReasoningMessageEndEvent,
+        "reasoning",
+    ),
+}
+"""START, CONTENT and END of a message, and its role."""
+
 _USAGE: Final = {
     "input_tokens": "inputTokens",
     "output_tokens": "outputTokens",
@@ -140,9 +151,9 @@ class AgentReader:
         kind, payload = str(chunk.get("type")), as_mapping(chunk.get("payload"))
         match kind:
             case "text-start" | "text-delta" | "text-end":
-                yield from self._text(kind, payload, at)
+                yield from self._message(kind, payload, at)
             case "reasoning-start" | "reasoning-delta" | "reasoning-end":
-                yield from self._reasoning(kind, payload, at)
+                yield from self._message(kind, payload, at)
             case (
                 "tool-call-input-streaming-start"
                 | "tool-call-delta"
@@ -174,33 +185,17 @@ class AgentReader:
 
     # --- messages ---
 
-    def _text(self, kind: str, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
-        name, owner = at.key(f"text:{payload.get('id')}"), at.subagent
-        if kind == "text-start" or name not in self.ids:
+    def _message(self, kind: str, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
+        about, _, part = kind.partition("-")
+        start, content, end, role = _MESSAGES[about]
+        name, owner = at.key(f"{about}:{payload.get('id')}"), at.subagent
+        if part == "start" or name not in self.ids:
             self.ids[name] = self.run.mint()
-            yield TextMessageStartEvent(
-                message_id=self.ids[name], role="assistant", subagent_run_id=owner
-            )
-        if kind == "text-delta" and payload.get("text"):
-            yield TextMessageContentEvent(
-                message_id=self.ids[name], delta=payload["text"], subagent_run_id=owner
-            )
-        elif kind == "text-end":
-            yield TextMessageEndEvent(message_id=self.ids.pop(name), subagent_run_id=owner)
-
-    def _reasoning(self, kind: str, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
-        name, owner = at.key(f"reasoning:{payload.get('id')}"), at.subagent
-        if kind == "reasoning-start" or name not in self.ids:
-            self.ids[name] = self.run.mint()
-            yield ReasoningMessageStartEvent(
-                message_id=self.ids[name], role="reasoning", subagent_run_id=owner
-            )
-        if kind == "reasoning-delta" and payload.get("text"):
-            yield ReasoningMessageContentEvent(
-                message_id=self.ids[name], delta=payload["text"], subagent_run_id=owner
-            )
-        elif kind == "reasoning-end":
-            yield ReasoningMessageEndEvent(message_id=self.ids.pop(name), subagent_run_id=owner)
+            yield start(message_id=self.ids[name], role=role, subagent_run_id=owner)
+        if part == "delta" and payload.get("text"):
+            yield content(message_id=self.ids[name], delta=payload["text"], subagent_run_id=owner)
+        elif part == "end":
+            yield end(message_id=self.ids.pop(name), subagent_run_id=owner)
 
     # --- tool calls ---
 

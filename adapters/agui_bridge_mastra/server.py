@@ -85,14 +85,7 @@ class Server:
             NotDelivered: the server was not reached.
             UpstreamError: it refused, or the stream broke.
         """
-        request = self._http().build_request(
-            "POST",
-            self._url + path,
-            json=body,
-            headers={**self._headers, **trace},
-            timeout=self._timeout,
-        )
-        response = await self._send(request, stream=True)
+        response = await self._send("POST", path, trace, json=body)
         try:
             await self._check(response)
             on_heard()
@@ -181,14 +174,7 @@ class Server:
     async def _json(
         self, method: str, path: str, *, trace: Mapping[str, str], **body: Any
     ) -> Mapping[str, Any]:
-        request = self._http().build_request(
-            method,
-            self._url + path,
-            headers={**self._headers, **trace},
-            timeout=self._timeout,
-            **body,
-        )
-        response = await self._send(request, stream=True)
+        response = await self._send(method, path, trace, **body)
         try:
             await self._check(response)
             return as_mapping(json.loads(await response.aread()))
@@ -211,9 +197,15 @@ class Server:
             self._own = httpx.AsyncClient(limits=limits)
         return self._own
 
-    async def _send(self, request: httpx.Request, *, stream: bool) -> httpx.Response:
+    async def _send(
+        self, method: str, path: str, trace: Mapping[str, str], **body: Any
+    ) -> httpx.Response:
+        client, headers = self._http(), {**self._headers, **trace}
+        request = client.build_request(
+            method, self._url + path, headers=headers, timeout=self._timeout, **body
+        )
         try:
-            return await self._http().send(request, stream=stream)
+            return await client.send(request, stream=True)
         except _NOT_CONNECTED as error:
             raise NotDelivered(
                 f"Mastra can't be reached ({type(error).__name__}): nothing was sent."

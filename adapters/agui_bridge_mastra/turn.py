@@ -17,7 +17,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -302,17 +302,15 @@ class Turn:
             key = str(call["toolCallId"])
             if key in left:
                 continue
-            known = paused.waiting.get(key)
-            found[key] = Waiting(
+            known = paused.waiting.get(key) or Waiting(
                 key=key,
-                approval=bool(call.get("requiresApproval")),
-                call=known.call if known else reader.ids.setdefault(key, self.run.mint()),
-                name=known.name if known else str(call["toolName"]),
-                args=known.args if known else call.get("args") or {},
-                schema=known.schema if known else None,
-                payload=call.get("suspendPayload"),
-                subagent=known.subagent if known else None,
+                approval=False,
+                call=reader.ids.setdefault(key, self.run.mint()),
+                name=str(call["toolName"]),
+                args=call.get("args") or {},
             )
+            approval, payload = bool(call.get("requiresApproval")), call.get("suspendPayload")
+            found[key] = replace(known, approval=approval, payload=payload)
         return found
 
     async def _release(self, paused: Paused, decision: Cancel) -> None:
