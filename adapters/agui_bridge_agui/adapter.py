@@ -14,8 +14,8 @@ from ag_ui.core import BaseEvent
 
 from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
 from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, UpstreamError
-from agui_bridge.protocol.decisions import Approve
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.decisions import Approve
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.exchange import Exchange
 from agui_bridge_agui.pauses import Answers, answers_of, cancels_of, pause_of
 from agui_bridge_agui.reader import Reader

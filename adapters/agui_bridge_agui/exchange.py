@@ -13,7 +13,7 @@ from typing import Final
 
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.server import Server
 
 __all__ = ["Exchange"]

@@ -19,7 +19,7 @@ from ag_ui.core import Interrupt
 
 from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.decisions import (
+from agui_bridge.protocol.answers.decisions import (
     APPROVE,
     DECLINE,
     EDIT,
@@ -27,7 +27,7 @@ from agui_bridge.protocol.decisions import (
     Decision,
     approval_schema,
 )
-from agui_bridge.protocol.records import Json, ToolCall
+from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["ON_INTERRUPT", "Answers", "Calls", "answers_of", "cancels_of", "pause_of"]
 

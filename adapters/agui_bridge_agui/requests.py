@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from agui_bridge.adapters import Run
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses import Answers
 
 __all__ = ["Dialect", "HistoryMode", "body_of", "messages_for"]

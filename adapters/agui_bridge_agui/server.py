@@ -14,8 +14,8 @@ import httpx
 
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Json
-from agui_bridge.protocol.sse import Decoder, FrameTooLarge
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
 
 __all__ = ["Server"]
 

@@ -16,8 +16,8 @@ from ag_ui.core import (
     ToolCallResultEvent,
 )
 
-from agui_bridge.protocol.records import Json
-from agui_bridge.protocol.wire_events import whole_call
+from agui_bridge.protocol.lifecycle.made_events import whole_call
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.told import Told
 
 __all__ = ["news_of"]

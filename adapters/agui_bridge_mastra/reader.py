@@ -30,8 +30,8 @@ from ag_ui.core import (
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.records import Json
-from agui_bridge.protocol.wire_events import whole_call
+from agui_bridge.protocol.lifecycle.made_events import whole_call
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.pauses import Waiting, parse_schema, plain_text
 from agui_bridge_mastra.server import Chunk, as_mapping
 

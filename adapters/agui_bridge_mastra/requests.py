@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import NotDelivered
-from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.continuation import Paused
 from agui_bridge_mastra.frontend import client_tools, request_context
 from agui_bridge_mastra.messages import messages_of, workflow_input

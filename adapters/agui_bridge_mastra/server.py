@@ -10,8 +10,8 @@ from urllib.parse import quote
 import httpx
 
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.protocol.records import Json
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.wire.sse import Decoder
 
 __all__ = ["LOST", "Chunk", "NotFound", "Server", "as_mapping"]
 

@@ -25,8 +25,8 @@ from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import Handoff, Pause, Run, RunItem, StopSignal
 from agui_bridge.errors import AdapterError, NotDelivered, UpstreamError
-from agui_bridge.protocol.decisions import Cancel
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.decisions import Cancel
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.continuation import Paused
 from agui_bridge_mastra.exchange import Exchange
 from agui_bridge_mastra.frontend import messages_of_calls, results_of

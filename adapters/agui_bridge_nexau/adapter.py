@@ -17,7 +17,7 @@ from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import AdapterCapabilities, Pause, Run, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.protocol.end_reasons import EndReason
+from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge_nexau.exchange import Exchange, Session
 from agui_bridge_nexau.pauses import ASK_USER, ask_of, labels_of
 from agui_bridge_nexau.reader import Reader

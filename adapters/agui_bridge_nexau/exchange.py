@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_nexau.server import Server
 
 __all__ = ["Exchange", "Session"]

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agui_bridge.adapters import Ask
-from agui_bridge.protocol.decisions import Answer, Decision
-from agui_bridge.protocol.forms import FormField, schema_from_fields
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.decisions import Answer, Decision
+from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_nexau.reader import CallSeen
 
 __all__ = ["ASK_USER", "answer_text", "ask_of", "labels_of"]

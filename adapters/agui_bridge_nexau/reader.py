@@ -30,7 +30,7 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["CallSeen", "Reader"]
 

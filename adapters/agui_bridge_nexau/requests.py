@@ -8,7 +8,7 @@ from typing import Any
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_nexau.pauses import answer_text
 
 __all__ = ["Request"]

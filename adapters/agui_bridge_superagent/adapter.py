@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Final, Literal
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_superagent.pauses import answer_of, refusal_of
 from agui_bridge_superagent.reader import Reader
 from agui_bridge_superagent.server import InterruptGone, Server

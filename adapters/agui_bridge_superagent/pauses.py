@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.decisions import Answer, Decision
-from agui_bridge.protocol.forms import FormField, schema_from_fields
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.answers.decisions import Answer, Decision
+from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Question", "answer_of", "malformed", "refusal_of"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.sse import Decoder, Frame, FrameTooLarge
+from agui_bridge.protocol.wire.sse import Decoder, Frame, FrameTooLarge
 from agui_bridge_superagent.pauses import Question, malformed
 
 __all__ = ["Reader"]

@@ -13,7 +13,7 @@ from typing import Final, Literal
 import httpx
 
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["InterruptGone", "Server"]
 

@@ -27,7 +27,7 @@ def test_only_spans_carry_what_clients_choose() -> None:
 RUN_IT = """
 import asyncio
 from agui_bridge import Principal
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Call
 from agui_bridge.protocol.dialects import parse_input
 
 async def run_it():

@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp
 
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.wire.sse import Decoder
 from tests.support.shapes import check_response
 from tests.support.streams import check_stream
 

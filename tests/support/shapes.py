@@ -11,15 +11,16 @@ import httpx
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from agui_bridge.documents import documents
-from agui_bridge.http import views
-from agui_bridge.shapes.models import within
+from agui_bridge.documents.schemas import documents
+from agui_bridge.http.agui import views
+from agui_bridge.http.app.components import VIEWS
+from agui_bridge.shapes.readable_schema import within
 
 __all__ = ["check_event", "check_response", "fault_of", "validator"]
 
 OWN: Final = (
     {name for name in vars(views) if name[0].isupper()}
-    | {title for _, title, _ in views.VIEWS.values()}
+    | {title for _, title, _ in VIEWS.values()}
     | {"Error"}
 ) - {"Capabilities"}
 """Definitions in which nothing may stand that the schema does not name."""
