@@ -7,6 +7,7 @@ with `forwardedProps.command`, which knows an answer only by the id in the event
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -160,12 +161,7 @@ def _ask(
 
 
 def _older_ask(value: Json, *, single: bool) -> Ask:
-    if isinstance(value, str):
-        try:
-            parsed = json.loads(value)
-        except ValueError:
-            parsed = value
-        value = parsed
+    value = _parsed(value)
     said = value if isinstance(value, Mapping) else {"message": value}
     key = next((said[k] for k in _ITS_ID if said.get(k)), None)
     # Its id stays with the bridge: clients answer by ours.
@@ -184,6 +180,14 @@ def _older_ask(value: Json, *, single: bool) -> Ask:
         response_schema=schema if isinstance(schema, Mapping) else None,
         metadata={"value": shown},
     )
+
+
+def _parsed(value: Json) -> Json:
+    """A value, of which some servers make JSON text."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return json.loads(value)
+    return value
 
 
 def _call(call_id: str | None, calls: Calls) -> ToolCall | None:

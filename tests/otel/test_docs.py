@@ -35,7 +35,8 @@ async def run_it():
         message = {"id": "m1", "role": "user", "content": "hello"}
         body = {"threadId": "t", "runId": "r", "messages": [message]}
         engine = await bridge.open()
-        pipe, _ = engine.submit(Submission(bridge.agents["greeter"], Principal(), parse_input(body)))
+        greeter = bridge.agents["greeter"]
+        pipe, _ = engine.submit(Submission(greeter, Principal(), parse_input(body)))
         while await pipe.read():
             pass
 

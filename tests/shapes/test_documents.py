@@ -95,7 +95,8 @@ def test_its_examples_are_examples(name: str) -> None:
 
 def test_a_file_is_the_same_whatever_the_order_of_hashes() -> None:
     command = (
-        "import json; from agui_bridge.documents.schemas import documents as d; print(json.dumps(d()))"
+        "import json; from agui_bridge.documents.schemas import documents as made; "
+        "print(json.dumps(made()))"
     )
     printed = {
         subprocess.run(

@@ -25,11 +25,13 @@ OWN: Final = (
 ) - {"Capabilities"}
 """Definitions in which nothing may stand that the schema does not name."""
 
+_documents = cache(documents)
+
 
 @cache
 def validator(file: str, pointer: str = "") -> Draft202012Validator:
     """The validator of a document, or of a part of it."""
-    document = documents()[file]
+    document = _documents()[file]
     if not pointer:
         return Draft202012Validator(document)
     inner = {key: document[key] for key in ("$defs", "components") if key in document}
@@ -53,7 +55,7 @@ def check_event(event: dict[str, Any], where: str) -> None:
 @cache
 def _branches() -> dict[str, str]:
     """By type of event the place of its definition."""
-    document = documents()["events.json"]
+    document = _documents()["events.json"]
     names = [choice["$ref"].removeprefix("#/$defs/") for choice in document["oneOf"]]
     return {
         document["$defs"][name]["properties"]["type"]["const"]: f"/$defs/{name}" for name in names
@@ -67,7 +69,7 @@ Answers = dict[str, dict[int, dict[str, Draft202012Validator | None]]]
 @cache
 def _answers() -> list[tuple[re.Pattern[str], str, Answers]]:
     """By path each method's answers."""
-    document = json.loads(json.dumps(documents()["openapi.json"]))
+    document = json.loads(json.dumps(_documents()["openapi.json"]))
     components = document["components"]
     for name, schema in components["schemas"].items():
         if name in OWN:

@@ -6,13 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ag_ui.core import (
-    BaseEvent,
-    ToolCallArgsEvent,
-    ToolCallEndEvent,
-    ToolCallResultEvent,
-    ToolCallStartEvent,
-)
+from ag_ui.core import BaseEvent, ToolCallResultEvent
 from pydantic import BaseModel, TypeAdapter
 
 from agui_bridge.agents.replay.continuation import Denied, Failure, Outcome, Value
@@ -22,6 +16,7 @@ from agui_bridge.protocol.answers.unexecuted import (
     CANCELLED_AMID,
     denied_by_policy,
 )
+from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["not_executed", "parameter_schema", "tool_call", "tool_result"]
@@ -29,11 +24,7 @@ __all__ = ["not_executed", "parameter_schema", "tool_call", "tool_result"]
 
 def tool_call(call_id: str, name: str, args: Mapping[str, Json]) -> tuple[BaseEvent, ...]:
     """Make the START, ARGS and END events of one tool call."""
-    return (
-        ToolCallStartEvent(tool_call_id=call_id, tool_call_name=name),
-        ToolCallArgsEvent(tool_call_id=call_id, delta=_compact(args)),
-        ToolCallEndEvent(tool_call_id=call_id),
-    )
+    return whole_call(call_id, name, _compact(args))
 
 
 def tool_result(call_id: str, message_id: str, outcome: Outcome) -> BaseEvent:

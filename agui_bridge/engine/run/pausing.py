@@ -9,8 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ag_ui.core import ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
-
 from agui_bridge.engine.input.auto_resume import question_in_words
 from agui_bridge.engine.run.final_write import (
     commit_end,
@@ -24,6 +22,7 @@ from agui_bridge.engine.run.interrupts import raise_interrupts
 from agui_bridge.errors import ProtocolViolation
 from agui_bridge.protocol.contract.transitions import FinalWrite
 from agui_bridge.protocol.json_values import clean, same_json
+from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Batch, Interrupt, Json, ToolCall
 from agui_bridge.protocol.wire.run_events import interrupt_outcome
 
@@ -87,13 +86,7 @@ async def _show_calls(execution: Execution, interrupts: Sequence[Interrupt]) -> 
         if shown is not None:
             _check_shown(shown, call)
         else:
-            for item in (
-                ToolCallStartEvent(
-                    tool_call_id=call.id, tool_call_name=call.name, subagent_run_id=owner
-                ),
-                ToolCallArgsEvent(tool_call_id=call.id, delta=arguments, subagent_run_id=owner),
-                ToolCallEndEvent(tool_call_id=call.id, subagent_run_id=owner),
-            ):
+            for item in whole_call(call.id, call.name, arguments, owner=owner):
                 await emit_all(execution, execution.lifecycle.feed(item))
 
 

@@ -1,14 +1,14 @@
-"""Wire events made here: from an adapter's event objects, or supplied in its stead."""
+"""Events made here: from an adapter's event objects, or supplied in its stead."""
 
 from typing import Any, Final, cast
 
-from ag_ui.core import BaseEvent
+from ag_ui.core import BaseEvent, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
 from pydantic_core import PydanticSerializationError, to_json
 
 from agui_bridge.protocol.json_values import WireEvent, clean
 from agui_bridge.protocol.lifecycle.event_rules import KINDS
 
-__all__ = ["SHARED_KEYS", "delta_event", "end_event", "start_event", "to_wire"]
+__all__ = ["SHARED_KEYS", "delta_event", "end_event", "start_event", "to_wire", "whole_call"]
 
 SHARED_KEYS: Final = ("timestamp", "rawEvent", "metadata", "subagentRunId")
 """The optional keys that most events may have, in the official order, after ``type``."""
@@ -52,3 +52,22 @@ def end_event(kind: str, wire_id: str, owner: str | None) -> WireEvent:
     """Make the END that an adapter forgot."""
     tag: dict[str, Any] = {} if owner is None else {"subagentRunId": owner}
     return {"type": KINDS[kind].end, **tag, KINDS[kind].key: wire_id}
+
+
+def whole_call(
+    call_id: str, name: str, arguments: str, *, parent: str | None = None, owner: str | None = None
+) -> tuple[BaseEvent, ...]:
+    """Make the START, ARGS and END of a tool call whose arguments are all known.
+
+    Args:
+        call_id: its id.
+        name: the tool.
+        arguments: JSON text.
+        parent: id of the message that the call belongs to.
+        owner: run id of the sub-agent that calls.
+    """
+    start = ToolCallStartEvent(
+        tool_call_id=call_id, tool_call_name=name, parent_message_id=parent, subagent_run_id=owner
+    )
+    args = ToolCallArgsEvent(tool_call_id=call_id, delta=arguments, subagent_run_id=owner)
+    return start, args, ToolCallEndEvent(tool_call_id=call_id, subagent_run_id=owner)

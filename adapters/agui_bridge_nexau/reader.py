@@ -32,7 +32,7 @@ from ag_ui.core import (
 
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["CallSeen", "Translator"]
+__all__ = ["CallSeen", "Reader"]
 
 Raw = Mapping[str, Any]
 
@@ -75,7 +75,7 @@ class CallSeen:
 
 
 @dataclass
-class Translator:
+class Reader:
     """Translates the events of one run.
 
     Attributes:

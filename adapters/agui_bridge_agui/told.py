@@ -1,34 +1,19 @@
-"""What an upstream run has told, and what its snapshots tell besides.
-
-The bridge's conversation is its own: a snapshot of the upstream's does not replace it. But some
-frameworks tell a message in a snapshot only; those become events.
-"""
+"""What the client was told: the conversation so far, and the messages and calls of this run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from ag_ui.core import (
-    BaseEvent,
-    TextMessageContentEvent,
-    TextMessageEndEvent,
-    TextMessageStartEvent,
-    ToolCallArgsEvent,
-    ToolCallEndEvent,
-    ToolCallResultEvent,
-    ToolCallStartEvent,
-)
 
 from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Told", "news_of"]
+__all__ = ["Told"]
 
 
 class Told:
-    """Messages and calls that the bridge knows: those of the conversation, and of this run.
+    """Messages and calls that the client knows: those of the conversation, and of this run.
 
     Args:
         messages: the conversation before the run.
@@ -80,12 +65,12 @@ class Told:
         """Whether a message of this run says exactly this."""
         return any("".join(parts) == text for parts in self._texts.values())
 
-    def note(self, kind: str, event: Any) -> None:
-        """Take an event in."""
+    def note(self, event: Any) -> None:
+        """Take in an event object of `ag_ui` that the client is told."""
         for name in ("message_id", "parent_message_id"):
             if named := getattr(event, name, None):
                 self.messages.add(named)
-        match kind:
+        match event.type:
             case "TEXT_MESSAGE_CONTENT" | "TEXT_MESSAGE_CHUNK":
                 named = event.message_id or self._last
                 self._last = named
@@ -124,64 +109,6 @@ class Told:
         elif call in self._own:
             name, arguments = self.calls[call]
             self.calls[call] = (name, arguments + delta)
-
-
-def news_of(messages: Sequence[Mapping[str, Json]], told: Told) -> Iterator[BaseEvent]:
-    """The events of the messages that a snapshot has behind all that are known.
-
-    Args:
-        messages: of the snapshot.
-        told: what is known; what is new is taken in.
-    """
-    known = [n for n, message in enumerate(messages) if message.get("id") in told.messages]
-    if not known:
-        # It has ids of its own for everything: nothing tells which messages are new.
-        return
-    for message in messages[known[-1] :]:
-        for kind, event in _events(message, told):
-            told.note(kind, event)
-            yield event
-
-
-def _events(message: Mapping[str, Json], told: Told) -> Iterator[tuple[str, BaseEvent]]:
-    role, named, content = message.get("role"), message.get("id"), message.get("content")
-    if not isinstance(named, str):
-        return
-    if role == "tool":
-        call = message.get("toolCallId")
-        if call in told.calls and call not in told.answered and isinstance(content, str):
-            yield (
-                "TOOL_CALL_RESULT",
-                ToolCallResultEvent(
-                    message_id=named, tool_call_id=call, content=content, role="tool"
-                ),
-            )
-    if role != "assistant":
-        return
-    new = named not in told.messages
-    if new and isinstance(content, str) and content and not told.said(content):
-        yield "TEXT_MESSAGE_START", TextMessageStartEvent(message_id=named, role="assistant")
-        yield "TEXT_MESSAGE_CONTENT", TextMessageContentEvent(message_id=named, delta=content)
-        yield "TEXT_MESSAGE_END", TextMessageEndEvent(message_id=named)
-    for call in message.get("toolCalls") or ():
-        own, shape = call.get("id"), call.get("function") or {}
-        if not isinstance(own, str) or not shape.get("name"):
-            continue
-        if own in told.calls:
-            if new:
-                told.tell_again(own, shape["name"], shape.get("arguments") or "{}")
-        else:
-            yield (
-                "TOOL_CALL_START",
-                ToolCallStartEvent(
-                    tool_call_id=own, tool_call_name=shape["name"], parent_message_id=named
-                ),
-            )
-            yield (
-                "TOOL_CALL_ARGS",
-                ToolCallArgsEvent(tool_call_id=own, delta=shape.get("arguments") or "{}"),
-            )
-            yield "TOOL_CALL_END", ToolCallEndEvent(tool_call_id=own)
 
 
 def _parsed(arguments: str) -> Json:

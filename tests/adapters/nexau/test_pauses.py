@@ -9,8 +9,8 @@ import pytest
 from agui_bridge import EndReason
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.answers.decisions import Answer, Cancel
-from agui_bridge_nexau.events import CallSeen
-from agui_bridge_nexau.questions import answer_text, ask_of, labels_of
+from agui_bridge_nexau.pauses import answer_text, ask_of, labels_of
+from agui_bridge_nexau.reader import CallSeen
 from tests.adapters.nexau.bench import FINISHED, saying
 from tests.support.agents import eventually, outcome
 

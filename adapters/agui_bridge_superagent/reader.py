@@ -6,52 +6,21 @@ The mode is told by the frames themselves: A2UI frames have an event name, legac
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.wire.sse import Decoder, Frame, FrameTooLarge
+from agui_bridge_superagent.pauses import Question, malformed
 
-__all__ = ["Question", "Reply"]
+__all__ = ["Reader"]
 
 _INTERRUPT = "\0INTERRUPT:"
 _ERROR = "\0ERROR:"
 _LONGEST_TOKEN = 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Question:
-    """What the server asks.
-
-    Attributes:
-        reason: for people.
-        fields: the form.
-    """
-
-    reason: str
-    fields: tuple[FormField, ...]
-
-    @classmethod
-    def of(cls, data: Any) -> Question:
-        """Read the data of an interrupt.
-
-        Raises:
-            UpstreamError: it is none.
-        """
-        if not isinstance(data, Mapping) or not isinstance(data.get("reason"), str):
-            raise _no_frame("an interrupt without a reason")
-        fields = data.get("fields") or ()
-        if not isinstance(fields, Sequence) or isinstance(fields, str):
-            raise _no_frame("an interrupt whose fields are no list")
-        try:
-            return cls(data["reason"], tuple(FormField.from_json(each) for each in fields))
-        except (ValueError, TypeError, AttributeError):
-            raise _no_frame("an interrupt with a field that is none") from None
-
-
-class Reply:
+class Reader:
     """One stream.
 
     Attributes:
@@ -76,7 +45,7 @@ class Reply:
         try:
             frames = self._decoder.feed(chunk)
         except FrameTooLarge:
-            raise _no_frame("a frame that is too large") from None
+            raise malformed("a frame that is too large") from None
         for frame in frames:
             if self._ended:
                 return
@@ -92,7 +61,7 @@ class Reply:
                 with an interrupt or `[DONE]`; in A2UI mode the seed shows no such mark.
         """
         if self._control:
-            raise _no_frame("a token that begins with NUL and is none of the protocol's")
+            raise malformed("a token that begins with NUL and is none of the protocol's")
         if self.question is None and self._failed is not None:
             raise UpstreamError(self._failed)
         if self._decoder.close() or (self._legacy and not self._ended):
@@ -104,7 +73,7 @@ class Reply:
         if frame.event == "text":
             delta = data.get("delta") if isinstance(data, Mapping) else None
             if not isinstance(delta, str):
-                raise _no_frame("a text without a delta")
+                raise malformed("a text without a delta")
             return delta
         if frame.event == "interrupt":
             self.question, self._ended = Question.of(data), True
@@ -126,7 +95,7 @@ class Reply:
         # A server may break a long token in pieces as it breaks text.
         self._control += token
         if len(self._control) > _LONGEST_TOKEN:
-            raise _no_frame("a token that is too large")
+            raise malformed("a token that is too large")
         for mark in (_INTERRUPT, _ERROR):
             if self._control.startswith(mark):
                 try:
@@ -145,7 +114,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise _no_frame("a frame that is no JSON") from None
+        raise malformed("a frame that is no JSON") from None
 
 
 def _told(data: Any) -> str:
@@ -153,7 +122,3 @@ def _told(data: Any) -> str:
     code = data.get("code") if isinstance(data, Mapping) else None
     shown = f" ({code})" if isinstance(code, str) and code.isidentifier() and len(code) < 64 else ""
     return f"The remote agent failed{shown}."
-
-
-def _no_frame(what: str) -> UpstreamError:
-    return UpstreamError(f"The remote agent's server sent {what}.")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from agui_bridge_nexau.events import Translator
+from agui_bridge_nexau.reader import Reader
 
 
 def kinds(*events: dict[str, Any]) -> list[str]:
-    translator = Translator(lambda: "minted")
-    found = [e for event in events for e in translator.take(event)] + translator.close()
+    reader = Reader(lambda: "minted")
+    found = [e for event in events for e in reader.take(event)] + reader.close()
     return [str(e.type.value) for e in found]
 
 
@@ -36,10 +36,10 @@ def test_text_around_thoughts_is_two_messages() -> None:
 
 
 def test_usage_is_summed_for_each_model() -> None:
-    translator = Translator(lambda: "minted")
+    reader = Reader(lambda: "minted")
     for model, tokens in (("a", 10), ("b", 1), ("a", 5)):
-        translator.take({"type": "MODEL_CALL_FINISHED", "model_name": model})
-        translator.take({"type": "USAGE_UPDATE", "usage": {"input_tokens": tokens}})
-        translator.take({"type": "USAGE_UPDATE", "usage": {"input_tokens": 0}})
-    found = {entry["model"]: entry["input_tokens"] for entry in translator.usage_entries()}
+        reader.take({"type": "MODEL_CALL_FINISHED", "model_name": model})
+        reader.take({"type": "USAGE_UPDATE", "usage": {"input_tokens": tokens}})
+        reader.take({"type": "USAGE_UPDATE", "usage": {"input_tokens": 0}})
+    found = {entry["model"]: entry["input_tokens"] for entry in reader.usage_entries()}
     assert found == {"a": 15, "b": 1}

@@ -9,13 +9,13 @@ from typing import Any
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_nexau.questions import answer_text
+from agui_bridge_nexau.pauses import answer_text
 
-__all__ = ["Outgoing"]
+__all__ = ["Request"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class Request:
     """The part of a request that says what is asked.
 
     Attributes:
@@ -27,7 +27,7 @@ class Outgoing:
     ids: frozenset[str]
 
     @classmethod
-    def of(cls, run: Run, undelivered: Collection[str]) -> Outgoing:
+    def of(cls, run: Run, undelivered: Collection[str]) -> Request:
         """Read a run.
 
         Args:

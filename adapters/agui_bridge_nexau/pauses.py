@@ -10,7 +10,7 @@ from agui_bridge.adapters import Ask
 from agui_bridge.protocol.answers.decisions import Answer, Decision
 from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_nexau.events import CallSeen
+from agui_bridge_nexau.reader import CallSeen
 
 __all__ = ["ASK_USER", "answer_text", "ask_of", "labels_of"]
 

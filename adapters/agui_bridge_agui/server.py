@@ -5,23 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
 
-from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
 
-__all__ = ["THREAD_PLACE", "Endpoint"]
-
-THREAD_PLACE: Final = "{threadId}"
-"""Stands for the thread in the address that a stop is posted to."""
+__all__ = ["Server"]
 
 logger = logging.getLogger("agui_bridge")
+
+_THREAD: Final = "{threadId}"
+"""Stands for the thread in the address that a stop is posted to."""
+
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 _CONNECT_SECONDS: Final = 10.0
 _STOP_SECONDS: Final = 3.0
@@ -49,7 +53,7 @@ _MOVED: Final = frozenset({301, 302, 307, 308})
 """Redirects of a request that was not carried out; a 303 follows one that was."""
 
 
-class Endpoint:
+class Server:
     """A client of one endpoint.
 
     Args:
@@ -57,11 +61,25 @@ class Endpoint:
         headers: sent with every request, such as an Authorization.
         timeout: seconds that it may be silent.
         stop_url: what a stop is posted to; `{threadId}` in it stands for the thread.
+
+    Raises:
+        ConfigurationError: one of them makes no sense.
     """
 
     def __init__(
         self, url: str, *, headers: Mapping[str, str], timeout: float, stop_url: str | None
     ) -> None:
+        _check_address("url", url)
+        if stop_url is not None:
+            _check_address("stop_url", stop_url)
+            # Sent as it is, a misspelt one would stop nothing, and nobody would be told.
+            if set("{}") & set(stop_url.replace(_THREAD, "")):
+                raise ConfigurationError(
+                    f"stop_url has {_THREAD} for the thread and no other braces, not {stop_url!r}."
+                )
+        if not timeout > 0:
+            raise ConfigurationError(f"timeout should be a number of seconds, not {timeout!r}.")
+        _check_headers(headers)
         self._url = url
         self._stop_url = stop_url
         self._client = httpx.AsyncClient(
@@ -71,11 +89,6 @@ class Endpoint:
             # fate: each request has a new one.
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         )
-
-    @property
-    def can_stop(self) -> bool:
-        """Whether the server can be asked to stop a run."""
-        return self._stop_url is not None
 
     async def events(
         self, body: Mapping[str, Json], trace: Mapping[str, str]
@@ -114,7 +127,7 @@ class Endpoint:
         """Ask the server to stop what the thread does; gives whether it heard."""
         if self._stop_url is None:
             return False
-        url = self._stop_url.replace(THREAD_PLACE, quote(thread, safe=""))
+        url = self._stop_url.replace(_THREAD, quote(thread, safe=""))
         with contextlib.suppress(httpx.HTTPError, TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS if force else None):
                 answer = await self._client.post(url, json={"force": force}, headers=dict(trace))
@@ -128,6 +141,26 @@ class Endpoint:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+def _check_address(option: str, text: str) -> None:
+    with contextlib.suppress(httpx.InvalidURL):
+        address = httpx.URL(text)
+        if address.scheme in ("http", "https") and address.host:
+            return
+    raise ConfigurationError(
+        f"{option} should be an address such as http://host:port/path, not {text!r}."
+    )
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    for name, text in headers.items():
+        # The value may be a secret: it is not repeated.
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(text):
+            raise ConfigurationError(
+                f"headers can't hold {name!r:.60}: names and values are of printable "
+                "ASCII characters, in one line."
+            )
 
 
 def _check(response: httpx.Response) -> None:
