@@ -239,8 +239,12 @@ class Run:
             the run ended.
         trace_headers: send them with every request to the framework, so that its spans become
             children of this run's; empty when nobody traces.
-        not_begun: set it, at the end, to the tool calls of `resume` that were approved and that you
-            certainly did not begin; an adapter that wraps yours then says so of them.
+        not_begun: set it, at the end, to the tool calls that certainly never began, approved ones
+            among them: they are told as "not executed", every other call without a result as
+            "whether it was executed is unknown".
+        late_result: call it with a tool call's id and its result (text) when that comes after the
+            run is over: of a tool that could not be killed, for one. It takes the place of "whether
+            it was executed is unknown", unless the conversation has gone on by then.
         before_act: set by an adapter that wraps yours and may have to keep it from acting, else
             None. Tools that run in `run` itself after their TOOL_CALL_START was yielded need
             nothing. Whoever carries tools out besides, in tasks of its own, waits until all that
@@ -264,6 +268,7 @@ class Run:
     end_reason: EndReason | None = None
     trace_headers: Mapping[str, str] = field(default_factory=dict)
     not_begun: Collection[str] = ()
+    late_result: Callable[[str, str], None] = lambda call_id, content: None
     before_act: Callable[[], None] | None = None
     # The engine's side: raw messages, the check that the lease still holds, the policy.
     raw_messages: Sequence[Mapping[str, Json]] = ()
