@@ -204,13 +204,16 @@ class Activities:
             # A stream only speaks: what it says may be the rest of what is asked.
             if key.kind != "stream":
                 await self.wait_for_leave()
+            if begin is not None:
+                # What is carried out has been told of: it stands in the history, whatever comes.
+                begin()
+                await self._outbox.read()
+                await self.wait_for_turn()
         try:
             self._run.check_lease()
         except BaseException as error:
             self.fail(error)
             raise
-        if begin is not None:
-            begin()
         self._begun.add(key)
         task = asyncio.create_task(self._carry_out(key, function, report))
         self._tasks[task] = report is not None

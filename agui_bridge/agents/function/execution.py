@@ -141,8 +141,9 @@ class FunctionExecution:
 
     @property
     def not_begun(self) -> list[str]:
-        """The approved tool calls that were carried out neither in this run nor before."""
-        return [
+        """The calls that were shown or approved, and certainly not carried out."""
+        shown = [c for key, c in self.reports.announced.items() if not self.activities.begun(key)]
+        return shown + [
             decided.tool_call_id
             for key, decided in self.journal.entries.items()
             if isinstance(decided, Decided)

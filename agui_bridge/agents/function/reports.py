@@ -9,7 +9,7 @@ from ag_ui.core import BaseEvent, ToolCallResultEvent
 from agui_bridge.adapters import Run
 from agui_bridge.agents.function.outbox import Outbox
 from agui_bridge.agents.function.tool_events import tool_result
-from agui_bridge.agents.replay.continuation import Outcome
+from agui_bridge.agents.replay.continuation import EntryKey, Outcome
 
 __all__ = ["Reports"]
 
@@ -20,6 +20,9 @@ class Reports:
     Args:
         run: for results that come when it is over.
         outbox: for those before.
+
+    Attributes:
+        announced: the calls that were shown as about to begin: their ids.
     """
 
     def __init__(self, run: Run, outbox: Outbox) -> None:
@@ -27,6 +30,13 @@ class Reports:
         self._run = run
         self._outbox = outbox
         self._left = False
+        self.announced: dict[EntryKey, str] = {}
+
+    def announce(self, call: EntryKey, call_id: str, items: Iterable[BaseEvent]) -> None:
+        """Show the client a call that is about to begin."""
+        self.announced[call] = call_id
+        for item in items:
+            self._outbox.put(item)
 
     def tell(self, call_id: str, outcome: Outcome) -> None:
         """Tell what came of a call."""

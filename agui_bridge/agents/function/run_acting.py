@@ -109,7 +109,9 @@ class ActingRun(RunView):
             entry,
             None,
             lambda: _invoke(fn, **copied(permit.args)),
-            begin=None if permit.announced else lambda: execution.emit(*announce),
+            begin=None
+            if permit.announced
+            else lambda: execution.reports.announce(entry, permit.call_id, announce),
             report=lambda done: execution.reports.tell(permit.call_id, done),
         )
 

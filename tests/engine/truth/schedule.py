@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.records import InterruptStatus, Loaded
 from agui_bridge.stores.base import Store
-from tests.support.agents import Bench, Event, Reader, eventually, outcome
+from tests.support.agents import Bench, Event, Reader, eventually, outcome, settle
 
 __all__ = ["Seen", "carry_out"]
 
@@ -67,6 +68,19 @@ class Seen:
     context: dict[int, str]
 
 
+class Threads:
+    """The threads of sync tools, which can be waited for."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor()
+        asyncio.get_running_loop().set_default_executor(self._pool)
+
+    def renew(self) -> None:
+        """Wait for all of them; what comes later has new ones."""
+        self._pool.shutdown()
+        self.__init__()  # type: ignore[misc]
+
+
 class _Breaks(Exception):
     """The agent fails."""
 
@@ -75,7 +89,7 @@ async def carry_out(seed: int, store: Store) -> Seen:
     """Carry a schedule out on an empty thread; returns once all is quiet."""
     dice = random.Random(seed)
     breaks = dice.choice(BREAKS)
-    log, given = Log(), dict[int, str]()
+    log, given, threads = Log(), dict[int, str](), Threads()
     calls = [(number, dice.random() < 0.6, dice.choice(KINDS)) for number in range(3)]
     pauses = {number: dice.random() * 0.004 for number in range(3)}
     lasts = {number: dice.random() * 0.012 for number in range(3)}
@@ -145,12 +159,12 @@ async def carry_out(seed: int, store: Store) -> Seen:
                 late = _break_in(breaks, dice.random() * 0.03, bench, reader)
                 breaking = asyncio.create_task(late)
         await asyncio.gather(breaking, return_exceptions=True)
-        loaded = await _once_quiet(bench, log, calls)
+        loaded = await _once_quiet(bench, log, calls, threads)
         while loaded.waiting:
             # Who was to answer has left: somebody else does.
             asks = [{"id": ask.id} for ask in loaded.waiting]
             events += await _end_of(bench.begin(resume=bench.entries(asks)))
-            loaded = await _once_quiet(bench, log, calls)
+            loaded = await _once_quiet(bench, log, calls, threads)
         rows = await store.list_interrupts("default")
         statuses = {
             row.interrupt.tool_call.args["n"]: row.interrupt.status
@@ -172,12 +186,15 @@ def _asks(events: list[Event]) -> bool:
     return bool(events) and events[-1]["type"] == "RUN_FINISHED" and outcome(events) == "interrupt"
 
 
-async def _once_quiet(bench: Bench, log: Log, calls: list[tuple[int, bool, str]]) -> Loaded:
+async def _once_quiet(
+    bench: Bench, log: Log, calls: list[tuple[int, bool, str]], threads: Threads
+) -> Loaded:
     """The thread, once nothing runs and every result that was to come has come."""
     await eventually(lambda: not bench.engine.running)
     await eventually(lambda: not _unfinished(log, calls))
-    # A thread has written its last line of the log before the loop hears that it has ended.
-    await asyncio.sleep(0.01)
+    # A thread writes its last line of the log before the loop hears that it has ended.
+    threads.renew()
+    await settle()
     await eventually(lambda: not bench.engine._tasks)
     return await bench.load()
 
