@@ -7,6 +7,7 @@ that has begun finishes, whatever becomes of the branch.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
@@ -291,6 +292,11 @@ def _tell_late(key: EntryKey, report: Report, thread: asyncio.Future[Any]) -> No
     if thread.cancelled():
         return
     try:
-        report(Value(value=jsonable(f"The result of {key}", thread.result())))
+        value = thread.result()
+        if inspect.iscoroutine(value):
+            # It only made what was to be awaited, and nobody will.
+            value.close()
+            return
+        report(Value(value=jsonable(f"The result of {key}", value)))
     except Exception as error:
         report(_failure(error))
