@@ -253,10 +253,10 @@ def lay_out(root: Path) -> None:
         agui_bridge/engine/__init__.py agui_bridge/engine/runner.py
         agui_bridge/http/__init__.py agui_bridge/http/app.py
         agui_bridge/protocol/__init__.py agui_bridge/protocol/y.py
-        agui_bridge/stores/__init__.py agui_bridge/stores/base.py agui_bridge/stores/memory.py
-        agui_bridge/stores/redis/__init__.py agui_bridge/stores/sql/__init__.py
-        agui_bridge/stores/sql/rows.py agui_bridge/stores/sqlite/__init__.py
-        agui_bridge/stores/sqlite/store.py
+        agui_bridge/stores/__init__.py agui_bridge/stores/base.py
+        agui_bridge/stores/memory/__init__.py agui_bridge/stores/redis/__init__.py
+        agui_bridge/stores/sql/__init__.py agui_bridge/stores/sql/rows.py
+        agui_bridge/stores/sqlite/__init__.py agui_bridge/stores/sqlite/store.py
         agui_bridge/stores/open.py
         adapters/agui_bridge_mine/__init__.py adapters/agui_bridge_other/__init__.py
     """.split():

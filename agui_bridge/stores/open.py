@@ -41,9 +41,9 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
 
         return MemoryStore()
     if scheme == "sqlite":
-        from agui_bridge.stores.sqlite.store import SqlStore
+        from agui_bridge.stores.sqlite.store import SqliteStore
 
-        return await SqlStore.open(url, migrate=migrate)
+        return await SqliteStore.open(url, migrate=migrate)
     if scheme in POSTGRES_SCHEMES:
         try:
             from agui_bridge.stores.postgres.store import PostgresStore

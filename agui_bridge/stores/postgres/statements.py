@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
-from agui_bridge.stores.rules import WAITING
+from agui_bridge.stores.commit_rules import WAITING
 
 __all__ = ["RECORD", "Statement", "Statements"]
 
@@ -197,7 +197,7 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
     RETURNING version, created_at, updated_at, lease_ends_at, {STOP}"""
 
     def _request_stop(self) -> str:
-        # The same as `rules.sharpen`, decided on the row as it is.
+        # The same as `join_stops`, decided on the row as it is.
         keep = "(t.stop_token <> :token AND t.stop_token = t.lease) IS TRUE"
         same = "(t.stop_token = :token AND (t.stop_force OR NOT :force)) IS TRUE"
         return f"""

@@ -17,7 +17,7 @@ from agui_bridge.protocol.records import (
     ThreadStatus,
 )
 from agui_bridge.stores import codec
-from agui_bridge.stores.rules import Head
+from agui_bridge.stores.commit_rules import Head
 
 __all__ = [
     "interrupt_row",

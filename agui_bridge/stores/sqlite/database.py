@@ -1,4 +1,4 @@
-"""SQLite for `SqlStore`: one file, any number of processes on one machine.
+"""SQLite for `SqliteStore`: one file, any number of processes on one machine.
 
 The driver runs in threads of the store's own, a whole transaction per hop. An async driver
 (aiosqlite) would hop to its thread and back for every call of the DBAPI, which takes three times

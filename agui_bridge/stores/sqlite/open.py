@@ -26,7 +26,7 @@ FORMS = "`sqlite:///relative.db` or `sqlite:////absolute/path.db`"
 async def open_database(
     url: str, *, clock: Callable[[], float] | None = None, migrate: bool = True
 ) -> SqliteDatabase:
-    """Open the database of an address, its schema up to date (see `SqlStore.open`)."""
+    """Open the database of an address, its schema up to date (see `SqliteStore.open`)."""
     path = _path_of(url)
     await asyncio.to_thread(_prepare, path, url, migrate)
     return SqliteDatabase(path, clock or time.time)

@@ -1,4 +1,4 @@
-"""The statements of `SqlStore`, as the text that the driver takes.
+"""The statements of `SqliteStore`, as the text that the driver takes.
 
 Text, because an expression of SQLAlchemy costs several times what SQLite takes to carry it out.
 """
@@ -11,7 +11,7 @@ from functools import lru_cache
 from sqlalchemy import Table
 
 from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
-from agui_bridge.stores.rules import WAITING
+from agui_bridge.stores.commit_rules import WAITING
 from agui_bridge.stores.sql.tables import KEY, STOP, interrupts, messages, receipts
 
 __all__ = [

@@ -18,7 +18,7 @@ from agui_bridge.stores.sql import schema as sql_schema
 from agui_bridge.stores.sql.schema import HEAD, KNOWN, VERSION_TABLE
 from agui_bridge.stores.sql.tables import metadata
 from agui_bridge.stores.sqlite.database import sqlite_engine
-from agui_bridge.stores.sqlite.store import SqlStore
+from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.stores.processes import hear, racers, tell
 from tests.stores.samples import KEY, idle, put
 
@@ -34,7 +34,7 @@ def url(path: Path) -> str:
 
 
 async def open_and_close(url: str, *, migrate: bool = True) -> None:
-    await (await SqlStore.open(url, migrate=migrate)).aclose()
+    await (await SqliteStore.open(url, migrate=migrate)).aclose()
 
 
 def execute(path: Path, statement: str) -> list[tuple[object, ...]]:
@@ -85,12 +85,12 @@ def _schema(path: Path) -> dict[object, list[str]]:
 
 
 async def test_a_second_start_changes_nothing(url: str, path: Path) -> None:
-    store = await SqlStore.open(url)
+    store = await SqliteStore.open(url)
     done = await put(store, idle())
     await store.aclose()
     before = execute(path, "SELECT * FROM sqlite_master")
 
-    store = await SqlStore.open(url)
+    store = await SqliteStore.open(url)
     assert (await store.load(KEY)).record == done.record
     await store.aclose()
     assert execute(path, "SELECT * FROM sqlite_master") == before
@@ -201,7 +201,7 @@ async def test_an_address_opens_its_store(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     for url in ("sqlite:///relative.db", f"sqlite:///{tmp_path}/with space, %20, #.db"):
         store = await open_store(url)
-        assert isinstance(store, SqlStore)
+        assert isinstance(store, SqliteStore)
         await put(store, idle())
         await store.aclose()
     assert (tmp_path / "relative.db").exists()
