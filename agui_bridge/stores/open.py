@@ -34,7 +34,7 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
         SchemaMismatch: the database is newer, or older and `migrate` is false.
         StoreUnavailable: the store does not answer.
     """
-    # SQLAlchemy takes a while to import, and those who use another store never need it.
+    # Drivers take a while to import, and those who use another store never need them.
     scheme = url.partition(":")[0]
     if url == "memory:":
         from agui_bridge.stores.memory import MemoryStore
