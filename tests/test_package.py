@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 
 import httpx
@@ -21,6 +22,10 @@ import agui_bridge
 from tests.cli.processes import Serving
 
 ROOT = Path(__file__).parent.parent
+MOST_PACKAGES = 25
+"""In an empty environment, agui-bridge itself included and pip left out."""
+
+MOST_MEGABYTES = 50
 RUN_PATH = "/agents/greeter"
 MODULE = """
 from agui_bridge import Bridge
@@ -107,6 +112,23 @@ def test_wheel_and_source_distribution_hold_the_migrations(installed: Installed)
     assert f"{folder}/0001_tables.sql" in ours
     assert ours <= set(zipfile.ZipFile(installed.wheel).namelist())
     assert ours <= sources
+
+
+def test_it_brings_no_more_than_a_bridge_on_sqlite_needs(installed: Installed) -> None:
+    name = "Lib" if os.name == "nt" else f"lib/python{sys.version_info[0]}.{sys.version_info[1]}"
+    folder = installed.scripts.parent / name / "site-packages"
+    brought = [
+        found
+        for found in distributions(path=[str(folder)])
+        if found.name not in ("pip", "setuptools")
+    ]
+    files = [Path(str(found.locate_file(file))) for found in brought for file in found.files or ()]
+    # As much as it takes of a disk, whose blocks have 4 KiB.
+    size = sum(-(-file.stat().st_size // 4096) * 4096 for file in files if file.exists())
+
+    assert "agui-bridge" in {found.name for found in brought}
+    assert len(brought) <= MOST_PACKAGES, sorted(found.name for found in brought)
+    assert size / 2**20 <= MOST_MEGABYTES
 
 
 def test_the_command_tells_its_version(installed: Installed) -> None:
