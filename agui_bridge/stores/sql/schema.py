@@ -2,7 +2,9 @@
 
 `0002_words.sql` is a revision of both databases; where their SQL differs it is two files,
 `0002_words.sqlite.sql` and `0002_words.postgres.sql`. A file holds statements without parameters,
-and none that begins or ends a transaction. One that was released is never changed.
+and none that begins or ends a transaction; one that was released is never changed. In SQLite
+references are not in force while a file runs, so that a table can be made anew, and are checked
+at the end.
 """
 
 from __future__ import annotations
