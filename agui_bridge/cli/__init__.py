@@ -8,7 +8,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from agui_bridge import __version__
-from agui_bridge.cli import (
+from agui_bridge.cli.commands import (
     adapters,
     chat,
     check,

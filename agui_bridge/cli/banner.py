@@ -8,8 +8,8 @@ import sys
 from typing import Any, Final
 
 from agui_bridge import __version__
-from agui_bridge.http.app import Bridge
-from agui_bridge.http.playground import PLAYGROUND
+from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.http.app.playground import PLAYGROUND
 from agui_bridge.terminal import Terminal, paint
 
 __all__ = ["base_url", "show_banner", "store_label"]

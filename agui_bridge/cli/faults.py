@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from agui_bridge.config.imports import DEBUG_HINT
+from agui_bridge.config.import_object import DEBUG_HINT
 from agui_bridge.errors import BridgeError, StoreUnavailable
 from agui_bridge.terminal import Terminal, paint
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agui_bridge.files.document import KeyPath
+from agui_bridge.yaml_files.document import KeyPath
 
 __all__ = [
     "log_options",
