@@ -27,7 +27,7 @@ __all__ = [
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
-_TALKATIVE: Final = ("alembic", "httpcore", "httpx", "sqlalchemy")
+_TALKATIVE: Final = ("httpcore", "httpx")
 """Loggers that report every step at level info."""
 
 _COLOURS: Final = {"WARNING": "33", "ERROR": "31", "CRITICAL": "31", "DEBUG": "2"}

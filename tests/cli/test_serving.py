@@ -14,6 +14,7 @@ import pytest
 
 from agui_bridge import Bridge
 from agui_bridge.cli.banner import show_banner
+from agui_bridge.terminal import Terminal
 from tests.cli.processes import Serving, serving
 from tests.support.agents import Scripted
 
@@ -152,12 +153,11 @@ def test_a_banner_that_nobody_reads_to_its_end_does_not_end_the_server(
 def test_in_a_terminal_the_line_to_try_stays_as_it_is_and_everything_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: str
 ) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", columns)
     bridge = Bridge("postgresql://ann:secret@db/x")
     for number in range(22):
         bridge.add(f"agent-{number}", Scripted([]), description="[bold]Helps.")
-    show_banner(bridge, "127.0.0.1", 80)
+    show_banner(bridge, "127.0.0.1", 80, Terminal(is_terminal=True))
     said = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert "╭─ agui-bridge" in said and "[bold]Helps." in said and "2 more" in said
     assert "postgresql://ann:***@db/x" in said and "secret" not in said

@@ -1,6 +1,6 @@
 """The store in PostgreSQL: any number of processes on any number of machines.
 
-The tables and records are those of `SqlStore`. Where that one reads, decides and writes in a
+The tables and records are those of `SqliteStore`. Where that one reads, decides and writes in a
 transaction, here the database decides: each call is one statement (`statements`).
 The store's time is the database's clock.
 """
@@ -21,7 +21,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores import codec, rules
+from agui_bridge.stores import codec
 from agui_bridge.stores.base import (
     ABSENT,
     Change,
@@ -31,6 +31,7 @@ from agui_bridge.stores.base import (
     InterruptRow,
     ThreadRow,
 )
+from agui_bridge.stores.commit_rules import Head, check_commit
 from agui_bridge.stores.postgres.address import parse_address
 from agui_bridge.stores.postgres.connections import Connections, connect, set_up
 from agui_bridge.stores.postgres.hints import CHANNEL, Hints, digest
@@ -140,7 +141,7 @@ class PostgresStore:
                 now, record = await self._record(key)
                 if record is not None and record.write_id == write_id:
                     return Committed(record, now)
-                rules.check(_head(record), expected, now, change.not_after)
+                check_commit(_head(record), expected, now, change.not_after)
             raise Conflict("the thread was changed by somebody else")
         finally:
             # Also after a cancellation or a lost connection: it may have been written.
@@ -232,7 +233,7 @@ class PostgresStore:
                 ):
                     return
                 now, record = await self._record(key)
-                rules.check(_head(record), expected, now)
+                check_commit(_head(record), expected, now)
                 if record is None:
                     raise Conflict("there is no such thread")
             raise Conflict("the thread was changed by somebody else")
@@ -302,8 +303,8 @@ class PostgresStore:
             self._hints.tell(word)
 
 
-def _head(record: ThreadRecord | None) -> rules.Head | None:
-    return None if record is None else rules.Head.of(record)
+def _head(record: ThreadRecord | None) -> Head | None:
+    return None if record is None else Head.of(record)
 
 
 def _guard(expected: Expected, not_after: float | None) -> dict[str, Any]:

@@ -22,8 +22,9 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores import codec, rules
+from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.commit_rules import check_commit
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.hints import Hints
 from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of
@@ -152,7 +153,7 @@ class RedisStore:
         if outcome == "again":
             return Committed(read_record(rest[0], key), float(time))
         if outcome == "refused":
-            rules.check(read_head(rest[0]), expected, float(time), change.not_after)
+            check_commit(read_head(rest[0]), expected, float(time), change.not_after)
             raise AssertionError("the script refused what the rules allow")
         return write.done(reply)
 
@@ -272,7 +273,7 @@ class RedisStore:
             self._wakeups.notify(key)
         if refusal is not None:
             time, head = refusal
-            rules.check(read_head(head), expected, float(time))
+            check_commit(read_head(head), expected, float(time))
             raise Conflict("there is no such thread")
 
     async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:

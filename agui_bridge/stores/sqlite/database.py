@@ -1,10 +1,9 @@
-"""SQLite for `SqlStore`: one file, any number of processes on one machine.
+"""SQLite for `SqliteStore`: one file, any number of processes on one machine.
 
 The driver runs in threads of the store's own, a whole transaction per hop. An async driver
 (aiosqlite) would hop to its thread and back for every call of the DBAPI, which takes three times
 as long, and a cancellation could meet a transaction half done; here it only stops the waiting,
-never the transaction. SQLAlchemy opens and migrates a file; statements go to the driver as text,
-because SQLAlchemy's part in each takes longer than SQLite's.
+never the transaction.
 """
 
 from __future__ import annotations
@@ -18,13 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from sqlalchemy import Engine, NullPool, create_engine
-
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.stores.sqlite.errors import plainly
 from agui_bridge.stores.sqlite.writer import Writer
 
-__all__ = ["BUSY_SECONDS", "SqliteDatabase", "sqlite_engine"]
+__all__ = ["BUSY_SECONDS", "SqliteDatabase", "connect"]
 
 T = TypeVar("T")
 
@@ -51,13 +48,6 @@ def connect(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def sqlite_engine(path: str) -> Engine:
-    """An engine over such connections, for the schema."""
-    return create_engine(
-        "sqlite://", creator=partial(connect, path), poolclass=NullPool, hide_parameters=True
-    )
 
 
 class SqliteDatabase:

@@ -1,4 +1,4 @@
-"""The store in a SQLite file: `SqlStore`.
+"""The store in a SQLite file: `SqliteStore`.
 
 Each method is one transaction, written as a plain function over a connection of the driver.
 """
@@ -21,8 +21,9 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
     ThreadRecord,
 )
-from agui_bridge.stores import codec, rules
+from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.commit_rules import Head, check_commit, join_stops, next_record
 from agui_bridge.stores.sql.rows import (
     interrupt_row,
     key_row,
@@ -41,14 +42,14 @@ from agui_bridge.stores.sqlite.database import SqliteDatabase
 from agui_bridge.stores.sqlite.open import open_database
 from agui_bridge.stores.watching import Wakeups
 
-__all__ = ["SqlStore"]
+__all__ = ["SqliteStore"]
 
 MOST_PARAMETERS = 500
 """Ids that go into one statement; databases have limits, clients have none."""
 
 
-class SqlStore:
-    """Keeps threads in a SQL database; use `SqlStore.open`."""
+class SqliteStore:
+    """Keeps threads in a SQLite file; use `SqliteStore.open`."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         """Take over a database whose schema is the right one.
@@ -62,7 +63,7 @@ class SqlStore:
     @classmethod
     async def open(
         cls, url: str, *, clock: Callable[[], float] | None = None, migrate: bool = True
-    ) -> SqlStore:
+    ) -> SqliteStore:
         """Open a database, creating or migrating it when needed.
 
         Args:
@@ -123,8 +124,8 @@ class SqlStore:
                 stored = self._record(connection, key)
                 assert stored is not None, "the row is locked by this transaction"
                 return Committed(stored, now)
-            rules.check(head, expected, now, change.not_after)
-            record = rules.next_record(key, change, head, write_id, now)
+            check_commit(head, expected, now, change.not_after)
+            record = next_record(key, change, head, write_id, now)
             self._put_thread(connection, record, new=head is None)
             self._put_rows(connection, key, change, now)
             return Committed(record, now)
@@ -142,7 +143,7 @@ class SqlStore:
             head = self._head(connection, key)
             if head is None:
                 return None
-            values = stop_row(rules.sharpen(head, stop))
+            values = stop_row(join_stops(head, stop))
             connection.execute(statements.REQUEST_STOP, key_row(key) | values)
             return self._record(connection, key)
 
@@ -249,7 +250,7 @@ class SqlStore:
 
         def body(connection: sqlite3.Connection) -> None:
             head = self._head(connection, key)
-            rules.check(head, expected, self._database.now())
+            check_commit(head, expected, self._database.now())
             if head is None:
                 raise Conflict("there is no such thread")
             connection.execute(statements.DELETE_THREAD, key_row(key))
@@ -305,7 +306,7 @@ class SqlStore:
         """Release connections; the store can't be used afterwards."""
         await self._database.aclose()
 
-    def _head(self, connection: sqlite3.Connection, key: ThreadKey) -> rules.Head | None:
+    def _head(self, connection: sqlite3.Connection, key: ThreadKey) -> Head | None:
         row = connection.execute(statements.HEAD, key_row(key)).fetchone()
         return None if row is None else read_head(row)
 

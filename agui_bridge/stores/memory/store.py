@@ -21,8 +21,15 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores import copies, rules
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.commit_rules import (
+    WAITING,
+    Head,
+    check_commit,
+    join_stops,
+    next_record,
+)
+from agui_bridge.stores.memory import copies
 from agui_bridge.stores.watching import Wakeups
 
 __all__ = ["MemoryStore"]
@@ -99,10 +106,10 @@ class MemoryStore:
         thread, now = self._threads.get(key), self._now()
         if thread is not None and thread.record.write_id == write_id:
             return Committed(copies.copy_thread(thread.record), now)
-        head = rules.Head.of(thread.record) if thread is not None else None
-        rules.check(head, expected, now, change.not_after)
+        head = Head.of(thread.record) if thread is not None else None
+        check_commit(head, expected, now, change.not_after)
         # All copies are made before the first write: a value that is not JSON changes nothing.
-        record = copies.copy_thread(rules.next_record(key, change, head, write_id, now))
+        record = copies.copy_thread(next_record(key, change, head, write_id, now))
         interrupts = {ask.id: copies.copy_interrupt(ask) for ask in change.interrupts}
         receipts = {receipt.batch: copies.copy_receipt(receipt) for receipt in change.receipts}
         messages = {message.id: copies.copy_message(message) for message in change.messages}
@@ -124,8 +131,8 @@ class MemoryStore:
         thread = self._threads.get(key)
         if thread is None:
             return None
-        sharpened = rules.sharpen(rules.Head.of(thread.record), stop)
-        thread.record = replace(thread.record, stop=sharpened)
+        joined = join_stops(Head.of(thread.record), stop)
+        thread.record = replace(thread.record, stop=joined)
         self._wakeups.notify(key)
         return copies.copy_thread(thread.record)
 
@@ -189,12 +196,12 @@ class MemoryStore:
         now = self._now()
         found: list[tuple[float, Due]] = []
         for key, thread in self._threads.items():
-            head, asks = rules.Head.of(thread.record), thread.batch()
+            head, asks = Head.of(thread.record), thread.batch()
             if head.lease_ends_at is not None and head.lease_ends_at <= now:
                 found.append((head.lease_ends_at, Due(key, "lease")))
             elif thread.record.status is ThreadStatus.INTERRUPTED and asks:
                 ends = [ask.expires_at for ask in asks if ask.expires_at is not None]
-                waiting = any(ask.status in rules.WAITING for ask in asks)
+                waiting = any(ask.status in WAITING for ask in asks)
                 if waiting and len(ends) == len(asks) and max(ends) <= now:
                     found.append((max(ends), Due(key, "expiry")))
         found.sort(key=lambda item: (item[1].reason != "lease", item[0]))
@@ -203,7 +210,7 @@ class MemoryStore:
     async def delete(self, key: ThreadKey, expected: Expected) -> None:
         """Delete a thread with all its rows (see `Store.delete`)."""
         thread = self._threads.get(key)
-        rules.check(rules.Head.of(thread.record) if thread else None, expected, self._now())
+        check_commit(Head.of(thread.record) if thread else None, expected, self._now())
         if thread is None:
             raise Conflict("there is no such thread")
         del self._threads[key]

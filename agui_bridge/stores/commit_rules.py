@@ -19,7 +19,7 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores.base import Expected
 
-__all__ = ["WAITING", "Head", "check", "next_record", "sharpen"]
+__all__ = ["WAITING", "Head", "check_commit", "join_stops", "next_record"]
 
 WAITING = (InterruptStatus.OPEN, InterruptStatus.ANSWERED)
 """The statuses in which an interrupt can still expire."""
@@ -55,7 +55,7 @@ class Head:
         )
 
 
-def check(
+def check_commit(
     head: Head | None, expected: Expected, now: float, not_after: float | None = None
 ) -> None:
     """Let a write pass, or raise.
@@ -113,7 +113,7 @@ def next_record(
     )
 
 
-def sharpen(head: Head, stop: StopRequest) -> StopRequest:
+def join_stops(head: Head, stop: StopRequest) -> StopRequest:
     """What to store for a stop request: it never weakens or displaces one that counts."""
     stored = head.stop
     if stored is None or stored.token != stop.token:
