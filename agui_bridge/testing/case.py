@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agui_bridge.adapters import Adapter, Run
-from agui_bridge.engine.runner import Engine
-from agui_bridge.engine.settings import Settings
-from agui_bridge.engine.stopping import StopResult
-from agui_bridge.http.app import Bridge
+from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.input.settings import Settings
 from agui_bridge.policy import Policy
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.testing.check import expect
 from agui_bridge.testing.scenario import AdapterScenario
 from agui_bridge.testing.talk import Stream, Talk

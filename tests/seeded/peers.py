@@ -41,7 +41,7 @@ PEERS: Final = (
     Fault(
         id="span-never-ended",
         broken="The span of an input is never ended, so that no backend ever sees it.",
-        file="agui_bridge/otel/inputs.py",
+        file="agui_bridge/otel/input_spans.py",
         before="        finish(self._span)\n",
         after="",
         tests="tests/otel/test_spans.py",
@@ -50,7 +50,7 @@ PEERS: Final = (
         id="mastra-answered-twice",
         broken="Answers of which Mastra has taken some may all be sent again.",
         file="adapters/agui_bridge_mastra/turn.py",
-        before="return UpstreamError(_PARTLY) if sent else error",
+        before="return error if first else UpstreamError(_PARTLY)",
         after="return error",
         tests="tests/adapters/mastra/test_faults.py",
     ),
@@ -66,7 +66,7 @@ PEERS: Final = (
     Fault(
         id="superagent-loses-pieces",
         broken="Of a question that comes in several tokens only the last is read.",
-        file="adapters/agui_bridge_superagent/replies.py",
+        file="adapters/agui_bridge_superagent/reader.py",
         before="self._control += token",
         after="self._control = token",
         tests="tests/adapters/superagent/test_odd_streams.py",

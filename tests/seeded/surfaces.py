@@ -12,7 +12,7 @@ SURFACES: Final = (
     Fault(
         id="route-without-credentials",
         broken="An agent's capabilities are told to whoever asks, without credentials.",
-        file="agui_bridge/http/routes.py",
+        file="agui_bridge/http/agui/agents.py",
         before="    await principal_of(service, request)\n"
         "    return json_response(capabilities_of(",
         after="    return json_response(capabilities_of(",
@@ -21,26 +21,26 @@ SURFACES: Final = (
     Fault(
         id="body-unbounded",
         broken="A body of unknown length may be of any length, as long as its pieces are small.",
-        file="agui_bridge/http/service.py",
+        file="agui_bridge/http/bodies.py",
         before="if len(body) > limit:",
         after="if len(chunk) > limit:",
-        tests="tests/http/test_refusals.py",
+        tests="tests/http/agui/test_refusals.py",
     ),
     Fault(
         id="chat-refusal-is-200",
         broken="What the chat API refuses is answered with an empty stream and status 200.",
-        file="agui_bridge/http/chat_reply.py",
-        before="if isinstance(decision, Reject) and decision.code != _REPEATED:",
-        after="if isinstance(decision, Reject) and decision.code == _REPEATED:",
-        tests="tests/chat/test_refusals.py",
+        file="agui_bridge/http/chat/reply.py",
+        before="if isinstance(ruling, Reject) and ruling.code != _REPEATED:",
+        after="if isinstance(ruling, Reject) and ruling.code == _REPEATED:",
+        tests="tests/http/chat/test_refusals.py",
     ),
     Fault(
         id="copilotkit-stops-another-run",
         broken="A stop from CopilotKit's page stops also a run that has begun since.",
-        file="agui_bridge/http/copilotkit.py",
+        file="agui_bridge/http/copilotkit/api.py",
         before="actor=principal.actor, run_id=run_id",
         after="actor=principal.actor, run_id=None",
-        tests="tests/http/test_copilotkit.py",
+        tests="tests/http/copilotkit/test_api.py",
     ),
     Fault(
         id="stdio-users-mixed-up",
@@ -53,7 +53,7 @@ SURFACES: Final = (
     Fault(
         id="dry-run-deletes",
         broken="`agui-bridge prune --dry-run` deletes what it was to count.",
-        file="agui_bridge/cli/prune.py",
+        file="agui_bridge/cli/commands/prune.py",
         before="2**31 - 1, dry_run=True)",
         after="2**31 - 1)",
         tests="tests/cli/test_prune.py",

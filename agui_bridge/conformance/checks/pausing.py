@@ -7,7 +7,7 @@ from datetime import datetime
 from agui_bridge.conformance.check import Blocked, Table, expect, fail
 from agui_bridge.conformance.lab import Lab
 from agui_bridge.errors import AgentMistake
-from agui_bridge.protocol.schemas import check_schema, find_schema_fault
+from agui_bridge.protocol.answers.schemas import check_schema, find_schema_fault
 
 __all__ = ["PAUSING"]
 
