@@ -4,51 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias, get_args
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.verdicts import Need, Profile, Severity, Status
 
-__all__ = [
-    "PROFILES",
-    "Blocked",
-    "Check",
-    "Failed",
-    "Need",
-    "Profile",
-    "Result",
-    "Severity",
-    "Status",
-    "Table",
-    "expect",
-    "fail",
-]
+__all__ = ["Check", "Result", "Table"]
 
-Profile: TypeAlias = Literal["spec-1.0", "concepts", "draft"]
-"""Whose rule it is: AG-UI 1.0's specification; its older `concepts/interrupts` page, in places
-stricter; or the draft of interrupts, whose shapes are others."""
-
-PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
-
-Severity: TypeAlias = Literal["must", "should"]
-Status: TypeAlias = Literal["pass", "fail", "blocked", "skip"]
-
-Need: TypeAlias = Literal[
-    "approval", "parallel", "form", "falsy", "expiring", "text", "slow", "subagents", "frontend",
-    "edits", "executions", "second", "restart", "stop", "foreign", "capabilities", "memory",
-    "draft",
-]  # fmt: skip
-"""What of the configuration a check can't do without."""
-
-Body: TypeAlias = Callable[["Lab"], Awaitable[None]]
-
-
-class Failed(Exception):
-    """The endpoint broke the rule of a check; the message says what was seen."""
-
-
-class Blocked(Exception):
-    """What the check builds on is missing, so that it could not judge."""
+Body: TypeAlias = Callable[[Lab], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +87,3 @@ class Table:
             return run
 
         return add
-
-
-def expect(condition: object, seen: str) -> None:
-    """Fail the check unless a condition holds.
-
-    Raises:
-        Failed: it does not; `seen` is what was seen instead.
-    """
-    if not condition:
-        raise Failed(seen)
-
-
-def fail(seen: str) -> NoReturn:
-    """Fail the check.
-
-    Raises:
-        Failed: always.
-    """
-    raise Failed(seen)

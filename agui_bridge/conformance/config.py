@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from agui_bridge.conformance.check import PROFILES, Need, Profile
+from agui_bridge.conformance.verdicts import PROFILES, Need, Profile
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.files.faults import refusal_of
 

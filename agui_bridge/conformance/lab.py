@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 
-from agui_bridge.conformance.check import Blocked, Need
 from agui_bridge.conformance.config import Config, filled
 from agui_bridge.conformance.executions import executed
+from agui_bridge.conformance.verdicts import Blocked, Need
 from agui_bridge.conformance.wire import Answer, Event, open_run, post_run, run_input
 from agui_bridge.protocol.history import History
 

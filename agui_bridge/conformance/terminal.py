@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from agui_bridge.conformance.check import Result, Status
+from agui_bridge.conformance.check import Result
 from agui_bridge.conformance.runner import Report
+from agui_bridge.conformance.verdicts import Status
 
 __all__ = ["MARKS", "print_report", "tally"]
 

@@ -15,18 +15,18 @@ from agui_bridge.engine.stopping import StopResult
 from agui_bridge.http.app import Bridge
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.records import Json
-from agui_bridge.testing.check import expect
+from agui_bridge.testing.conversation import Conversation, Stream
 from agui_bridge.testing.scenario import AdapterScenario
-from agui_bridge.testing.talk import Stream, Talk
+from agui_bridge.testing.verdicts import expect
 from agui_bridge.testing.watched import Watched
 
-__all__ = ["Case", "Site"]
+__all__ = ["Case", "Process"]
 
 AGENT = "agent"
 
 
 @dataclass(eq=False)
-class Site:
+class Process:
     """One process: a bridge whose only agent is the adapter under test.
 
     Attributes:
@@ -40,12 +40,12 @@ class Site:
     _patience: float
     _threads: Callable[[], str]
 
-    def talk(self, thread: str | None = None) -> Talk:
+    def talk(self, thread: str | None = None) -> Conversation:
         """A conversation, on a new thread unless one is named."""
         agent = self.bridge.agents[AGENT]
-        return Talk(self._engine, agent, thread or self._threads(), self._patience)
+        return Conversation(self._engine, agent, thread or self._threads(), self._patience)
 
-    async def stop(self, talk: Talk, *, force: bool = False) -> StopResult:
+    async def stop(self, talk: Conversation, *, force: bool = False) -> StopResult:
         """Stop what a thread does."""
         timeout = self._patience / 2
         return await self.bridge.stop(AGENT, talk.thread, force=force, timeout=timeout)
@@ -85,7 +85,7 @@ class Case:
         before: Callable[[Run], None] | None = None,
         beyond: bool = False,
         policy: Policy | None = None,
-    ) -> AsyncIterator[Site]:
+    ) -> AsyncIterator[Process]:
         """A bridge around a new adapter; all of a case share one store.
 
         Args:
@@ -106,15 +106,15 @@ class Case:
             bridge.policy(policy)
         engine = await bridge.open()
         try:
-            yield Site(watched, bridge, engine, patience, self._threads)
+            yield Process(watched, bridge, engine, patience, self._threads)
         finally:
             await bridge.aclose()
 
-    async def paused(self, site: Site, talk: Talk, message: str | None = None) -> Stream:
+    async def paused(self, site: Process, talk: Conversation, message: str | None = None) -> Stream:
         """Make the adapter pause.
 
         Raises:
-            CheckFailed: it does not.
+            Failed: it does not.
         """
         message = message or self.scenario.pause
         assert message is not None, "the check needs a message that makes it pause"

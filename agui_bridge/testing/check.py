@@ -5,19 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agui_bridge.adapters import AdapterCapabilities
+from agui_bridge.testing.case import Case
 from agui_bridge.testing.scenario import AdapterScenario
 
-if TYPE_CHECKING:
-    from agui_bridge.testing.case import Case
-
-__all__ = ["Check", "CheckFailed", "check", "expect"]
-
-
-class CheckFailed(AssertionError):
-    """An adapter does not do what a check says; the message tells what was seen."""
+__all__ = ["Check", "check"]
 
 
 @dataclass(frozen=True)
@@ -59,13 +52,3 @@ def check(
         return Check(id, sentence, hint, needs, declared, body)
 
     return make
-
-
-def expect(holds: bool, seen: str) -> None:
-    """Fail the check unless something holds.
-
-    Raises:
-        CheckFailed: it does not; with what was seen instead.
-    """
-    if not holds:
-        raise CheckFailed(seen)

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from agui_bridge.conformance import CHECKS, Report, Result
-from agui_bridge.conformance.check import Check, Severity, Status
+from agui_bridge.conformance.check import Check
 from agui_bridge.conformance.reports import (
     as_json,
     as_junit,
@@ -20,6 +20,7 @@ from agui_bridge.conformance.reports import (
     write_reports,
 )
 from agui_bridge.conformance.terminal import print_report
+from agui_bridge.conformance.verdicts import Severity, Status
 from agui_bridge.errors import ConfigurationError
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from agui_bridge.conformance.check import Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab, cancel, resolve
+from agui_bridge.conformance.verdicts import expect
 
 __all__ = ["ANSWERING"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from agui_bridge.conformance.check import Blocked, Table, expect, fail
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.verdicts import Blocked, expect, fail
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.schemas import check_schema, find_schema_fault
 

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from agui_bridge.conformance.check import Blocked, Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab, resolve
+from agui_bridge.conformance.verdicts import Blocked, expect
 from agui_bridge.conformance.wire import Answer
 
 __all__ = ["RACING"]

@@ -6,8 +6,9 @@ import asyncio
 import json
 import uuid
 
-from agui_bridge.conformance.check import Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab, cancel, resolve
+from agui_bridge.conformance.verdicts import expect
 from agui_bridge.conformance.wire import Answer
 
 __all__ = ["REFUSING"]

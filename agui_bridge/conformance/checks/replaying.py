@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from agui_bridge.conformance.check import Blocked, Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab, Thread, cancel, resolve
+from agui_bridge.conformance.verdicts import Blocked, expect
 from agui_bridge.conformance.wire import Event
 
 __all__ = ["REPLAYING"]

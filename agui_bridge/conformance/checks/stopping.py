@@ -7,9 +7,10 @@ from typing import Any
 
 import httpx
 
-from agui_bridge.conformance.check import Blocked, Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.config import filled
 from agui_bridge.conformance.lab import Lab, Thread, resolve
+from agui_bridge.conformance.verdicts import Blocked, expect
 from agui_bridge.conformance.wire import Answer
 
 __all__ = ["STOPPING"]

@@ -8,9 +8,10 @@ from typing import Any, Final
 from ag_ui.core import Event as EventModel
 from pydantic import TypeAdapter, ValidationError
 
-from agui_bridge.conformance.check import Blocked, Need, Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.grammar import order_faults
 from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.verdicts import Blocked, Need, expect
 from agui_bridge.conformance.wire import Answer
 
 __all__ = ["STREAMING"]

@@ -6,8 +6,9 @@ from agui_bridge.adapters import AdapterCapabilities, Ask
 from agui_bridge.policy import ProposedCall
 from agui_bridge.protocol.decisions import EDIT
 from agui_bridge.testing.case import Case
-from agui_bridge.testing.check import check, expect
+from agui_bridge.testing.check import check
 from agui_bridge.testing.scenario import AdapterScenario
+from agui_bridge.testing.verdicts import expect
 
 __all__ = ["capabilities", "policy"]
 

@@ -6,7 +6,8 @@ from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import Pause
 from agui_bridge.testing.case import Case
-from agui_bridge.testing.check import check, expect
+from agui_bridge.testing.check import check
+from agui_bridge.testing.verdicts import expect
 
 __all__ = [
     "answer",

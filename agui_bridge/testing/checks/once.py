@@ -7,7 +7,8 @@ import asyncio
 from agui_bridge.adapters import Run
 from agui_bridge.errors import Fenced
 from agui_bridge.testing.case import Case
-from agui_bridge.testing.check import check, expect
+from agui_bridge.testing.check import check
+from agui_bridge.testing.verdicts import expect
 
 __all__ = ["lease", "next_message", "once", "race", "restart", "threads", "undelivered"]
 

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 
 from agui_bridge.adapters import Run
-from agui_bridge.testing.case import Case, Site
-from agui_bridge.testing.check import CheckFailed, check, expect
-from agui_bridge.testing.talk import Stream, Talk
+from agui_bridge.testing.case import Case, Process
+from agui_bridge.testing.check import check
+from agui_bridge.testing.conversation import Conversation, Stream
+from agui_bridge.testing.verdicts import Failed, expect
 
 __all__ = [
     "after_stop",
@@ -142,10 +143,10 @@ async def close(case: Case) -> None:
         try:
             await adapter.aclose()
         except Exception as error:
-            raise CheckFailed(f"closed {how} it raised {error!r}") from error
+            raise Failed(f"closed {how} it raised {error!r}") from error
 
 
-async def _under_way(case: Case, site: Site) -> tuple[Talk, Stream]:
+async def _under_way(case: Case, site: Process) -> tuple[Conversation, Stream]:
     """A run in the middle of its work: it said something, or had the time to."""
     talk = site.talk()
     stream = talk.begin(case.scenario.slow)

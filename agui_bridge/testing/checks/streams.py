@@ -12,9 +12,10 @@ from agui_bridge.adapters import Ask, Handoff, Pause
 from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.records import Json
 from agui_bridge.testing.case import Case
-from agui_bridge.testing.check import check, expect
+from agui_bridge.testing.check import check
+from agui_bridge.testing.conversation import Stream
 from agui_bridge.testing.scenario import strings_of
-from agui_bridge.testing.talk import Stream
+from agui_bridge.testing.verdicts import expect
 
 __all__ = ["continuation", "events", "ids", "pause_last", "secret", "text"]
 

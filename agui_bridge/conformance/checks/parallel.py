@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 
-from agui_bridge.conformance.check import Blocked, Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab, Thread, cancel, resolve
+from agui_bridge.conformance.verdicts import Blocked, expect
 from agui_bridge.conformance.wire import Answer, Event
 
-__all__ = ["TOGETHER"]
+__all__ = ["PARALLEL"]
 
-TOGETHER = Table("parallel")
+PARALLEL = Table("parallel")
 
 _BATCH = "AG-UI 1.0, interrupt-resume: several interrupts in one outcome"
 
@@ -19,7 +20,7 @@ def _results(answer: Answer) -> set[object]:
     return {event.get("toolCallId") for event in answer.of("TOOL_CALL_RESULT")}
 
 
-@TOGETHER.check(
+@PARALLEL.check(
     "both",
     "Two calls of one tool, both approved, are executed once each, with a result for each.",
     source=_BATCH,
@@ -39,7 +40,7 @@ async def both(lab: Lab) -> None:
     expect(not missing, f"no result for {sorted(map(str, missing))}")
 
 
-@TOGETHER.check(
+@PARALLEL.check(
     "one-cancelled",
     "Of two calls, one approved and one cancelled, only the approved one is executed.",
     source=_BATCH,
@@ -54,7 +55,7 @@ async def one_cancelled(lab: Lab) -> None:
     expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
 
 
-@TOGETHER.check(
+@PARALLEL.check(
     "one-declined",
     "Of two calls, whichever is approved, exactly that one is executed.",
     source=_BATCH,

@@ -7,19 +7,20 @@ from typing import Any
 
 import httpx
 
-from agui_bridge.conformance.check import Blocked, Table, expect, fail
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.grammar import order_faults
 from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.verdicts import Blocked, expect, fail
 
-__all__ = ["ELSEWHERE"]
+__all__ = ["DELEGATION"]
 
-ELSEWHERE = Table("other")
+DELEGATION = Table("other")
 
 _FRONTEND = "AG-UI 1.0, tool-calls: frontend tools"
 _SUBAGENTS = "AG-UI 1.0, subagents"
 
 
-@ELSEWHERE.check(
+@DELEGATION.check(
     "frontend-success",
     "A call of the application's own tool ends the run with success, never as an interrupt.",
     source=_FRONTEND,
@@ -41,7 +42,7 @@ async def frontend_success(lab: Lab) -> None:
     expect(told == pending, f"pendingToolCallIds is {told}; what waits is {pending}")
 
 
-@ELSEWHERE.check(
+@DELEGATION.check(
     "frontend-result",
     "The application's result of its own tool continues the conversation.",
     source=_FRONTEND,
@@ -66,7 +67,7 @@ async def frontend_result(lab: Lab) -> None:
     expect(not again, "it called the tool again instead of taking the result")
 
 
-@ELSEWHERE.check(
+@DELEGATION.check(
     "subagent-nesting",
     "Sub-agents three deep are announced below their parents and closed before the run ends.",
     source=f"{_SUBAGENTS}: nesting",
@@ -83,7 +84,7 @@ async def subagent_nesting(lab: Lab) -> None:
     expect(not faults, f"{faults[:3]} in {answer.kinds}")
 
 
-@ELSEWHERE.check(
+@DELEGATION.check(
     "subagent-interrupt",
     "A sub-agent's interrupt names it, and it is closed as suspended; an answer reaches it.",
     source=f"{_SUBAGENTS}: suspended",
@@ -105,7 +106,7 @@ async def subagent_interrupt(lab: Lab) -> None:
     expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
 
 
-@ELSEWHERE.check(
+@DELEGATION.check(
     "capabilities",
     "What the agent can do is told over HTTP, and says that it asks people.",
     source="AG-UI 1.0, capabilities: humanInTheLoop",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from agui_bridge.conformance.check import Blocked, Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.config import filled
 from agui_bridge.conformance.lab import Lab, Thread
+from agui_bridge.conformance.verdicts import Blocked, expect
 from agui_bridge.conformance.wire import Answer
 
-__all__ = ["DRAFTING"]
+__all__ = ["DRAFT_PROFILE"]
 
-DRAFTING = Table("draft")
+DRAFT_PROFILE = Table("draft")
 
 _DRAFT = "AG-UI draft, interrupt-aware run lifecycle"
 
@@ -37,7 +38,7 @@ async def _resume(thread: Thread, interrupt_id: str) -> Answer:
     return await thread.send(body, url=_url(thread.lab))
 
 
-@DRAFTING.check(
+@DRAFT_PROFILE.check(
     "pause",
     'A run that stops to ask ends with the outcome "interrupt" and the question in `interrupt`.',
     source=f"{_DRAFT}: RUN_FINISHED",
@@ -54,7 +55,7 @@ async def pause(lab: Lab) -> None:
     expect(isinstance(interrupt, dict) and interrupt.get("id"), f"interrupt is {interrupt!r}")
 
 
-@DRAFTING.check(
+@DRAFT_PROFILE.check(
     "resume",
     "An answer as one object is carried out once, also when it comes again.",
     source=f"{_DRAFT}: RunAgentInput.resume",
@@ -71,7 +72,7 @@ async def resume(lab: Lab) -> None:
     expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
 
 
-@DRAFTING.check(
+@DRAFT_PROFILE.check(
     "stale",
     "An answer to an unknown interrupt executes nothing.",
     source=f"{_DRAFT}: resume rules",

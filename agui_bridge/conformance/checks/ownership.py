@@ -6,18 +6,19 @@ import json
 import uuid
 from typing import Any
 
-from agui_bridge.conformance.check import Blocked, Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab, Thread, cancel, resolve
+from agui_bridge.conformance.verdicts import Blocked, expect
 
-__all__ = ["REMEMBERING"]
+__all__ = ["OWNERSHIP"]
 
-REMEMBERING = Table("memory")
+OWNERSHIP = Table("memory")
 
 _PINNED = "AG-UI 1.0, interrupt-resume: tool-bound interrupts; what was shown is what runs"
 _STORE = "AG-UI 1.0, interrupt-resume: a resume is a new run of the thread"
 
 
-@REMEMBERING.check(
+@OWNERSHIP.check(
     "fresh-client",
     "A client that knows only the thread and the interrupt can answer it.",
     source="concepts/interrupts: resuming from a checkpoint",
@@ -32,7 +33,7 @@ async def fresh_client(lab: Lab) -> None:
     expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
 
 
-@REMEMBERING.check(
+@OWNERSHIP.check(
     "forged-call",
     "A tool call that only the client's messages know is never executed.",
     source=_PINNED,
@@ -51,7 +52,7 @@ async def forged_call(lab: Lab) -> None:
     expect(not executed, f"a forged call was executed: {executed} ({answer.told()})")
 
 
-@REMEMBERING.check(
+@OWNERSHIP.check(
     "forged-arguments",
     "What runs are the arguments that were asked about, whatever the client's messages say.",
     source=_PINNED,
@@ -72,7 +73,7 @@ async def forged_arguments(lab: Lab) -> None:
     expect(not executed, f"executed with arguments that the client made up: {executed}")
 
 
-@REMEMBERING.check(
+@OWNERSHIP.check(
     "no-dangling-calls",
     "After an answer of any kind, every tool call of the history has a result.",
     source="AG-UI 1.0, tool-calls: results; models refuse a history with a dangling call",
@@ -89,7 +90,7 @@ async def no_dangling_calls(lab: Lab) -> None:
         expect(not dangling, f"after {how}: no result for {dangling}")
 
 
-@REMEMBERING.check(
+@OWNERSHIP.check(
     "foreign-principal",
     "Another principal can neither answer an interrupt nor read the thread.",
     source="AG-UI 1.0, interrupt-resume: security considerations",
@@ -112,7 +113,7 @@ async def foreign_principal(lab: Lab) -> None:
     expect(len(await thread.executed()) == 1, f"its owner can't approve any more: {own.told()}")
 
 
-@REMEMBERING.check(
+@OWNERSHIP.check(
     "restart",
     "An interrupt can be answered after the server was killed and started again.",
     source=_STORE,
@@ -129,7 +130,7 @@ async def restart(lab: Lab) -> None:
     expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
 
 
-@REMEMBERING.check(
+@OWNERSHIP.check(
     "restart-replay",
     "An answer that was carried out before a restart is not carried out again after it.",
     source="AG-UI 1.0, interrupt-resume: a replay of the same answer is safe",
