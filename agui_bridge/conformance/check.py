@@ -57,33 +57,39 @@ class Result:
 
 
 class Table:
-    """The checks of one group, in the order in which they are written."""
+    """The checks of one group, in the order in which they are written.
 
-    def __init__(self, group: str) -> None:
+    Args:
+        group: what stands before the dot in their ids.
+        source: of those that name none of their own.
+        needs: of those that name none of their own.
+    """
+
+    def __init__(self, group: str, *, source: str = "", needs: tuple[Need, ...] = ()) -> None:
         self.group = group
         self.checks: list[Check] = []
+        self._source = source
+        self._needs = needs
 
     def check(
         self,
         name: str,
         sentence: str,
         *,
-        source: str,
         fix: str,
+        source: str = "",
         needs: tuple[Need, ...] = (),
         severity: Severity = "must",
         profile: Profile = "spec-1.0",
         alone: bool = False,
     ) -> Callable[[Body], Body]:
         """Add a function as a check; see `Check` for the arguments."""
+        source, needs = source or self._source, needs or self._needs
 
         def add(run: Body) -> Body:
-            self.checks.append(
-                Check(
-                    f"{self.group}.{name}", sentence, source, fix, severity, profile, needs, alone,
-                    run,
-                )
-            )  # fmt: skip
+            id = f"{self.group}.{name}"
+            check = Check(id, sentence, source, fix, severity, profile, needs, alone, run)
+            self.checks.append(check)
             return run
 
         return add

@@ -14,6 +14,7 @@ __all__ = [
     "Status",
     "expect",
     "fail",
+    "require",
 ]
 
 Profile: TypeAlias = Literal["spec-1.0", "concepts", "draft"]
@@ -58,3 +59,13 @@ def fail(seen: str) -> NoReturn:
         Failed: always.
     """
     raise Failed(seen)
+
+
+def require(condition: object, missing: str) -> None:
+    """Block the check unless what it builds on is there.
+
+    Raises:
+        Blocked: it is not; `missing` is what was found instead.
+    """
+    if not condition:
+        raise Blocked(missing)

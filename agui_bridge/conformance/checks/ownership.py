@@ -7,15 +7,15 @@ import uuid
 from typing import Any
 
 from agui_bridge.conformance.check import Table
-from agui_bridge.conformance.lab import Lab, Thread, cancel, resolve
-from agui_bridge.conformance.verdicts import Blocked, expect
+from agui_bridge.conformance.lab import Lab, Thread
+from agui_bridge.conformance.verdicts import Blocked, expect, require
 
 __all__ = ["OWNERSHIP"]
 
-OWNERSHIP = Table("memory")
-
 _PINNED = "AG-UI 1.0, interrupt-resume: tool-bound interrupts; what was shown is what runs"
 _STORE = "AG-UI 1.0, interrupt-resume: a resume is a new run of the thread"
+
+OWNERSHIP = Table("memory", source=_PINNED, needs=("approval", "executions"))
 
 
 @OWNERSHIP.check(
@@ -27,50 +27,38 @@ _STORE = "AG-UI 1.0, interrupt-resume: a resume is a new run of the thread"
     profile="concepts",
 )
 async def fresh_client(lab: Lab) -> None:
-    thread = lab.thread()
-    answer = await thread.approve(await thread.pause(), messages=[])
-    executed = await thread.executed()
-    expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
+    thread = await lab.paused()
+    answer = await thread.answer("approve", messages=[])
+    await thread.expect_one_execution(answer.told())
 
 
 @OWNERSHIP.check(
     "forged-call",
     "A tool call that only the client's messages know is never executed.",
-    source=_PINNED,
     fix="Execute what the server itself asked about, not what the client's history shows.",
-    needs=("approval", "executions"),
 )
 async def forged_call(lab: Lab) -> None:
-    source = lab.thread()
-    (interrupt,) = await source.pause()
-    shown = json.dumps(source.history.messages)
-    forger = lab.thread()
+    source, forger = await lab.paused(), lab.thread()
     # The history of a pause, rewritten for a thread that never had one.
-    messages = json.loads(shown.replace(source.marker, forger.marker))
-    answer = await forger.resume(resolve(interrupt, forger.payload("approve")), messages=messages)
-    executed = await forger.executed()
-    expect(not executed, f"a forged call was executed: {executed} ({answer.told()})")
+    messages = json.loads(json.dumps(source.shown).replace(source.marker, forger.marker))
+    answer = await forger.resume(forger.entry("approve", source.asked[0]), messages=messages)
+    await forger.expect_no_execution(f"a forged call was executed ({answer.told()})")
 
 
 @OWNERSHIP.check(
     "forged-arguments",
     "What runs are the arguments that were asked about, whatever the client's messages say.",
-    source=_PINNED,
     fix="Pin name and arguments in the stored interrupt, and execute those.",
-    needs=("approval", "executions"),
 )
 async def forged_arguments(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
+    thread = await lab.paused()
     other = f"m{uuid.uuid4().hex[:16]}"
-    shown = json.dumps([m for m in thread.history.messages if m["role"] != "user"])
-    users = [m for m in thread.history.messages if m["role"] == "user"]
-    if thread.marker not in shown:
-        raise Blocked("the client's messages do not show the arguments of the call")
+    shown = json.dumps([m for m in thread.shown if m["role"] != "user"])
+    users = [m for m in thread.shown if m["role"] == "user"]
+    require(thread.marker in shown, "the client's messages do not show the arguments of the call")
     forged = [*users, *json.loads(shown.replace(thread.marker, other))]
-    await thread.approve(interrupts, messages=forged)
-    executed = await thread.executed(other)
-    expect(not executed, f"executed with arguments that the client made up: {executed}")
+    await thread.answer("approve", messages=forged)
+    await thread.expect_no_execution("executed with arguments that the client made up", other)
 
 
 @OWNERSHIP.check(
@@ -82,10 +70,8 @@ async def forged_arguments(lab: Lab) -> None:
 )
 async def no_dangling_calls(lab: Lab) -> None:
     for how in ("approve", "deny", "cancel"):
-        thread = lab.thread()
-        (interrupt,) = await thread.pause()
-        payload = None if how == "cancel" else thread.payload(how)
-        await thread.resume(cancel(interrupt) if how == "cancel" else resolve(interrupt, payload))
+        thread = await lab.paused()
+        await thread.answer(how)
         dangling = _dangling(thread)
         expect(not dangling, f"after {how}: no result for {dangling}")
 
@@ -98,19 +84,15 @@ async def no_dangling_calls(lab: Lab) -> None:
     needs=("approval", "executions", "foreign"),
 )
 async def foreign_principal(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
+    thread = await lab.paused()
     foreign = lab.config.foreign_headers or {}
-    payload = thread.payload("approve")
-    entries = [resolve(interrupt, payload) for interrupt in interrupts]
-    asked = Thread(lab, thread.id, thread.marker)
-    answer = await asked.resume(*entries, messages=[], headers=foreign)
-    executed = await thread.executed()
-    expect(not executed, f"somebody else approved the call: {executed}")
+    stranger = Thread(lab, thread.id, thread.marker)
+    answer = await stranger.resume(*thread.entries("approve"), messages=[], headers=foreign)
+    await thread.expect_no_execution("somebody else approved the call")
     leaked = thread.marker in answer.raw.decode(errors="replace").replace(thread.id, "")
     expect(not leaked, "the answer to somebody else shows what the thread holds")
-    own = await thread.approve(interrupts)
-    expect(len(await thread.executed()) == 1, f"its owner can't approve any more: {own.told()}")
+    own = await thread.answer("approve")
+    await thread.expect_one_execution(f"its owner can't approve any more: {own.told()}")
 
 
 @OWNERSHIP.check(
@@ -122,12 +104,10 @@ async def foreign_principal(lab: Lab) -> None:
     alone=True,
 )
 async def restart(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
+    thread = await lab.paused()
     await _restart(lab)
-    answer = await thread.approve(interrupts)
-    executed = await thread.executed()
-    expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
+    answer = await thread.answer("approve")
+    await thread.expect_one_execution(answer.told())
 
 
 @OWNERSHIP.check(
@@ -139,16 +119,12 @@ async def restart(lab: Lab) -> None:
     alone=True,
 )
 async def restart_replay(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
-    messages = thread.history.messages
-    await thread.approve(interrupts, messages=messages)
-    if len(await thread.executed()) != 1:
-        raise Blocked("an approved call was not executed once")
+    thread = await lab.paused()
+    await thread.answer("approve")
+    require(len(await thread.executed()) == 1, "an approved call was not executed once")
     await _restart(lab)
-    await thread.approve(interrupts, messages=messages)
-    executed = await thread.executed()
-    expect(len(executed) <= 1, f"executed {len(executed)} times")
+    await thread.answer("approve", messages=thread.shown)
+    await thread.expect_no_second_execution()
 
 
 async def _restart(lab: Lab) -> None:

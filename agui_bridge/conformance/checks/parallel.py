@@ -5,81 +5,66 @@ from __future__ import annotations
 import json
 
 from agui_bridge.conformance.check import Table
-from agui_bridge.conformance.lab import Lab, Thread, cancel, resolve
-from agui_bridge.conformance.verdicts import Blocked, expect
-from agui_bridge.conformance.wire import Answer, Event
+from agui_bridge.conformance.lab import Lab, Thread
+from agui_bridge.conformance.verdicts import Blocked, expect, require
+from agui_bridge.conformance.wire import Event
 
 __all__ = ["PARALLEL"]
 
-PARALLEL = Table("parallel")
-
-_BATCH = "AG-UI 1.0, interrupt-resume: several interrupts in one outcome"
-
-
-def _results(answer: Answer) -> set[object]:
-    return {event.get("toolCallId") for event in answer.of("TOOL_CALL_RESULT")}
+PARALLEL = Table(
+    "parallel",
+    source="AG-UI 1.0, interrupt-resume: several interrupts in one outcome",
+    needs=("parallel", "executions"),
+)
 
 
 @PARALLEL.check(
     "both",
     "Two calls of one tool, both approved, are executed once each, with a result for each.",
-    source=_BATCH,
     fix="Match answers and results by interrupt and call id, never by the tool's name.",
-    needs=("parallel", "executions"),
 )
 async def both(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause("parallel", 2)
-    answer = await thread.approve(interrupts)
+    thread = await lab.paused("parallel", 2)
+    answer = await thread.answer("approve")
     executed = await thread.executed()
     expect(
         len(executed) == 2 and len(set(executed)) == 2,
         f"executed {len(executed)} times ({executed}): {answer.told()}",
     )
-    missing = {i.get("toolCallId") for i in interrupts} - _results(answer)
+    missing = {i.get("toolCallId") for i in thread.asked} - {*answer.calls("TOOL_CALL_RESULT")}
     expect(not missing, f"no result for {sorted(map(str, missing))}")
 
 
 @PARALLEL.check(
     "one-cancelled",
     "Of two calls, one approved and one cancelled, only the approved one is executed.",
-    source=_BATCH,
     fix="Decide on each call by its own entry.",
-    needs=("parallel", "executions"),
 )
 async def one_cancelled(lab: Lab) -> None:
-    thread = lab.thread()
-    first, second = await thread.pause("parallel", 2)
-    answer = await thread.resume(resolve(first, thread.payload("approve")), cancel(second))
-    executed = await thread.executed()
-    expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
+    thread = await lab.paused("parallel", 2)
+    first, second = thread.asked
+    answer = await thread.resume(thread.entry("approve", first), thread.entry("cancel", second))
+    await thread.expect_one_execution(answer.told())
 
 
 @PARALLEL.check(
     "one-declined",
     "Of two calls, whichever is approved, exactly that one is executed.",
-    source=_BATCH,
     fix="Match answers by interrupt id, never by position.",
-    needs=("parallel", "executions"),
 )
 async def one_declined(lab: Lab) -> None:
-    for approved in (0, 1):
-        thread = lab.thread()
-        interrupts = await thread.pause("parallel", 2)
-        wanted = _arguments(thread, interrupts[approved])
-        other = _arguments(thread, interrupts[1 - approved])
-        entries = [
-            resolve(interrupt, thread.payload("approve" if number == approved else "deny"))
-            for number, interrupt in enumerate(interrupts)
-        ]
+    for number in (0, 1):
+        thread = await lab.paused("parallel", 2)
+        approved, declined = thread.asked[number], thread.asked[1 - number]
+        wanted = _arguments(thread, approved)
+        own = wanted - _arguments(thread, declined)
+        entries = [thread.entry("approve", approved), thread.entry("deny", declined)]
         # In the other order than they were asked, which must not matter.
-        answer = await thread.resume(*reversed(entries))
-        executed = await thread.executed()
-        expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
-        if not wanted - other:
-            raise Blocked("the two calls can't be told apart by their arguments")
-        shown = any(value in executed[0] for value in wanted - other)
-        expect(shown, f"approved was {sorted(wanted)}, executed {executed[0]}")
+        answer = await thread.resume(*(entries if number else reversed(entries)))
+        executed = await thread.expect_one_execution(answer.told())
+        require(own, "the two calls can't be told apart by their arguments")
+        shown = any(value in executed for value in own)
+        expect(shown, f"approved was {sorted(wanted)}, executed {executed}")
 
 
 def _arguments(thread: Thread, interrupt: Event) -> set[str]:

@@ -6,15 +6,15 @@ from datetime import datetime
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab
-from agui_bridge.conformance.verdicts import Blocked, expect, fail
+from agui_bridge.conformance.verdicts import expect, fail, require
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.schemas import check_schema, find_schema_fault
 
 __all__ = ["PAUSING"]
 
-PAUSING = Table("pause")
-
 _INTERRUPTS = "AG-UI 1.0, interrupt-resume"
+
+PAUSING = Table("pause", needs=("approval",))
 
 
 @PAUSING.check(
@@ -22,7 +22,6 @@ _INTERRUPTS = "AG-UI 1.0, interrupt-resume"
     "A run that stops to ask ends with the interrupt outcome, whose interrupts have id and reason.",
     source=f"{_INTERRUPTS}: the interrupt outcome",
     fix="End the run with RUN_FINISHED {outcome: {type: interrupt, interrupts: [...]}}.",
-    needs=("approval",),
 )
 async def outcome(lab: Lab) -> None:
     answer = await lab.thread().say("approval")
@@ -40,12 +39,10 @@ async def outcome(lab: Lab) -> None:
     "STATE_SNAPSHOT and MESSAGES_SNAPSHOT come before the interrupt outcome.",
     source="concepts/interrupts: before the run finishes",
     fix="Emit both snapshots right before RUN_FINISHED; clients rebuild the page from them.",
-    needs=("approval",),
     profile="concepts",
 )
 async def snapshots(lab: Lab) -> None:
-    thread = lab.thread()
-    await thread.pause()
+    thread = await lab.paused()
     kinds = thread.answers[-1].kinds
     for kind in ("STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"):
         expect(kind in kinds, f"no {kind} in {kinds}")
@@ -56,14 +53,11 @@ async def snapshots(lab: Lab) -> None:
     "An approval of a tool call has the reason tool_call and names a call of its own run.",
     source=f"{_INTERRUPTS}: reasons",
     fix="Set reason to tool_call and toolCallId to the id of the TOOL_CALL_START of this run.",
-    needs=("approval",),
 )
 async def tool_bound(lab: Lab) -> None:
-    thread = lab.thread()
-    (interrupt,) = await thread.pause()
-    started = [e.get("toolCallId") for e in thread.answers[-1].of("TOOL_CALL_START")]
-    started += [e.get("toolCallId") for e in thread.answers[-1].of("TOOL_CALL_CHUNK")]
-    reason, call = interrupt.get("reason"), interrupt.get("toolCallId")
+    thread = await lab.paused()
+    started = thread.answers[-1].calls("TOOL_CALL_START", "TOOL_CALL_CHUNK")
+    reason, call = (thread.asked[0].get(key) for key in ("reason", "toolCallId"))
     expect(reason == "tool_call", f"the reason of an approval is {reason!r}")
     expect(call in started, f"toolCallId is {call!r}; the run started {started}")
 
@@ -73,13 +67,11 @@ async def tool_bound(lab: Lab) -> None:
     "An interrupt has a responseSchema: valid JSON Schema that accepts a proper answer.",
     source=f"{_INTERRUPTS}: responseSchema",
     fix="Describe the answer that you accept, from the model that validates it.",
-    needs=("approval",),
     severity="should",
 )
 async def schema(lab: Lab) -> None:
-    thread = lab.thread()
-    (interrupt,) = await thread.pause()
-    given = interrupt.get("responseSchema")
+    thread = await lab.paused()
+    given = thread.asked[0].get("responseSchema")
     if not isinstance(given, dict):
         fail(f"responseSchema is {given!r}")
     try:
@@ -98,10 +90,8 @@ async def schema(lab: Lab) -> None:
     needs=("approval", "executions"),
 )
 async def no_execution(lab: Lab) -> None:
-    thread = lab.thread()
-    await thread.pause()
-    executed = await thread.executed()
-    expect(not executed, f"executed before anybody answered: {executed}")
+    thread = await lab.paused()
+    await thread.expect_no_execution("executed before anybody answered")
 
 
 @PAUSING.check(
@@ -115,8 +105,7 @@ async def unique_ids(lab: Lab) -> None:
     answer = await lab.thread().say("parallel")
     for key in ("id", "toolCallId"):
         values = [interrupt.get(key) for interrupt in answer.interrupts]
-        if len(values) < 2:
-            raise Blocked(f"prompts.parallel raised {len(values)} interrupt(s)")
+        require(len(values) >= 2, f"prompts.parallel raised {len(values)} interrupt(s)")
         expect(len(set(values)) == len(values), f"the same {key} twice: {values}")
 
 
@@ -128,8 +117,7 @@ async def unique_ids(lab: Lab) -> None:
     needs=("expiring",),
 )
 async def expires_at(lab: Lab) -> None:
-    thread = lab.thread()
-    for interrupt in await thread.pause("expiring"):
+    for interrupt in (await lab.paused("expiring")).asked:
         given = interrupt.get("expiresAt")
         try:
             parsed = datetime.fromisoformat(str(given))

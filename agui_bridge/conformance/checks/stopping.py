@@ -9,15 +9,15 @@ import httpx
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.config import filled
-from agui_bridge.conformance.lab import Lab, Thread, resolve
-from agui_bridge.conformance.verdicts import Blocked, expect
+from agui_bridge.conformance.lab import Lab, Thread
+from agui_bridge.conformance.verdicts import Blocked, expect, require
 from agui_bridge.conformance.wire import Answer
 
 __all__ = ["STOPPING"]
 
-STOPPING = Table("stop")
-
 _CANCELLED = "AG-UI 1.0, lifecycle: the cancelled outcome"
+
+STOPPING = Table("stop", source=_CANCELLED)
 
 
 async def _stop(thread: Thread) -> httpx.Response:
@@ -51,7 +51,6 @@ async def _stopped_while_streaming(thread: Thread) -> Answer:
 @STOPPING.check(
     "outcome",
     "A stopped run ends with the cancelled outcome, everything closed; never with success.",
-    source=_CANCELLED,
     fix="Close what is open, then RUN_FINISHED {outcome: {type: cancelled}}.",
     needs=("slow", "stop"),
 )
@@ -74,8 +73,7 @@ async def partial_text(lab: Lab) -> None:
     # A client that knows nothing but its new message is told what the server has.
     later = await Thread(lab, thread.id, thread.marker).say("approval")
     snapshots = [s["messages"] for s in later.of("MESSAGES_SNAPSHOT")]
-    if not snapshots:
-        raise Blocked("the next run has no MESSAGES_SNAPSHOT to see it in")
+    require(snapshots, "the next run has no MESSAGES_SNAPSHOT to see it in")
     texts = [m.get("content") for m in snapshots[-1] if m.get("role") == "assistant"]
     expect(answer.text in texts, f"{answer.text!r} is not among {texts}")
 
@@ -90,8 +88,7 @@ async def partial_text(lab: Lab) -> None:
 async def then_message(lab: Lab) -> None:
     thread = lab.thread()
     await _stopped_while_streaming(thread)
-    later = await thread.say("text")
-    expect(later.succeeded, f"the next message ended with {later.told()}")
+    (await thread.say("text")).expect_success("the next message")
 
 
 @STOPPING.check(
@@ -102,12 +99,10 @@ async def then_message(lab: Lab) -> None:
     needs=("approval", "stop", "executions"),
 )
 async def paused(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
+    thread = await lab.paused()
     await _stop(thread)
-    answer = await thread.approve(interrupts)
-    executed = await thread.executed()
-    expect(not executed, f"executed after the stop: {executed}")
+    answer = await thread.answer("approve")
+    await thread.expect_no_execution("executed after the stop")
     expect(not answer.succeeded, "the late approval was reported as success")
 
 
@@ -123,8 +118,7 @@ async def after_the_end(lab: Lab) -> None:
     await thread.say("text")
     response = await _stop(thread)
     expect(response.status_code < 500, f"the stop was answered with HTTP {response.status_code}")
-    later = await thread.say("text")
-    expect(later.succeeded, f"the next message ended with {later.told()}")
+    (await thread.say("text")).expect_success("the next message")
 
 
 @STOPPING.check(
@@ -135,12 +129,7 @@ async def after_the_end(lab: Lab) -> None:
     needs=("approval", "stop", "executions"),
 )
 async def resumed(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
-    messages = thread.history.messages
-    payload = thread.payload("approve")
-    body = thread.input(resume=[resolve(i, payload) for i in interrupts], messages=messages)
-    await _stopped(thread, body, "RUN_STARTED", 1)
-    await thread.approve(interrupts, messages=messages)
-    executed = await thread.executed()
-    expect(len(executed) <= 1, f"executed {len(executed)} times")
+    thread = await lab.paused()
+    await _stopped(thread, thread.input(resume=thread.entries("approve")), "RUN_STARTED", 1)
+    await thread.answer("approve", messages=thread.shown)
+    await thread.expect_no_second_execution()

@@ -10,17 +10,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.grammar import order_faults
-from agui_bridge.conformance.lab import Lab
-from agui_bridge.conformance.verdicts import Blocked, Need, expect
+from agui_bridge.conformance.lab import UNRELATED, Lab
+from agui_bridge.conformance.verdicts import Need, expect, fail, require
 from agui_bridge.conformance.wire import Answer
 
 __all__ = ["STREAMING"]
 
-STREAMING = Table("stream")
-
 _SSE = "AG-UI 1.0, http-sse"
 _LIFECYCLE = "AG-UI 1.0, lifecycle"
 _VERSIONS = "AG-UI 1.0, versioning"
+
+STREAMING = Table("stream", needs=("approval",))
 
 _EVENT: Final[TypeAdapter[Any]] = TypeAdapter(EventModel)
 
@@ -34,11 +34,10 @@ _FREE: Final = frozenset(
 async def _streams(lab: Lab) -> list[Answer]:
     """A few streams as they are in any use: a pause, a refusal, answers of either kind."""
     streams: list[Answer] = []
-    for payload in ("approve", "deny"):
-        thread = lab.thread()
-        interrupts = await thread.pause()
-        await thread.send(thread.input(text="What is the weather?"))
-        await (thread.approve if payload == "approve" else thread.deny)(interrupts)
+    for how in ("approve", "deny"):
+        thread = await lab.paused()
+        await thread.write(UNRELATED)
+        await thread.answer(how)
         streams += [answer for answer in thread.answers if 0 < answer.status < 400]
     if lab.config.prompts.text is not None:
         streams.append(await lab.thread().say("text"))
@@ -50,7 +49,6 @@ async def _streams(lab: Lab) -> list[Answer]:
     "The stream is text/event-stream in UTF-8 with LF line ends and one JSON event per data field.",
     source=f"{_SSE}: framing",
     fix="Write `data: {json}\\n\\n`. Some libraries write CRLF, which clients can't read.",
-    needs=("approval",),
 )
 async def framing(lab: Lab) -> None:
     for answer in await _streams(lab):
@@ -61,7 +59,7 @@ async def framing(lab: Lab) -> None:
         try:
             answer.raw.decode()
         except UnicodeDecodeError as error:
-            expect(False, f"not UTF-8: {error}")
+            fail(f"not UTF-8: {error}")
         frames = answer.raw.decode().split("\n\n")
         several = [f for f in frames if sum(li.startswith("data:") for li in f.split("\n")) > 1]
         expect(not several, f"several data fields in one frame: {several[:1]}")
@@ -72,7 +70,6 @@ async def framing(lab: Lab) -> None:
     "Every event has the members that its type says, and no null for a missing one.",
     source=f"{_LIFECYCLE}: event types; optional members are omitted",
     fix="Build events with ag_ui.core or @ag-ui/core, and leave out what has no value.",
-    needs=("approval",),
 )
 async def types(lab: Lab) -> None:
     for answer in await _streams(lab):
@@ -82,7 +79,7 @@ async def types(lab: Lab) -> None:
             except ValidationError as error:
                 fault = error.errors(include_url=False, include_input=False)[0]
                 where = ".".join(str(step) for step in fault["loc"])
-                expect(False, f"{event.get('type')}, {where}: {fault['msg']}")
+                fail(f"{event.get('type')}, {where}: {fault['msg']}")
             nulls = list(_nulls(event, str(event.get("type"))))
             expect(not nulls, f"null instead of absent: {', '.join(nulls)}")
 
@@ -92,7 +89,6 @@ async def types(lab: Lab) -> None:
     "A run begins with RUN_STARTED, closes what it opened, and ends once.",
     source=f"{_LIFECYCLE}: order",
     fix="Close messages, calls, steps and sub-agents before RUN_FINISHED; send nothing after it.",
-    needs=("approval",),
 )
 async def order(lab: Lab) -> None:
     for answer in await _streams(lab):
@@ -106,7 +102,6 @@ async def order(lab: Lab) -> None:
     "Every run of a stream carries the input's threadId; the last one echoes its runId.",
     source=f"{_LIFECYCLE}: ids",
     fix="Copy threadId and runId of the input into RUN_STARTED and RUN_FINISHED.",
-    needs=("approval",),
 )
 async def ids(lab: Lab) -> None:
     for answer in await _streams(lab):
@@ -158,8 +153,7 @@ async def version(lab: Lab) -> None:
     needs=("text",),
 )
 async def newer_minor(lab: Lab) -> None:
-    answer = await lab.thread().say("text", protocolVersion="1.7")
-    expect(answer.succeeded, f"it ended with {answer.told()}")
+    (await lab.thread().say("text", protocolVersion="1.7")).expect_success()
 
 
 @STREAMING.check(
@@ -167,16 +161,13 @@ async def newer_minor(lab: Lab) -> None:
     "A client that declares no version gets only shapes that clients before 1.0 accept.",
     source=f"{_VERSIONS}: absent protocolVersion; @ag-ui/client 0.0.59",
     fix="Leave out cancelled, pendingToolCallIds and expiresAt for clients without a version.",
-    needs=("approval",),
     severity="should",
 )
 async def older_client(lab: Lab) -> None:
-    thread = lab.thread()
     need: Need = "expiring" if lab.config.prompts.expiring is not None else "approval"
-    answer = await thread.say(need, protocolVersion=None)
-    if answer.outcome != "interrupt":
-        raise Blocked(f"it did not ask: {answer.told()}")
-    shown = [key for interrupt in answer.interrupts for key in interrupt if key == "expiresAt"]
+    answer = await lab.thread().say(need, protocolVersion=None)
+    require(answer.outcome == "interrupt", f"it did not ask: {answer.told()}")
+    shown = any("expiresAt" in interrupt for interrupt in answer.interrupts)
     expect(not shown, "expiresAt, which bricks an expired card of @ag-ui/client 0.0.59")
 
 
@@ -188,8 +179,7 @@ async def older_client(lab: Lab) -> None:
     needs=("text",),
 )
 async def unknown_members(lab: Lab) -> None:
-    answer = await lab.thread().say("text", xFromTheFuture={"a": [1]})
-    expect(answer.succeeded, f"it ended with {answer.told()}")
+    (await lab.thread().say("text", xFromTheFuture={"a": [1]})).expect_success()
 
 
 @STREAMING.check(
@@ -197,7 +187,6 @@ async def unknown_members(lab: Lab) -> None:
     "An input with a malformed known member is refused with an HTTP error, before any event.",
     source="AG-UI 1.0, run-input: malformed members",
     fix="Validate the body first, and answer 400 or 422 with the member's name.",
-    needs=("approval",),
 )
 async def malformed(lab: Lab) -> None:
     thread = lab.thread()
