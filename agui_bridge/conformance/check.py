@@ -78,17 +78,18 @@ class Table:
         *,
         fix: str,
         source: str = "",
-        needs: tuple[Need, ...] = (),
+        needs: tuple[Need, ...] | None = None,
         severity: Severity = "must",
         profile: Profile = "spec-1.0",
         alone: bool = False,
     ) -> Callable[[Body], Body]:
         """Add a function as a check; see `Check` for the arguments."""
-        source, needs = source or self._source, needs or self._needs
+        source = source or self._source
+        needed = self._needs if needs is None else needs
 
         def add(run: Body) -> Body:
             id = f"{self.group}.{name}"
-            check = Check(id, sentence, source, fix, severity, profile, needs, alone, run)
+            check = Check(id, sentence, source, fix, severity, profile, needed, alone, run)
             self.checks.append(check)
             return run
 

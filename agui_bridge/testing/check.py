@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from agui_bridge.adapters import AdapterCapabilities
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.scenario import AdapterScenario
 
-__all__ = ["Check", "check"]
+__all__ = ["Check", "Table"]
+
+Body: TypeAlias = Callable[[Case], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Check:
     hint: str
     needs: tuple[str, ...]
     declared: str | None
-    body: Callable[[Case], Awaitable[None]]
+    body: Body
 
     def why_not(self, scenario: AdapterScenario, capabilities: AdapterCapabilities) -> str | None:
         """Why it does not apply to a scenario; None when it does."""
@@ -42,13 +45,32 @@ class Check:
         return None
 
 
-def check(
-    id: str, *, hint: str, needs: tuple[str, ...] = (), declared: str | None = None
-) -> Callable[[Callable[[Case], Awaitable[None]]], Check]:
-    """Make a check of a function; the first paragraph of its docstring is its sentence."""
+class Table:
+    """The checks of one group, in the order in which they are written.
 
-    def make(body: Callable[[Case], Awaitable[None]]) -> Check:
-        sentence = " ".join((inspect.getdoc(body) or "").partition("\n\n")[0].split())
-        return Check(id, sentence, hint, needs, declared, body)
+    Args:
+        needs: of those that name none of their own.
+    """
 
-    return make
+    def __init__(self, *, needs: tuple[str, ...] = ()) -> None:
+        self.checks: list[Check] = []
+        self._needs = needs
+
+    def check(
+        self,
+        id: str,
+        *,
+        hint: str,
+        needs: tuple[str, ...] | None = None,
+        declared: str | None = None,
+    ) -> Callable[[Body], Body]:
+        """Add a function as a check; the first paragraph of its docstring is its sentence."""
+
+        needed = self._needs if needs is None else needs
+
+        def add(body: Body) -> Body:
+            sentence = " ".join((inspect.getdoc(body) or "").partition("\n\n")[0].split())
+            self.checks.append(Check(id, sentence, hint, needed, declared, body))
+            return body
+
+        return add
