@@ -65,7 +65,6 @@ class Table:
         declared: str | None = None,
     ) -> Callable[[Body], Body]:
         """Add a function as a check; the first paragraph of its docstring is its sentence."""
-
         needed = self._needs if needs is None else needs
 
         def add(body: Body) -> Body:
