@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -73,8 +74,6 @@ class Table:
 
     def check(
         self,
-        name: str,
-        sentence: str,
         *,
         fix: str,
         source: str = "",
@@ -83,12 +82,16 @@ class Table:
         profile: Profile = "spec-1.0",
         alone: bool = False,
     ) -> Callable[[Body], Body]:
-        """Add a function as a check; see `Check` for the arguments."""
+        """Add a function as a check; see `Check` for the arguments.
+
+        Its name, with dashes, is that of the check; its docstring is the sentence.
+        """
         source = source or self._source
         needed = self._needs if needs is None else needs
 
         def add(run: Body) -> Body:
-            id = f"{self.group}.{name}"
+            id = f"{self.group}.{run.__name__.replace('_', '-')}"
+            sentence = " ".join((inspect.getdoc(run) or "").split())
             check = Check(id, sentence, source, fix, severity, profile, needed, alone, run)
             self.checks.append(check)
             return run

@@ -58,17 +58,20 @@ class Table:
 
     def check(
         self,
-        id: str,
         *,
         hint: str,
         needs: tuple[str, ...] | None = None,
         declared: str | None = None,
     ) -> Callable[[Body], Body]:
-        """Add a function as a check; the first paragraph of its docstring is its sentence."""
+        """Add a function as a check; see `Check` for the arguments.
+
+        Its name, with dashes, is the id; the first paragraph of its docstring is the sentence.
+        """
         needed = self._needs if needs is None else needs
 
         def add(body: Body) -> Body:
             sentence = " ".join((inspect.getdoc(body) or "").partition("\n\n")[0].split())
+            id = body.__name__.replace("_", "-")
             self.checks.append(Check(id, sentence, hint, needed, declared, body))
             return body
 

@@ -21,7 +21,7 @@ from agui_bridge.protocol.records import Json, Principal
 from agui_bridge.protocol.sse import Decoder
 from agui_bridge.testing.verdicts import Failed, expect
 
-__all__ = ["Conversation", "Stream", "entries"]
+__all__ = ["Conversation", "Stream"]
 
 _EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 _AFTER_THE_END = frozenset({"AGUI004", "AGUI005"})
@@ -134,21 +134,17 @@ class Conversation:
 
     async def answer(self, asked: Stream, *payloads: Json) -> Stream:
         """Answer what a stream asked, in its order, and read what comes back."""
-        return await self.begin(resume=entries(asked, *payloads)).rest()
+        expect(len(asked.asks) == len(payloads), f"it asked {len(asked.asks)} questions")
+        resume: list[Json] = [
+            {"interruptId": ask["id"], "status": "resolved", "payload": payload}
+            for ask, payload in zip(asked.asks, payloads, strict=True)
+        ]
+        return await self.begin(resume=resume).rest()
 
     async def cancel(self, asked: Stream) -> Stream:
         """Cancel what a stream asked."""
         cancelled = [{"interruptId": ask["id"], "status": "cancelled"} for ask in asked.asks]
         return await self.begin(resume=cancelled).rest()
-
-
-def entries(asked: Stream, *payloads: Json) -> list[Json]:
-    """A resume that answers what was asked, in its order."""
-    expect(len(asked.asks) == len(payloads), f"it asked {len(asked.asks)} questions")
-    return [
-        {"interruptId": ask["id"], "status": "resolved", "payload": payload}
-        for ask, payload in zip(asked.asks, payloads, strict=True)
-    ]
 
 
 def _validate(events: Sequence[Mapping[str, Any]]) -> None:

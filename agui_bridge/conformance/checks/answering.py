@@ -16,12 +16,9 @@ _STATUS = "AG-UI 1.0, interrupt-resume: resume entries"
 ANSWERING = Table("answer", source=_TOOLS, needs=("approval", "executions"))
 
 
-@ANSWERING.check(
-    "approve-once",
-    "An approved call is executed once, and the run succeeds.",
-    fix="Carry the pinned call out in the resumed run, exactly once.",
-)
+@ANSWERING.check(fix="Carry the pinned call out in the resumed run, exactly once.")
 async def approve_once(lab: Lab) -> None:
+    """An approved call is executed once, and the run succeeds."""
     thread = await lab.paused()
     answer = await thread.answer("approve")
     await thread.expect_one_execution(answer.told())
@@ -29,12 +26,10 @@ async def approve_once(lab: Lab) -> None:
 
 
 @ANSWERING.check(
-    "result",
-    "The resumed run gives the result of the call under its original toolCallId.",
-    fix="Emit TOOL_CALL_RESULT with the toolCallId of the interrupt.",
-    needs=("approval",),
+    fix="Emit TOOL_CALL_RESULT with the toolCallId of the interrupt.", needs=("approval",)
 )
 async def result(lab: Lab) -> None:
+    """The resumed run gives the result of the call under its original toolCallId."""
     thread = await lab.paused()
     answer = await thread.answer("approve")
     results = answer.calls("TOOL_CALL_RESULT")
@@ -43,53 +38,46 @@ async def result(lab: Lab) -> None:
 
 
 @ANSWERING.check(
-    "no-restart",
-    "The resumed run does not stream the approved call again.",
     fix="Hold TOOL_CALL_START, ARGS and END back in a resumed run: clients have them.",
     needs=("approval",),
 )
 async def no_restart(lab: Lab) -> None:
+    """The resumed run does not stream the approved call again."""
     thread = await lab.paused()
     answer = await thread.answer("approve")
-    again = [
-        e["type"]
-        for e in answer.of("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_CHUNK")
-        if e.get("toolCallId") == thread.asked[0].get("toolCallId")
-    ]
+    call = thread.asked[0].get("toolCallId")
+    parts = answer.of("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_CHUNK")
+    again = [event["type"] for event in parts if event.get("toolCallId") == call]
     expect(not again, f"the call was streamed again: {again}")
 
 
 @ANSWERING.check(
-    "snapshots",
-    "A resumed run carries a MESSAGES_SNAPSHOT, so that optimistic tool messages are corrected.",
     source="concepts/interrupts: before the run finishes",
     fix="Emit MESSAGES_SNAPSHOT before the end of a resumed run.",
     needs=("approval",),
     severity="should",
     profile="concepts",
 )
-async def snapshot_after(lab: Lab) -> None:
+async def snapshots(lab: Lab) -> None:
+    """A resumed run carries a MESSAGES_SNAPSHOT, so that optimistic tool messages are corrected."""
     answer = await (await lab.paused()).answer("approve")
     expect("MESSAGES_SNAPSHOT" in answer.kinds, f"no MESSAGES_SNAPSHOT in {answer.kinds}")
 
 
 @ANSWERING.check(
-    "deny",
-    "A declined call is not executed, and the run ends without an error.",
     source=_STATUS,
     fix="Take {approved: false} as the answer: tell the model, go on without the call.",
 )
 async def deny(lab: Lab) -> None:
+    """A declined call is not executed, and the run ends without an error."""
     await _expect_left_alone(lab, "deny", "declined")
 
 
 @ANSWERING.check(
-    "cancel",
-    "A cancelled interrupt's call is not executed, and the run ends without an error.",
-    source=_STATUS,
-    fix="Take status cancelled as: nobody decided. Never execute the call.",
+    source=_STATUS, fix="Take status cancelled as: nobody decided. Never execute the call."
 )
-async def cancelled(lab: Lab) -> None:
+async def cancel(lab: Lab) -> None:
+    """A cancelled interrupt's call is not executed, and the run ends without an error."""
     await _expect_left_alone(lab, "cancel", "cancelled")
 
 
@@ -101,12 +89,11 @@ async def _expect_left_alone(lab: Lab, how: str, told: str) -> None:
 
 
 @ANSWERING.check(
-    "near-miss",
-    "What is nearly an approval is none: nothing is executed.",
     source=f"{_STATUS}; the payload is validated against responseSchema",
     fix='Approve only on the JSON boolean true: not on "true", 1, {} or no payload.',
 )
 async def near_miss(lab: Lab) -> None:
+    """What is nearly an approval is none: nothing is executed."""
     for payload in [..., *lab.config.answers.near_misses]:
         thread = await lab.paused()
         await thread.answer_with(payload)
@@ -115,13 +102,12 @@ async def near_miss(lab: Lab) -> None:
 
 
 @ANSWERING.check(
-    "edit",
-    "Edited arguments replace the proposed ones whole.",
     source=f"{_TOOLS}, editedArgs",
     fix="Execute with editedArgs and nothing of the proposed arguments.",
     needs=("approval", "edits", "executions"),
 )
 async def edit(lab: Lab) -> None:
+    """Edited arguments replace the proposed ones whole."""
     thread = await lab.paused()
     answer = await thread.answer("edit")
     executed = await thread.expect_one_execution(answer.told())
@@ -130,13 +116,12 @@ async def edit(lab: Lab) -> None:
 
 
 @ANSWERING.check(
-    "bad-edit",
-    "An edit that breaks the tool's schema is refused; the interrupt stays open.",
     source=f"{_TOOLS}, editedArgs; the payload is validated against responseSchema",
     fix="Validate editedArgs against the tool's parameters before anything is executed.",
     needs=("approval", "edits", "executions"),
 )
 async def bad_edit(lab: Lab) -> None:
+    """An edit that breaks the tool's schema is refused; the interrupt stays open."""
     for number in range(len(lab.config.answers.bad_edits)):
         thread = await lab.paused()
         payload = thread.payload("bad_edits")[number]

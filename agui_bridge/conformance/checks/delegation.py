@@ -20,12 +20,9 @@ _SUBAGENTS = "AG-UI 1.0, subagents"
 DELEGATION = Table("other", source=_FRONTEND, needs=("frontend",))
 
 
-@DELEGATION.check(
-    "frontend-success",
-    "A call of the application's own tool ends the run with success, never as an interrupt.",
-    fix="Finish with success and pendingToolCallIds; interrupts are for questions.",
-)
+@DELEGATION.check(fix="Finish with success and pendingToolCallIds; interrupts are for questions.")
 async def frontend_success(lab: Lab) -> None:
+    """A call of the application's own tool ends the run with success, never as an interrupt."""
     answer = await lab.thread().say("frontend", tools=_tools(lab))
     answer.expect_success()
     answered = answer.calls("TOOL_CALL_RESULT")
@@ -36,12 +33,9 @@ async def frontend_success(lab: Lab) -> None:
     expect(told == pending, f"pendingToolCallIds is {told}; what waits is {pending}")
 
 
-@DELEGATION.check(
-    "frontend-result",
-    "The application's result of its own tool continues the conversation.",
-    fix="Take tool messages of pending calls from the next input's messages.",
-)
+@DELEGATION.check(fix="Take tool messages of pending calls from the next input's messages.")
 async def frontend_result(lab: Lab) -> None:
+    """The application's result of its own tool continues the conversation."""
     thread = lab.thread()
     first = await thread.say("frontend", tools=_tools(lab))
     calls = first.calls("TOOL_CALL_START")
@@ -59,13 +53,12 @@ async def frontend_result(lab: Lab) -> None:
 
 
 @DELEGATION.check(
-    "subagent-nesting",
-    "Sub-agents three deep are announced below their parents and closed before the run ends.",
     source=f"{_SUBAGENTS}: nesting",
     fix="SUBAGENT_STARTED with parentSubagentRunId before, SUBAGENT_FINISHED after all they do.",
     needs=("subagents",),
 )
 async def subagent_nesting(lab: Lab) -> None:
+    """Sub-agents three deep are announced below their parents and closed before the run ends."""
     answer = await lab.thread().say("subagents")
     started = answer.of("SUBAGENT_STARTED")
     parents = {e.get("subagentRunId"): e.get("parentSubagentRunId") for e in started}
@@ -76,13 +69,12 @@ async def subagent_nesting(lab: Lab) -> None:
 
 
 @DELEGATION.check(
-    "subagent-interrupt",
-    "A sub-agent's interrupt names it, and it is closed as suspended; an answer reaches it.",
     source=f"{_SUBAGENTS}: suspended",
     fix="Set subagentRunId on the interrupt, close with outcome suspended, go on in the next run.",
     needs=("subagents", "executions"),
 )
 async def subagent_interrupt(lab: Lab) -> None:
+    """A sub-agent's interrupt names it, and it is closed as suspended; an answer reaches it."""
     thread = await lab.paused("subagents")
     paused = thread.answers[-1]
     owner = thread.asked[0].get("subagentRunId")
@@ -96,14 +88,13 @@ async def subagent_interrupt(lab: Lab) -> None:
 
 
 @DELEGATION.check(
-    "capabilities",
-    "What the agent can do is told over HTTP, and says that it asks people.",
     source="AG-UI 1.0, capabilities: humanInTheLoop",
     fix="Serve AgentCapabilities as JSON, with humanInTheLoop where it is true.",
     needs=("capabilities",),
     severity="should",
 )
 async def capabilities(lab: Lab) -> None:
+    """What the agent can do is told over HTTP, and says that it asks people."""
     response = await lab.get(lab.config.capabilities or "")
     expect(response.status_code == 200, f"HTTP {response.status_code}")
     told = _json(response)

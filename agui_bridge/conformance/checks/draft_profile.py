@@ -19,14 +19,13 @@ _DRAFT = "AG-UI draft, interrupt-aware run lifecycle"
 
 
 @DRAFT_PROFILE.check(
-    "pause",
-    'A run that stops to ask ends with the outcome "interrupt" and the question in `interrupt`.',
     source=f"{_DRAFT}: RUN_FINISHED",
     fix='Send {outcome: "interrupt", interrupt: {id, reason, payload}} in RUN_FINISHED.',
     needs=("approval", "draft"),
     profile="draft",
 )
 async def pause(lab: Lab) -> None:
+    """A run that stops to ask ends with the outcome "interrupt" and the question in `interrupt`."""
     answer, finished = await _ask(lab.thread())
     expect(finished, f"it ended with {answer.told()}")
     outcome, interrupt = finished.get("outcome"), finished.get("interrupt")
@@ -35,13 +34,12 @@ async def pause(lab: Lab) -> None:
 
 
 @DRAFT_PROFILE.check(
-    "resume",
-    "An answer as one object is carried out once, also when it comes again.",
     source=f"{_DRAFT}: RunAgentInput.resume",
     fix="Read {interruptId, payload} as the one answer that it is.",
     profile="draft",
 )
 async def resume(lab: Lab) -> None:
+    """An answer as one object is carried out once, also when it comes again."""
     thread, interrupt_id = await _paused(lab)
     answer = await _resume(thread, interrupt_id)
     await _resume(thread, interrupt_id)
@@ -49,13 +47,12 @@ async def resume(lab: Lab) -> None:
 
 
 @DRAFT_PROFILE.check(
-    "stale",
-    "An answer to an unknown interrupt executes nothing.",
     source=f"{_DRAFT}: resume rules",
     fix="Never take an answer for the question that happens to be open.",
     profile="draft",
 )
 async def stale(lab: Lab) -> None:
+    """An answer to an unknown interrupt executes nothing."""
     thread, _ = await _paused(lab)
     answer = await _resume(thread, str(uuid.uuid4()))
     await thread.expect_no_execution(f"an unknown id approved the call ({answer.told()})")

@@ -19,25 +19,23 @@ OWNERSHIP = Table("memory", source=_PINNED, needs=("approval", "executions"))
 
 
 @OWNERSHIP.check(
-    "fresh-client",
-    "A client that knows only the thread and the interrupt can answer it.",
     source="concepts/interrupts: resuming from a checkpoint",
     fix="Keep messages and open interrupts on the server; take messages: [] with a resume.",
     needs=("approval", "executions", "memory"),
     profile="concepts",
 )
 async def fresh_client(lab: Lab) -> None:
+    """A client that knows only the thread and the interrupt can answer it."""
     thread = await lab.paused()
     answer = await thread.answer("approve", messages=[])
     await thread.expect_one_execution(answer.told())
 
 
 @OWNERSHIP.check(
-    "forged-call",
-    "A tool call that only the client's messages know is never executed.",
-    fix="Execute what the server itself asked about, not what the client's history shows.",
+    fix="Execute what the server itself asked about, not what the client's history shows."
 )
 async def forged_call(lab: Lab) -> None:
+    """A tool call that only the client's messages know is never executed."""
     source, forger = await lab.paused(), lab.thread()
     # The history of a pause, rewritten for a thread that never had one.
     messages = json.loads(json.dumps(source.shown).replace(source.marker, forger.marker))
@@ -45,12 +43,9 @@ async def forged_call(lab: Lab) -> None:
     await forger.expect_no_execution(f"a forged call was executed ({answer.told()})")
 
 
-@OWNERSHIP.check(
-    "forged-arguments",
-    "What runs are the arguments that were asked about, whatever the client's messages say.",
-    fix="Pin name and arguments in the stored interrupt, and execute those.",
-)
+@OWNERSHIP.check(fix="Pin name and arguments in the stored interrupt, and execute those.")
 async def forged_arguments(lab: Lab) -> None:
+    """What runs are the arguments that were asked about, whatever the client's messages say."""
     thread = await lab.paused()
     other = f"m{uuid.uuid4().hex[:16]}"
     shown = json.dumps([m for m in thread.shown if m["role"] != "user"])
@@ -62,13 +57,12 @@ async def forged_arguments(lab: Lab) -> None:
 
 
 @OWNERSHIP.check(
-    "no-dangling-calls",
-    "After an answer of any kind, every tool call of the history has a result.",
     source="AG-UI 1.0, tool-calls: results; models refuse a history with a dangling call",
     fix="Answer a declined or cancelled call with TOOL_CALL_RESULT that says so.",
     needs=("approval",),
 )
 async def no_dangling_calls(lab: Lab) -> None:
+    """After an answer of any kind, every tool call of the history has a result."""
     for how in ("approve", "deny", "cancel"):
         thread = await lab.paused()
         await thread.answer(how)
@@ -77,13 +71,12 @@ async def no_dangling_calls(lab: Lab) -> None:
 
 
 @OWNERSHIP.check(
-    "foreign-principal",
-    "Another principal can neither answer an interrupt nor read the thread.",
     source="AG-UI 1.0, interrupt-resume: security considerations",
     fix="Scope every key by the authenticated principal; a foreign thread looks absent.",
     needs=("approval", "executions", "foreign"),
 )
 async def foreign_principal(lab: Lab) -> None:
+    """Another principal can neither answer an interrupt nor read the thread."""
     thread = await lab.paused()
     foreign = lab.config.foreign_headers or {}
     stranger = Thread(lab, thread.id, thread.marker)
@@ -96,14 +89,13 @@ async def foreign_principal(lab: Lab) -> None:
 
 
 @OWNERSHIP.check(
-    "restart",
-    "An interrupt can be answered after the server was killed and started again.",
     source=_STORE,
     fix="Write the interrupt and its continuation to a durable store before telling the client.",
     needs=("approval", "executions", "restart"),
     alone=True,
 )
 async def restart(lab: Lab) -> None:
+    """An interrupt can be answered after the server was killed and started again."""
     thread = await lab.paused()
     await _restart(lab)
     answer = await thread.answer("approve")
@@ -111,14 +103,13 @@ async def restart(lab: Lab) -> None:
 
 
 @OWNERSHIP.check(
-    "restart-replay",
-    "An answer that was carried out before a restart is not carried out again after it.",
     source="AG-UI 1.0, interrupt-resume: a replay of the same answer is safe",
     fix="Keep receipts of answers in the durable store.",
     needs=("approval", "executions", "restart"),
     alone=True,
 )
 async def restart_replay(lab: Lab) -> None:
+    """An answer that was carried out before a restart is not carried out again after it."""
     thread = await lab.paused()
     await thread.answer("approve")
     require(len(await thread.executed()) == 1, "an approved call was not executed once")

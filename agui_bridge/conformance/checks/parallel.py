@@ -18,12 +18,9 @@ PARALLEL = Table(
 )
 
 
-@PARALLEL.check(
-    "both",
-    "Two calls of one tool, both approved, are executed once each, with a result for each.",
-    fix="Match answers and results by interrupt and call id, never by the tool's name.",
-)
+@PARALLEL.check(fix="Match answers and results by interrupt and call id, never by the tool's name.")
 async def both(lab: Lab) -> None:
+    """Two calls of one tool, both approved, are executed once each, with a result for each."""
     thread = await lab.paused("parallel", 2)
     answer = await thread.answer("approve")
     executed = await thread.executed()
@@ -35,24 +32,18 @@ async def both(lab: Lab) -> None:
     expect(not missing, f"no result for {sorted(map(str, missing))}")
 
 
-@PARALLEL.check(
-    "one-cancelled",
-    "Of two calls, one approved and one cancelled, only the approved one is executed.",
-    fix="Decide on each call by its own entry.",
-)
+@PARALLEL.check(fix="Decide on each call by its own entry.")
 async def one_cancelled(lab: Lab) -> None:
+    """Of two calls, one approved and one cancelled, only the approved one is executed."""
     thread = await lab.paused("parallel", 2)
     first, second = thread.asked
     answer = await thread.resume(thread.entry("approve", first), thread.entry("cancel", second))
     await thread.expect_one_execution(answer.told())
 
 
-@PARALLEL.check(
-    "one-declined",
-    "Of two calls, whichever is approved, exactly that one is executed.",
-    fix="Match answers by interrupt id, never by position.",
-)
+@PARALLEL.check(fix="Match answers by interrupt id, never by position.")
 async def one_declined(lab: Lab) -> None:
+    """Of two calls, whichever is approved, exactly that one is executed."""
     for number in (0, 1):
         thread = await lab.paused("parallel", 2)
         approved, declined = thread.asked[number], thread.asked[1 - number]

@@ -18,12 +18,11 @@ PAUSING = Table("pause", needs=("approval",))
 
 
 @PAUSING.check(
-    "outcome",
-    "A run that stops to ask ends with the interrupt outcome, whose interrupts have id and reason.",
     source=f"{_INTERRUPTS}: the interrupt outcome",
     fix="End the run with RUN_FINISHED {outcome: {type: interrupt, interrupts: [...]}}.",
 )
 async def outcome(lab: Lab) -> None:
+    """A run that stops to ask ends with the interrupt outcome: interrupts with id and reason."""
     answer = await lab.thread().say("approval")
     expect(answer.outcome == "interrupt", f"the run ended with {answer.told()}")
     expect(answer.interrupts, "the interrupt outcome has no interrupts")
@@ -35,13 +34,12 @@ async def outcome(lab: Lab) -> None:
 
 
 @PAUSING.check(
-    "snapshots",
-    "STATE_SNAPSHOT and MESSAGES_SNAPSHOT come before the interrupt outcome.",
     source="concepts/interrupts: before the run finishes",
     fix="Emit both snapshots right before RUN_FINISHED; clients rebuild the page from them.",
     profile="concepts",
 )
 async def snapshots(lab: Lab) -> None:
+    """STATE_SNAPSHOT and MESSAGES_SNAPSHOT come before the interrupt outcome."""
     thread = await lab.paused()
     kinds = thread.answers[-1].kinds
     for kind in ("STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"):
@@ -49,12 +47,11 @@ async def snapshots(lab: Lab) -> None:
 
 
 @PAUSING.check(
-    "tool-bound",
-    "An approval of a tool call has the reason tool_call and names a call of its own run.",
     source=f"{_INTERRUPTS}: reasons",
     fix="Set reason to tool_call and toolCallId to the id of the TOOL_CALL_START of this run.",
 )
 async def tool_bound(lab: Lab) -> None:
+    """An approval of a tool call has the reason tool_call and names a call of its own run."""
     thread = await lab.paused()
     started = thread.answers[-1].calls("TOOL_CALL_START", "TOOL_CALL_CHUNK")
     reason, call = (thread.asked[0].get(key) for key in ("reason", "toolCallId"))
@@ -63,13 +60,12 @@ async def tool_bound(lab: Lab) -> None:
 
 
 @PAUSING.check(
-    "schema",
-    "An interrupt has a responseSchema: valid JSON Schema that accepts a proper answer.",
     source=f"{_INTERRUPTS}: responseSchema",
     fix="Describe the answer that you accept, from the model that validates it.",
     severity="should",
 )
 async def schema(lab: Lab) -> None:
+    """An interrupt has a responseSchema: valid JSON Schema that accepts a proper answer."""
     thread = await lab.paused()
     given = thread.asked[0].get("responseSchema")
     if not isinstance(given, dict):
@@ -83,25 +79,21 @@ async def schema(lab: Lab) -> None:
 
 
 @PAUSING.check(
-    "no-execution",
-    "Nothing is executed before it is approved.",
     source=f"{_INTERRUPTS}: uncovered interrupts",
     fix="Execute the tool in the resumed run only.",
     needs=("approval", "executions"),
 )
 async def no_execution(lab: Lab) -> None:
+    """Nothing is executed before it is approved."""
     thread = await lab.paused()
     await thread.expect_no_execution("executed before anybody answered")
 
 
 @PAUSING.check(
-    "unique-ids",
-    "Two interrupts of one run have different ids, and different calls.",
-    source=f"{_INTERRUPTS}: ids",
-    fix="Mint an id for each interrupt.",
-    needs=("parallel",),
+    source=f"{_INTERRUPTS}: ids", fix="Mint an id for each interrupt.", needs=("parallel",)
 )
 async def unique_ids(lab: Lab) -> None:
+    """Two interrupts of one run have different ids, and different calls."""
     answer = await lab.thread().say("parallel")
     for key in ("id", "toolCallId"):
         values = [interrupt.get(key) for interrupt in answer.interrupts]
@@ -110,13 +102,12 @@ async def unique_ids(lab: Lab) -> None:
 
 
 @PAUSING.check(
-    "expires-at",
-    "An expiresAt is a point in time in ISO 8601, with its offset from UTC.",
     source=f"{_INTERRUPTS}: expiresAt",
     fix="Write it as 2026-01-31T12:00:00Z: a client takes what it can't read for never.",
     needs=("expiring",),
 )
 async def expires_at(lab: Lab) -> None:
+    """An expiresAt is a point in time in ISO 8601, with its offset from UTC."""
     for interrupt in (await lab.paused("expiring")).asked:
         given = interrupt.get("expiresAt")
         try:

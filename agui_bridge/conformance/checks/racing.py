@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab
-from agui_bridge.conformance.verdicts import expect, require
+from agui_bridge.conformance.verdicts import Need, expect, require
 
 __all__ = ["RACING"]
+
+_CLAIM: Final = "Claim the interrupt with a compare-and-swap in the store before the tool runs."
+_CLAIM_IN_STORE: Final = f"{_CLAIM} A lock within one process is not enough."
+_ALONE: Final[tuple[Need, ...]] = ("approval", "executions")
 
 RACING = Table(
     "race",
@@ -46,60 +50,50 @@ async def _conflicting(lab: Lab, second_url: str, approve_first: bool) -> None:
     expect(not both, f"both answers were accepted ({told})")
 
 
-def _check_race(name: str, sentence: str, race: Race, *, in_two: bool = False) -> None:
-    """Add a race as a check, in one process or in two."""
-    fix = "Claim the interrupt with a compare-and-swap in the store before the tool runs."
-
-    @RACING.check(
-        name,
-        sentence,
-        fix=f"{fix} A lock within one process is not enough." if in_two else fix,
-        needs=("approval", "executions", "second") if in_two else ("approval", "executions"),
-    )
-    async def run(lab: Lab) -> None:
-        # Several times, one after the other: at once they would only queue up.
-        for number in range(lab.config.races):
-            await race(lab, lab.second_url if in_two else "", number % 2 == 0)
+async def _often(lab: Lab, race: Race, second_url: str) -> None:
+    """Run a race several times, one after the other: at once they would only queue up."""
+    for number in range(lab.config.races):
+        await race(lab, second_url, number % 2 == 0)
 
 
-_check_race("identical", "Two identical approvals at once execute the call once.", _identical)
-_check_race(
-    "conflicting",
-    "Of an approval and a refusal at once, one wins and the other is refused.",
-    _conflicting,
-)
-_check_race(
-    "identical-two-processes",
-    "Two identical approvals at once, on two processes with one store, execute the call once.",
-    _identical,
-    in_two=True,
-)
-_check_race(
-    "conflicting-two-processes",
-    "Of an approval and a refusal at once, on two processes with one store, one wins.",
-    _conflicting,
-    in_two=True,
-)
+@RACING.check(fix=_CLAIM, needs=_ALONE)
+async def identical(lab: Lab) -> None:
+    """Two identical approvals at once execute the call once."""
+    await _often(lab, _identical, "")
+
+
+@RACING.check(fix=_CLAIM, needs=_ALONE)
+async def conflicting(lab: Lab) -> None:
+    """Of an approval and a refusal at once, one wins and the other is refused."""
+    await _often(lab, _conflicting, "")
+
+
+@RACING.check(fix=_CLAIM_IN_STORE)
+async def identical_two_processes(lab: Lab) -> None:
+    """Two identical approvals at once, on two processes with one store, execute the call once."""
+    await _often(lab, _identical, lab.second_url)
+
+
+@RACING.check(fix=_CLAIM_IN_STORE)
+async def conflicting_two_processes(lab: Lab) -> None:
+    """Of an approval and a refusal at once, on two processes with one store, one wins."""
+    await _often(lab, _conflicting, lab.second_url)
 
 
 @RACING.check(
-    "replica",
-    "What one process asked can be answered on another with the same store.",
     source="AG-UI 1.0, interrupt-resume: a resume is a new run of the thread",
     fix="Keep open interrupts and their continuation in the store, not in memory.",
 )
 async def replica(lab: Lab) -> None:
+    """What one process asked can be answered on another with the same store."""
     thread = await lab.paused()
     answer = await thread.answer("approve", url=lab.second_url)
     await thread.expect_one_execution(answer.told())
 
 
-@RACING.check(
-    "replica-replay",
-    "An answer that one process took is not carried out again by another.",
-    fix="Keep receipts of answers in the store.",
-)
+@RACING.check(fix="Keep receipts of answers in the store.")
 async def replica_replay(lab: Lab) -> None:
+    """An answer that one process took is not carried out again by another."""
     thread = await lab.paused()
     await thread.answer("approve")
     await thread.answer("approve", messages=thread.shown, url=lab.second_url)

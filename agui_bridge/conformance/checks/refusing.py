@@ -19,12 +19,11 @@ REFUSING = Table("refuse", source=_COVER, needs=("approval", "executions"))
 
 
 @REFUSING.check(
-    "unknown-id",
-    "A resume that names an unknown interrupt executes nothing and is no success.",
     source="AG-UI 1.0, interrupt-resume: unknown interrupt ids",
     fix="Act on interrupts only that the server itself raised and stored.",
 )
 async def unknown_id(lab: Lab) -> None:
+    """A resume that names an unknown interrupt executes nothing and is no success."""
     thread = await lab.paused()
     answer = await thread.resume(thread.entry("approve", _unknown()))
     await thread.expect_no_execution("an unknown id approved the call")
@@ -32,14 +31,13 @@ async def unknown_id(lab: Lab) -> None:
 
 
 @REFUSING.check(
-    "unknown-id-told",
-    "An unknown interruptId is an error that the client is told of.",
     source="concepts/interrupts: unknown ids are RUN_ERROR",
     fix="End with RUN_ERROR; a client with a stale card must learn that it is stale.",
     needs=("approval",),
     profile="concepts",
 )
 async def unknown_id_told(lab: Lab) -> None:
+    """An unknown interruptId is an error that the client is told of."""
     thread = await lab.paused()
     entry = thread.entry("approve", _unknown())
     for asked in (thread, lab.thread()):
@@ -51,12 +49,11 @@ def _unknown() -> dict[str, str]:
 
 
 @REFUSING.check(
-    "other-thread",
-    "An interrupt of one thread can't be answered on another.",
     source="AG-UI 1.0, interrupt-resume: interrupts belong to their thread",
     fix="Look interrupts up by thread and id, never by id alone.",
 )
 async def other_thread(lab: Lab) -> None:
+    """An interrupt of one thread can't be answered on another."""
     owner, stranger = await lab.paused(), lab.thread()
     # It also pretends to have the owner's history, as a client that mixes threads up does.
     entry = stranger.entry("approve", owner.asked[0])
@@ -65,12 +62,11 @@ async def other_thread(lab: Lab) -> None:
 
 
 @REFUSING.check(
-    "partial",
-    "A resume that leaves an open interrupt out does not perform its action and is no success.",
     fix="Refuse it, or end with the interrupt outcome again that restates what is open.",
     needs=("parallel", "executions"),
 )
 async def partial(lab: Lab) -> None:
+    """A resume that leaves an open interrupt out does not perform its action and is no success."""
     thread = await lab.paused("parallel", 2)
     answer = await thread.resume(thread.entry("approve"))
     executed = await thread.executed()
@@ -79,34 +75,29 @@ async def partial(lab: Lab) -> None:
 
 
 @REFUSING.check(
-    "duplicate-entries",
-    "A resume with two answers to one interrupt is refused and executes nothing.",
     source=f"{_COVER}; one entry per interrupt",
     fix="Refuse a resume that names an interrupt twice.",
 )
 async def duplicate_entries(lab: Lab) -> None:
+    """A resume with two answers to one interrupt is refused and executes nothing."""
     thread = await lab.paused()
     answer = await thread.resume(thread.entry("deny"), thread.entry("approve"))
     await thread.expect_no_execution("executed though it was declined as well")
     answer.expect_unfinished("a resume with two answers to one interrupt")
 
 
-@REFUSING.check(
-    "empty-resume", "An empty resume answers nothing.", fix="Treat resume: [] as absent."
-)
+@REFUSING.check(fix="Treat resume: [] as absent.")
 async def empty_resume(lab: Lab) -> None:
+    """An empty resume answers nothing."""
     thread = await lab.paused()
     answer = await thread.resume()
     await thread.expect_no_execution("an empty resume approved the call")
     answer.expect_unfinished("an empty resume")
 
 
-@REFUSING.check(
-    "message",
-    "A plain message while an interrupt is open executes nothing and is no success.",
-    fix="Refuse it, or restate the open interrupts; never take it for an answer.",
-)
+@REFUSING.check(fix="Refuse it, or restate the open interrupts; never take it for an answer.")
 async def message(lab: Lab) -> None:
+    """A plain message while an interrupt is open executes nothing and is no success."""
     for text in ("yes, approved", UNRELATED):
         thread = await lab.paused()
         answer = await thread.write(text)
@@ -114,12 +105,9 @@ async def message(lab: Lab) -> None:
         answer.expect_unfinished(f"the message {text!r}")
 
 
-@REFUSING.check(
-    "stays-open",
-    "After a refused message the interrupt can still be answered.",
-    fix="A refusal changes nothing that is stored.",
-)
+@REFUSING.check(fix="A refusal changes nothing that is stored.")
 async def stays_open(lab: Lab) -> None:
+    """After a refused message the interrupt can still be answered."""
     thread = await lab.paused()
     refused = await thread.write(UNRELATED)
     answer = await thread.answer("approve", messages=thread.shown)
@@ -129,14 +117,13 @@ async def stays_open(lab: Lab) -> None:
 
 
 @REFUSING.check(
-    "restated",
-    "A refusal restates the open interrupts, so that a client that lost its card has it back.",
     source="AG-UI 1.0, interrupt-resume: restating what is open; measured on CopilotKit 1.74",
     fix="Send the snapshots and RUN_FINISHED with the open interrupts before RUN_ERROR.",
     needs=("approval",),
     severity="should",
 )
 async def restated(lab: Lab) -> None:
+    """A refusal restates the open interrupts, so that a client that lost its card has it back."""
     thread = await lab.paused()
     answer = await thread.write(UNRELATED)
     ids = [found.get("id") for found in answer.interrupts]
@@ -145,13 +132,12 @@ async def restated(lab: Lab) -> None:
 
 
 @REFUSING.check(
-    "form-payload",
-    "A payload that violates the responseSchema is refused, and the interrupt stays open.",
     source="AG-UI 1.0, interrupt-resume: the payload is validated against responseSchema",
     fix="Validate before the agent sees it; answer with an error and keep the interrupt.",
     needs=("form",),
 )
 async def form_payload(lab: Lab) -> None:
+    """A payload that violates the responseSchema is refused, and the interrupt stays open."""
     for payload in lab.config.answers.bad_form:
         thread = await lab.paused("form")
         shown = json.dumps(payload)
@@ -160,25 +146,23 @@ async def form_payload(lab: Lab) -> None:
 
 
 @REFUSING.check(
-    "falsy-payload",
-    "A falsy payload is an answer, not a missing one.",
     source="AG-UI 1.0, interrupt-resume: falsy payloads are answers",
     fix="Test for the presence of payload, not for its truth.",
     needs=("falsy",),
 )
 async def falsy_payload(lab: Lab) -> None:
+    """A falsy payload is an answer, not a missing one."""
     thread = await lab.paused("falsy")
     (await thread.answer_with(False)).expect_success("the payload false")
 
 
 @REFUSING.check(
-    "expired",
-    "An expired interrupt can't be approved any more; nothing is executed.",
     source=_EXPIRY,
     fix="Compare expiresAt with the server's clock before the answer is taken.",
     needs=("expiring", "executions"),
 )
 async def expired(lab: Lab) -> None:
+    """An expired interrupt can't be approved any more; nothing is executed."""
     thread = await lab.paused("expiring")
     await asyncio.sleep(lab.config.expires_after)
     answer = await thread.answer("approve")
@@ -187,13 +171,12 @@ async def expired(lab: Lab) -> None:
 
 
 @REFUSING.check(
-    "expired-cancel",
-    "An expired interrupt can still be cancelled.",
     source=_EXPIRY,
     fix="Accept status cancelled for an expired interrupt; clients can send nothing else.",
     needs=("expiring", "executions"),
 )
 async def expired_cancel(lab: Lab) -> None:
+    """An expired interrupt can still be cancelled."""
     thread = await lab.paused("expiring")
     await asyncio.sleep(lab.config.expires_after)
     answer = await thread.answer("cancel")

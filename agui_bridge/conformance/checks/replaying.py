@@ -23,22 +23,20 @@ async def _approved(lab: Lab) -> Thread:
 
 
 @REPLAYING.check(
-    "once",
-    "The same answer sent again executes nothing again.",
-    fix="Claim the interrupt durably before the tool runs; keep a receipt of its answer.",
+    fix="Claim the interrupt durably before the tool runs; keep a receipt of its answer."
 )
 async def once(lab: Lab) -> None:
+    """The same answer sent again executes nothing again."""
     thread = await _approved(lab)
     await thread.answer("approve")
     await thread.expect_one_execution()
 
 
 @REPLAYING.check(
-    "old-history",
-    "The same answer sent again by a client that still has the old messages executes nothing.",
-    fix="Let the store decide what was answered, not the messages that a client sends.",
+    fix="Let the store decide what was answered, not the messages that a client sends."
 )
 async def old_history(lab: Lab) -> None:
+    """The same answer sent again by a client that still has the old messages executes nothing."""
     thread = await lab.paused()
     for _ in range(3):
         await thread.answer("approve", messages=thread.shown)
@@ -47,32 +45,24 @@ async def old_history(lab: Lab) -> None:
 
 
 @REPLAYING.check(
-    "answered",
-    "The same answer sent again is told how it ended, not an error.",
-    fix="Answer a replay with the snapshots and the outcome of the first time.",
-    severity="should",
+    fix="Answer a replay with the snapshots and the outcome of the first time.", severity="should"
 )
 async def answered(lab: Lab) -> None:
+    """The same answer sent again is told how it ended, not an error."""
     answer = await (await _approved(lab)).answer("approve")
     answer.expect_success("the replay")
 
 
-@REPLAYING.check(
-    "conflict",
-    "Another answer to an answered interrupt is refused.",
-    fix="Compare it with the recorded answer, and refuse one that differs.",
-)
+@REPLAYING.check(fix="Compare it with the recorded answer, and refuse one that differs.")
 async def conflict(lab: Lab) -> None:
+    """Another answer to an answered interrupt is refused."""
     answer = await (await _approved(lab)).answer("deny")
     answer.expect_error("declining what was approved")
 
 
-@REPLAYING.check(
-    "approve-after-deny",
-    "What was declined can't be approved afterwards.",
-    fix="An answer is final: refuse a later one that differs.",
-)
+@REPLAYING.check(fix="An answer is final: refuse a later one that differs.")
 async def approve_after_deny(lab: Lab) -> None:
+    """What was declined can't be approved afterwards."""
     thread = await lab.paused()
     await thread.answer("deny")
     answers = [await thread.answer("approve")]
@@ -82,12 +72,9 @@ async def approve_after_deny(lab: Lab) -> None:
         answer.expect_error("the late approval")
 
 
-@REPLAYING.check(
-    "approve-after-cancel",
-    "What was cancelled can't be approved afterwards.",
-    fix="A cancel closes the interrupt: refuse a later answer.",
-)
+@REPLAYING.check(fix="A cancel closes the interrupt: refuse a later answer.")
 async def approve_after_cancel(lab: Lab) -> None:
+    """What was cancelled can't be approved afterwards."""
     thread = await lab.paused()
     await thread.answer("cancel")
     answer = await thread.answer("approve", messages=thread.shown)
@@ -96,12 +83,11 @@ async def approve_after_cancel(lab: Lab) -> None:
 
 
 @REPLAYING.check(
-    "other-edit",
-    "An approval that comes again with other arguments executes nothing.",
     fix="Compare the whole payload with the recorded one, the arguments included.",
     needs=("approval", "edits", "executions"),
 )
 async def other_edit(lab: Lab) -> None:
+    """An approval that comes again with other arguments executes nothing."""
     thread = await _approved(lab)
     answer = await thread.answer("edit")
     await thread.expect_one_execution()

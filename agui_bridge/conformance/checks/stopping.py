@@ -49,25 +49,23 @@ async def _stopped_while_streaming(thread: Thread) -> Answer:
 
 
 @STOPPING.check(
-    "outcome",
-    "A stopped run ends with the cancelled outcome, everything closed; never with success.",
     fix="Close what is open, then RUN_FINISHED {outcome: {type: cancelled}}.",
     needs=("slow", "stop"),
 )
 async def outcome(lab: Lab) -> None:
+    """A stopped run ends with the cancelled outcome, everything closed; never with success."""
     answer = await _stopped_while_streaming(lab.thread())
     expect(answer.outcome == "cancelled", f"it ended with {answer.told()}")
 
 
 @STOPPING.check(
-    "partial-text",
-    "The text that was streamed before a stop is part of the conversation afterwards.",
     source=f"{_CANCELLED}; the next run sees what was said",
     fix="Store the partial message when a run is stopped.",
     needs=("slow", "stop", "approval", "memory"),
     severity="should",
 )
 async def partial_text(lab: Lab) -> None:
+    """The text that was streamed before a stop is part of the conversation afterwards."""
     thread = lab.thread()
     answer = await _stopped_while_streaming(thread)
     # A client that knows nothing but its new message is told what the server has.
@@ -79,26 +77,24 @@ async def partial_text(lab: Lab) -> None:
 
 
 @STOPPING.check(
-    "then-message",
-    "After a stop the thread takes the next message.",
     source=f"{_CANCELLED}; the thread goes on with a new run",
     fix="Release the thread when a run is stopped.",
     needs=("slow", "stop", "text"),
 )
 async def then_message(lab: Lab) -> None:
+    """After a stop the thread takes the next message."""
     thread = lab.thread()
     await _stopped_while_streaming(thread)
     (await thread.say("text")).expect_success("the next message")
 
 
 @STOPPING.check(
-    "paused",
-    "A stop while people are asked closes the questions: a late approval executes nothing.",
     source=f"{_CANCELLED}; what was cancelled is not executed",
     fix="Close open interrupts on stop, and refuse later answers to them.",
     needs=("approval", "stop", "executions"),
 )
 async def paused(lab: Lab) -> None:
+    """A stop while people are asked closes the questions: a late approval executes nothing."""
     thread = await lab.paused()
     await _stop(thread)
     answer = await thread.answer("approve")
@@ -107,13 +103,12 @@ async def paused(lab: Lab) -> None:
 
 
 @STOPPING.check(
-    "after-the-end",
-    "A stop after the run has ended is answered, and harms nothing.",
     source=f"{_CANCELLED}; a stop races the natural end",
     fix="Answer that there is nothing to stop; never let the next run inherit the stop.",
     needs=("text", "stop"),
 )
 async def after_the_end(lab: Lab) -> None:
+    """A stop after the run has ended is answered, and harms nothing."""
     thread = lab.thread()
     await thread.say("text")
     response = await _stop(thread)
@@ -122,13 +117,12 @@ async def after_the_end(lab: Lab) -> None:
 
 
 @STOPPING.check(
-    "resumed",
-    "A stop during a resumed run does not execute an approved call twice, and loses no result.",
     source=f"{_CANCELLED}; a replay of the same answer is safe",
     fix="Keep the receipt of the answer when the run that carries it out is stopped.",
     needs=("approval", "stop", "executions"),
 )
 async def resumed(lab: Lab) -> None:
+    """A stop during a resumed run does not execute an approved call twice, and loses no result."""
     thread = await lab.paused()
     await _stopped(thread, thread.input(resume=thread.entries("approve")), "RUN_STARTED", 1)
     await thread.answer("approve", messages=thread.shown)

@@ -26,8 +26,7 @@ _SHOWN_BY = {
 
 
 @CAPABILITIES.check(
-    "capabilities",
-    hint="Declare exactly what the adapter does; name what another scenario shows in `elsewhere`.",
+    hint="Declare exactly what the adapter does; name what another scenario shows in `elsewhere`."
 )
 async def capabilities(case: Case) -> None:
     """What is declared is shown by the scenario, and what is shown is declared."""
@@ -48,7 +47,6 @@ async def capabilities(case: Case) -> None:
 
 
 @CAPABILITIES.check(
-    "policy",
     hint="Ask run.policy (agui_bridge.policy.judge) before each execution, approved or not.",
     needs=("approval",),
     declared="policy",

@@ -19,9 +19,7 @@ _DECLINE = {"approved": False, "reason": "not today"}
 
 
 @DECISIONS.check(
-    "pause",
-    hint="Have the framework wait before it executes, and yield the Pause then.",
-    needs=("pause",),
+    hint="Have the framework wait before it executes, and yield the Pause then.", needs=("pause",)
 )
 async def pause(case: Case) -> None:
     """Nothing is carried out before it was approved."""
@@ -32,9 +30,7 @@ async def pause(case: Case) -> None:
 
 
 @DECISIONS.check(
-    "approve",
-    hint="Execute with Approve.args, exactly once, and end by returning.",
-    declared="approve",
+    hint="Execute with Approve.args, exactly once, and end by returning.", declared="approve"
 )
 async def approve(case: Case) -> None:
     """An approved call is executed once, with the arguments that were shown."""
@@ -45,7 +41,6 @@ async def approve(case: Case) -> None:
 
 
 @DECISIONS.check(
-    "result",
     hint="Yield a ToolCallResultEvent with the proposed call's id once it was executed.",
     declared="approve",
 )
@@ -64,7 +59,6 @@ async def result(case: Case) -> None:
 
 
 @DECISIONS.check(
-    "decline",
     hint="Look at the decision's type: only Approve executes. Tell the framework the reason.",
     declared="decline",
 )
@@ -75,7 +69,6 @@ async def decline(case: Case) -> None:
 
 
 @DECISIONS.check(
-    "edit",
     hint="Take the arguments from Approve.args, not from the framework or the continuation.",
     needs=("edited",),
     declared="edit",
@@ -90,9 +83,7 @@ async def edit(case: Case) -> None:
 
 
 @DECISIONS.check(
-    "cancel",
-    hint="Treat Cancel as no: whoever did not answer has approved nothing.",
-    declared="cancel",
+    hint="Treat Cancel as no: whoever did not answer has approved nothing.", declared="cancel"
 )
 async def cancel(case: Case) -> None:
     """A call whose question was cancelled is not executed, and the run goes on to its end."""
@@ -101,10 +92,7 @@ async def cancel(case: Case) -> None:
 
 
 @DECISIONS.check(
-    "parallel",
-    hint="Look every decision up by its own native_id.",
-    needs=("parallel",),
-    declared="approve",
+    hint="Look every decision up by its own native_id.", needs=("parallel",), declared="approve"
 )
 async def parallel(case: Case) -> None:
     """Of several calls that are asked about at once, only the approved ones are executed."""
@@ -119,10 +107,7 @@ async def parallel(case: Case) -> None:
 
 
 @DECISIONS.check(
-    "answer",
-    hint="Hand Answer.payload to the framework as it is.",
-    needs=("question",),
-    declared="answer",
+    hint="Hand Answer.payload to the framework as it is.", needs=("question",), declared="answer"
 )
 async def answer(case: Case) -> None:
     """The answer to a question arrives once, whole."""
@@ -135,7 +120,6 @@ async def answer(case: Case) -> None:
 
 
 @DECISIONS.check(
-    "cancel-question",
     hint="Expect Cancel wherever Answer may come; there is no payload then.",
     needs=("question",),
     declared="cancel",

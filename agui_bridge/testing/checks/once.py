@@ -16,9 +16,8 @@ ONCE = Table(needs=("pause",))
 
 
 @ONCE.check(
-    "restart",
     hint="Keep nothing about a pause in the adapter: all that the resume needs goes into the "
-    "continuation.",
+    "continuation."
 )
 async def restart(case: Case) -> None:
     """A pause survives the end of its process: another one carries the answer out, once."""
@@ -34,9 +33,8 @@ async def restart(case: Case) -> None:
 
 
 @ONCE.check(
-    "once",
     hint="Carry out what run.resume decides, and nothing because of anything else: switch off "
-    "what the framework resumes by itself.",
+    "what the framework resumes by itself."
 )
 async def once(case: Case) -> None:
     """An answer is carried out once: not again if it is sent again, nor by the next message."""
@@ -49,9 +47,8 @@ async def once(case: Case) -> None:
 
 
 @ONCE.check(
-    "race",
     hint="Execute only within run(): an adapter that listens to its framework besides hears of "
-    "an approval in every process.",
+    "an approval in every process."
 )
 async def race(case: Case) -> None:
     """Of the same answer in two processes at once, no more than one is carried out."""
@@ -64,8 +61,7 @@ async def race(case: Case) -> None:
 
 
 @ONCE.check(
-    "next-message",
-    hint="Read every kind of message in run.messages, tool results too; leave no session locked.",
+    hint="Read every kind of message in run.messages, tool results too; leave no session locked."
 )
 async def next_message(case: Case) -> None:
     """Once a pause was answered, the conversation goes on."""
@@ -75,7 +71,6 @@ async def next_message(case: Case) -> None:
 
 
 @ONCE.check(
-    "threads",
     hint="Keep nothing of one run in the adapter; name the framework's own session by thread_id.",
     needs=("approval",),
     declared="approve",
@@ -96,7 +91,6 @@ async def threads(case: Case) -> None:
 
 
 @ONCE.check(
-    "undelivered",
     hint="Raise NotDelivered when the framework was not reached, and only then.",
     needs=("pause", "unreachable"),
 )
@@ -113,10 +107,7 @@ async def undelivered(case: Case) -> None:
     expect(len(done) == 1, f"with the second try it carried out {done}")
 
 
-@ONCE.check(
-    "lease",
-    hint="Call run.check_lease() right before the tool runs, or the decision is sent.",
-)
+@ONCE.check(hint="Call run.check_lease() right before the tool runs, or the decision is sent.")
 async def lease(case: Case) -> None:
     """A process that has lost the run to another carries nothing out."""
 

@@ -17,10 +17,7 @@ __all__ = ["STOPS"]
 STOPS = Table(needs=("slow",))
 
 
-@STOPS.check(
-    "text-kept",
-    hint="Yield text as the framework produces it: what an adapter gathers, a stop loses.",
-)
+@STOPS.check(hint="Yield text as the framework produces it: what an adapter gathers, a stop loses.")
 async def text_kept(case: Case) -> None:
     """What was said before a run is cancelled is told at once, and stays in the conversation."""
     async with case.process() as process:
@@ -34,10 +31,7 @@ async def text_kept(case: Case) -> None:
     expect(stream.text in said, f"streamed was {stream.text!r}, kept was {said}")
 
 
-@STOPS.check(
-    "cancelled",
-    hint="Let CancelledError through, and wait for nothing in `finally` without a limit.",
-)
+@STOPS.check(hint="Let CancelledError through, and wait for nothing in `finally` without a limit.")
 async def cancelled(case: Case) -> None:
     """A run that is cancelled ends at once."""
     async with case.process() as process:
@@ -51,7 +45,6 @@ async def cancelled(case: Case) -> None:
 
 
 @STOPS.check(
-    "stop-by-itself",
     hint="Watch run.stop beside the framework's stream, and return soon after it is set; or "
     "declare stop=False, and be cancelled.",
     declared="stop",
@@ -67,9 +60,8 @@ async def stop_by_itself(case: Case) -> None:
 
 
 @STOPS.check(
-    "after-stop",
     hint="Release what a run holds in `finally`, also at the framework: a session left locked "
-    "refuses the next message.",
+    "refuses the next message."
 )
 async def after_stop(case: Case) -> None:
     """After a stop the conversation goes on."""
@@ -80,12 +72,7 @@ async def after_stop(case: Case) -> None:
         await process.expect_success(conversation, case.scenario.text)
 
 
-@STOPS.check(
-    "stop-acting",
-    hint="Look at run.stop.requested before each tool.",
-    needs=("pause",),
-    declared="stop",
-)
+@STOPS.check(hint="Look at run.stop.requested before each tool.", needs=("pause",), declared="stop")
 async def stop_acting(case: Case) -> None:
     """An adapter that declares `stop` begins nothing more once it was asked to stop."""
 
@@ -99,7 +86,6 @@ async def stop_acting(case: Case) -> None:
 
 
 @STOPS.check(
-    "stopped-pause",
     hint="Read run.closed: its batches were never answered. Release the framework's own pauses.",
     needs=("pause",),
 )
@@ -115,9 +101,7 @@ async def stopped_pause(case: Case) -> None:
     expect(not carried, f"stopped, and still it carried out {carried}")
 
 
-@STOPS.check(
-    "close", hint="Forget what aclose() has closed, and don't count on having run.", needs=()
-)
+@STOPS.check(hint="Forget what aclose() has closed, and don't count on having run.", needs=())
 async def close(case: Case) -> None:
     """An adapter can be closed before it was used, and twice."""
     unused = case.scenario.adapter()

@@ -22,9 +22,7 @@ __all__ = ["STREAMS"]
 STREAMS = Table()
 
 
-@STREAMS.check(
-    "text", hint="Yield the framework's text as str, piece by piece, and end by returning."
-)
+@STREAMS.check(hint="Yield the framework's text as str, piece by piece, and end by returning.")
 async def text(case: Case) -> None:
     """A message that needs nobody's approval is answered in text, and the run succeeds."""
     async with case.process() as process:
@@ -34,9 +32,8 @@ async def text(case: Case) -> None:
 
 
 @STREAMS.check(
-    "events",
     hint="Yield str, AG-UI content events, Pause or Handoff; START before CONTENT or ARGS, results "
-    "only of calls that were started; RUN_* events are the engine's.",
+    "only of calls that were started; RUN_* events are the engine's."
 )
 async def events(case: Case) -> None:
     """All that runs yield is text or content events, where the protocol allows them."""
@@ -51,9 +48,7 @@ async def events(case: Case) -> None:
 
 
 @STREAMS.check(
-    "pause-last",
-    hint="Return right after the Pause was yielded; whatever comes later is lost.",
-    needs=("pause",),
+    hint="Return right after the Pause was yielded; whatever comes later is lost.", needs=("pause",)
 )
 async def pause_last(case: Case) -> None:
     """A pause is the last thing that a run yields."""
@@ -64,7 +59,6 @@ async def pause_last(case: Case) -> None:
 
 
 @STREAMS.check(
-    "ids",
     hint="Take the framework's own unique ids, or run.mint(), for tool calls: a client keeps one "
     "card for one id.",
     needs=("approval",),
@@ -83,7 +77,6 @@ async def ids(case: Case) -> None:
 
 
 @STREAMS.check(
-    "continuation",
     hint="Put only dicts with str keys, lists, str, numbers, bool and None into it.",
     needs=("pause",),
 )
@@ -102,7 +95,6 @@ async def continuation(case: Case) -> None:
 
 
 @STREAMS.check(
-    "secret",
     hint="Keep the framework's ids and tokens in the continuation alone: not in metadata, texts, "
     "CUSTOM or RAW events.",
     needs=("pause",),
