@@ -107,7 +107,7 @@ class Thread:
         return text
 
     def payload(self, name: str) -> Any:
-        """A payload of the configuration's `answers`."""
+        """A payload of the configuration's `answers`, any JSON, by its name there."""
         return filled(getattr(self.lab.config.answers, name), marker=self.marker)
 
     async def write(self, text: str) -> Answer:
@@ -134,7 +134,7 @@ class Thread:
         headers: Mapping[str, str] | None = None,
         **members: Any,
     ) -> Answer:
-        """Answer interrupts."""
+        """Answer interrupts, each with an entry as `entry` makes it; the rest as for `send`."""
         return await self.send(
             self.input(resume=list(entries), **members), url=url, headers=headers
         )
@@ -142,7 +142,13 @@ class Thread:
     async def send(
         self, body: Any, *, url: str = "", headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """Send an input as it is, and take in what comes back."""
+        """Send an input as it is, and take in what comes back.
+
+        Args:
+            body: JSON, or bytes that are sent as they are.
+            url: of another process than the first.
+            headers: instead of the configuration's.
+        """
         given = self.lab.config.headers if headers is None else headers
         answer = await post_run(self.lab.client, url or self.lab.url, body, given)
         self.take_in(answer)
@@ -152,7 +158,11 @@ class Thread:
     async def open(
         self, body: Mapping[str, Any]
     ) -> AsyncIterator[tuple[Answer, AsyncIterator[bytes]]]:
-        """Begin a run; leaving the block closes the connection."""
+        """Begin a run; leaving the block closes the connection.
+
+        Raises:
+            ClientError: the connection can't be made, or breaks.
+        """
         lab = self.lab
         async with open_run(lab.client, lab.url, body, lab.config.headers) as opened:
             yield opened

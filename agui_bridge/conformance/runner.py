@@ -145,6 +145,12 @@ async def run_checks(
         lab: the endpoint.
         checks: which ones.
         told: is told each result as it comes.
+
+    Returns:
+        One result for each check, in their order.
+
+    Raises:
+        ConfigurationError: the configuration is wrong in a way that only shows now.
     """
     slots = asyncio.Semaphore(lab.config.concurrency)
     results: dict[str, Result] = {}
