@@ -30,6 +30,7 @@ async def test_a_mutant_fails_the_check_that_it_is_for(found_by: str) -> None:
     assert result.status == "failed", result
 
 
+@pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.parametrize("found_by", MUTANTS)
 async def test_a_mutant_passes_every_other_check(found_by: str) -> None:
