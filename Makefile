@@ -40,7 +40,7 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 	exit 1; \
 	fi
 
-.PHONY: help demo test lint format docs schemas coverage e2e pictures lowest bench load clean
+.PHONY: help demo test soak lint format docs schemas coverage e2e pictures lowest bench load clean
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
@@ -49,8 +49,11 @@ help: ## List what can be made
 demo: $(VENV)/.installed ## Run the demo, which needs no model and no key (PORT=9000)
 	@$(VENV)/bin/python -m examples.demo --port $(PORT)
 
-test: $(VENV)/.installed-dev ## Run the tests, without the end-to-end ones (PYTEST_ARGS='-k name')
-	@$(VENV)/bin/python -m pytest --ignore=tests/e2e $(PARALLEL) $(PYTEST_ARGS)
+test: $(VENV)/.installed-dev ## Run the tests, without make soak's and the end-to-end ones (PYTEST_ARGS='-k name')
+	@$(VENV)/bin/python -m pytest --ignore=tests/e2e -m 'not soak' $(PARALLEL) $(PYTEST_ARGS)
+
+soak: $(VENV)/.installed-dev ## Run the tests that are slow by nature: faults, kills, races, long schedules
+	@$(VENV)/bin/python -m pytest --ignore=tests/e2e -m soak $(PARALLEL) $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev ## Check style, formatting and types
 	@$(VENV)/bin/ruff check --quiet .
@@ -92,7 +95,7 @@ pictures: $(VENV)/.installed-dev examples/copilotkit/node_modules/.installed ## 
 	@cp artefacts/pictures/*.png docs/images/
 
 lowest: $(LOWEST)/.installed-dev ## Run the quick tests with the oldest dependencies allowed
-	@$(LOWEST)/bin/python -m pytest --ignore=tests/e2e -m 'not slow' -W default $(PARALLEL) $(PYTEST_ARGS)
+	@$(LOWEST)/bin/python -m pytest --ignore=tests/e2e -m 'not slow and not soak' -W default $(PARALLEL) $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-dev $(if $(PEERS),$(PEERS_VENV)/.installed) ## Measure the budget (QUICK=1, PEERS=1, STORES=1, BENCH_ARGS='--only encode')
 	@$(VENV)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(PEERS),--peers) $(if $(STORES),--stores) $(BENCH_ARGS)

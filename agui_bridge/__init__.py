@@ -16,22 +16,21 @@ from agui_bridge.adapters import (
     Run,
     RunItem,
 )
-from agui_bridge.agents.answers import Approval, StepFailed
-from agui_bridge.agents.function import FunctionAdapter
-from agui_bridge.agents.function_run import FunctionRun
-from agui_bridge.agents.keyword import KeywordAdapter
-from agui_bridge.agents.keyword_phrases import Replies
-from agui_bridge.engine.settings import Settings
-from agui_bridge.engine.stopping import StopResult
+from agui_bridge.agents.function.adapter import FunctionAdapter
+from agui_bridge.agents.function.results import Approval, StepFailed
+from agui_bridge.agents.function.run import FunctionRun
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.agents.keyword.phrases import Replies
+from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import BridgeError, NotDelivered, Refused, UpstreamError
-from agui_bridge.http.app import Bridge
 from agui_bridge.http.auth import BearerTokens
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict
-from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
-from agui_bridge.protocol.end_reasons import EndReason
-from agui_bridge.protocol.extraction import Reply
-from agui_bridge.protocol.forms import FormField
-from agui_bridge.protocol.records import Principal, ToolCall
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.answers.from_message import Reply
+from agui_bridge.protocol.threads.records import Principal, ToolCall
+from agui_bridge.protocol.threads.run_ends import EndReason, StopResult
 
 __all__ = [
     "Adapter",

@@ -19,9 +19,9 @@ from pydantic import TypeAdapter
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.policy import Policy
-from agui_bridge.protocol.decisions import APPROVE, DECLINE, Decision
-from agui_bridge.protocol.end_reasons import EndReason
-from agui_bridge.protocol.records import ClosedBatch, Json, Principal, ToolCall
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Decision
+from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal, ToolCall
+from agui_bridge.protocol.threads.run_ends import EndReason
 
 __all__ = [
     "Adapter",

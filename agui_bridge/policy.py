@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from agui_bridge.errors import AdapterError, AgentMistake
-from agui_bridge.protocol.records import Json, Principal
+from agui_bridge.protocol.threads.records import Json, Principal
 
 __all__ = ["CallDenied", "Policy", "PolicyFailed", "ProposedCall", "Verdict", "judge"]
 

@@ -16,9 +16,9 @@ from ag_ui.core import (
 )
 from ag_ui.encoder import EventEncoder
 
-from agui_bridge.protocol.history import History
-from agui_bridge.protocol.lifecycle import Lifecycle
-from agui_bridge.protocol.sse import encode
+from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.wire.sse import encode
 from benchmarks.plan import Plan
 from benchmarks.rounds import interleave, no_collection
 from benchmarks.rows import BenchmarkBroken, Row, ratio

@@ -32,7 +32,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agui_bridge import Bridge, FunctionRun
 from agui_bridge.adapters import Adapter, AdapterCapabilities, Ask, Pause, Run, RunItem
-from agui_bridge.protocol.records import ToolCall
+from agui_bridge.protocol.threads.records import ToolCall
 from benchmarks.detecting_agents import add_detecting
 from benchmarks.producer import KINDS, MESSAGE_ID, produce
 from benchmarks.uvicorn_options import serve

@@ -6,11 +6,11 @@ import time
 from functools import partial
 from typing import Any
 
-from agui_bridge.protocol.admission import Request, Resume
-from agui_bridge.protocol.contract import admit
-from agui_bridge.protocol.decisions import APPROVE, DECLINE, EDIT, approval_schema
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, approval_schema
+from agui_bridge.protocol.contract.admission import admit
+from agui_bridge.protocol.contract.requests import Request, Resume
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.records import (
     Batch,
     Interrupt,
     Loaded,

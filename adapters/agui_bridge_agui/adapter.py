@@ -7,32 +7,24 @@ any more: it gets each answer once, after the bridge's claim, under ids that no 
 from __future__ import annotations
 
 import contextlib
-import logging
-import re
 from collections.abc import AsyncGenerator, Mapping
 from typing import Final, get_args
 
-import httpx
 from ag_ui.core import BaseEvent
 
 from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
 from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, UpstreamError
-from agui_bridge.protocol.decisions import Approve
-from agui_bridge.protocol.records import Json
-from agui_bridge_agui.endpoint import THREAD_PLACE, Endpoint
+from agui_bridge.protocol.answers.decisions import Approve
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.exchange import Exchange
 from agui_bridge_agui.pauses import Answers, answers_of, cancels_of, pause_of
 from agui_bridge_agui.reader import Reader
 from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
+from agui_bridge_agui.server import Server
 
 __all__ = ["AguiAdapter"]
 
-logger = logging.getLogger("agui_bridge")
-
 _SNAPSHOT: Final = "STATE_SNAPSHOT"
-
-_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
 class AguiAdapter:
@@ -78,25 +70,6 @@ class AguiAdapter:
                 raise ConfigurationError(
                     f"{option} can't be {value!r}: it is {' or '.join(known)}."
                 )
-        for option, address in (("url", url), ("stop_url", stop_url)):
-            if address is not None and not _is_address(address):
-                raise ConfigurationError(
-                    f"{option} should be an address such as http://host:port/path, not {address!r}."
-                )
-        # Sent as it is, a misspelt one would stop nothing, and nobody would be told.
-        if set("{}") & set((stop_url or "").replace(THREAD_PLACE, "")):
-            raise ConfigurationError(
-                f"stop_url has {THREAD_PLACE} for the thread and no other braces, not {stop_url!r}."
-            )
-        if not timeout > 0:
-            raise ConfigurationError(f"timeout should be a number of seconds, not {timeout!r}.")
-        for name, text in (headers or {}).items():
-            # The value may be a secret: it is not repeated.
-            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(text):
-                raise ConfigurationError(
-                    f"headers can't hold {name!r:.60}: names and values are of printable "
-                    "ASCII characters, in one line."
-                )
         self.capabilities = AdapterCapabilities(
             edit=True, subagents=True, stop=True, own_history=history == "new"
         )
@@ -104,7 +77,7 @@ class AguiAdapter:
         self._history: HistoryMode = history
         self._tool_schemas = tool_schemas or {}
         self._cancel_with = cancel_with
-        self._endpoint = Endpoint(url, headers=headers or {}, timeout=timeout, stop_url=stop_url)
+        self._server = Server(url, headers=headers or {}, timeout=timeout, stop_url=stop_url)
 
     async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
         """Carry out one run.
@@ -131,7 +104,7 @@ class AguiAdapter:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._endpoint.aclose()
+        await self._server.aclose()
 
     async def _withdraw(self, run: Run, continuation: Json) -> None:
         """Cancel what nobody answered; a server that keeps no pauses has nothing to cancel."""
@@ -139,7 +112,7 @@ class AguiAdapter:
         if cancels is None:
             return
         body = body_of(run, (), self._dialect, cancels)
-        exchange = Exchange(self._endpoint, body, run, lambda: False)
+        exchange = Exchange(self._server, body, run, lambda: False)
         with contextlib.suppress(AdapterError):
             async with contextlib.aclosing(exchange.events()) as told:
                 async for _ in told:
@@ -149,25 +122,25 @@ class AguiAdapter:
         approved = _approved_calls(run)
         reader = Reader(run, approved)
         body = body_of(run, messages_for(run, self._history), self._dialect, answers)
-        exchange = Exchange(self._endpoint, body, run, lambda: reader.acting)
+        exchange = Exchange(self._server, body, run, lambda: reader.acting)
         # A server that refuses an answer restates the state and the question: until more than the
         # state has come, nothing says that it has taken the answer.
-        held: list[BaseEvent] | None = [] if answers is not None else None
+        taken, held = answers is None, list[BaseEvent]()
         async with contextlib.aclosing(exchange.events()) as events:
             async for wire in events:
                 for item in reader.read(wire):
-                    if held is not None and item.type == _SNAPSHOT:
+                    if not taken and item.type == _SNAPSHOT:
                         held.append(item)
                         continue
-                    for earlier in held or ():
-                        yield earlier
-                    held = None
+                    taken = True
+                    while held:
+                        yield held.pop(0)
                     yield item
-        if held is not None and _still_asks(reader, answers):
+        if not taken and _still_asks(reader, answers):
             raise NotDelivered(
                 f"The upstream agent refused the answer{_code(reader)} and still asks."
             )
-        for item in held or ():
+        for item in held:
             yield item
         for end in self._ending(run, reader):
             yield end
@@ -202,14 +175,6 @@ class AguiAdapter:
         if reader.pending and not stopped:
             return [Handoff(reader.pending)]
         return []
-
-
-def _is_address(text: str) -> bool:
-    try:
-        address = httpx.URL(text)
-    except httpx.InvalidURL:
-        return False
-    return address.scheme in ("http", "https") and bool(address.host)
 
 
 def _approved_calls(run: Run) -> frozenset[str]:

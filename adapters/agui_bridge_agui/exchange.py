@@ -13,8 +13,8 @@ from typing import Final
 
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Json
-from agui_bridge_agui.endpoint import Endpoint
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge_agui.server import Server
 
 __all__ = ["Exchange"]
 
@@ -39,16 +39,16 @@ class Exchange:
     """A posted input and the stream that answers it.
 
     Args:
-        endpoint: where to.
+        server: where to.
         body: the input.
         run: the bridge's run.
         busy: tells whether the agent carries something out that should not be cut off.
     """
 
     def __init__(
-        self, endpoint: Endpoint, body: Mapping[str, Json], run: Run, busy: Callable[[], bool]
+        self, server: Server, body: Mapping[str, Json], run: Run, busy: Callable[[], bool]
     ) -> None:
-        self._endpoint = endpoint
+        self._server = server
         self._body = body
         self._run = run
         self._busy = busy
@@ -98,7 +98,7 @@ class Exchange:
     async def _read(self) -> None:
         last: _Item = _Mark.END
         try:
-            events = self._endpoint.events(self._body, self._run.trace_headers)
+            events = self._server.events(self._body, self._run.trace_headers)
             async with contextlib.aclosing(events):
                 async for event in events:
                     await self._queue.put(event)
@@ -117,4 +117,4 @@ class Exchange:
 
     async def _ask_to_stop(self, *, force: bool) -> bool:
         thread = str(self._body["threadId"])
-        return await self._endpoint.stop(thread, self._run.trace_headers, force=force)
+        return await self._server.stop(thread, self._run.trace_headers, force=force)

@@ -7,6 +7,7 @@ with `forwardedProps.command`, which knows an answer only by the id in the event
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from ag_ui.core import Interrupt
 
 from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.decisions import (
+from agui_bridge.protocol.answers.decisions import (
     APPROVE,
     DECLINE,
     EDIT,
@@ -26,7 +27,7 @@ from agui_bridge.protocol.decisions import (
     Decision,
     approval_schema,
 )
-from agui_bridge.protocol.records import Json, ToolCall
+from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["ON_INTERRUPT", "Answers", "Calls", "answers_of", "cancels_of", "pause_of"]
 
@@ -160,12 +161,7 @@ def _ask(
 
 
 def _older_ask(value: Json, *, single: bool) -> Ask:
-    if isinstance(value, str):
-        try:
-            parsed = json.loads(value)
-        except ValueError:
-            parsed = value
-        value = parsed
+    value = _parsed(value)
     said = value if isinstance(value, Mapping) else {"message": value}
     key = next((said[k] for k in _ITS_ID if said.get(k)), None)
     # Its id stays with the bridge: clients answer by ours.
@@ -184,6 +180,14 @@ def _older_ask(value: Json, *, single: bool) -> Ask:
         response_schema=schema if isinstance(schema, Mapping) else None,
         metadata={"value": shown},
     )
+
+
+def _parsed(value: Json) -> Json:
+    """A value, of which some servers make JSON text."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return json.loads(value)
+    return value
 
 
 def _call(call_id: str | None, calls: Calls) -> ToolCall | None:

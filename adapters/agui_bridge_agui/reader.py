@@ -18,10 +18,11 @@ from pydantic import TypeAdapter, ValidationError
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle_tables import RULES
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses import ON_INTERRUPT
-from agui_bridge_agui.snapshots import Told, news_of
+from agui_bridge_agui.snapshot_news import news_of
+from agui_bridge_agui.told import Told
 
 __all__ = ["Reader"]
 
@@ -113,7 +114,7 @@ class Reader:
         elif kind == "CUSTOM" and event.name == ON_INTERRUPT:
             self.values.append(event.value)
         elif not self._is_stray_step(kind, event):
-            self.told.note(kind, event)
+            self.told.note(event)
             event.raw_event = None
             yield event
 

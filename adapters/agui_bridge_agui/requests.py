@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from agui_bridge.adapters import Run
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses import Answers
 
-__all__ = ["Dialect", "HistoryMode", "body_of", "messages_for", "thread_of"]
+__all__ = ["Dialect", "HistoryMode", "body_of", "messages_for"]
 
 Dialect = Literal["1.0", "0.x"]
 HistoryMode = Literal["full", "new"]
@@ -33,7 +33,7 @@ _NEWER_MEMBERS: Final = frozenset({"metadata", "subagentRunId"})
 _PREFIX: Final = "agui-"
 
 
-def thread_of(run: Run) -> str:
+def _thread_of(run: Run) -> str:
     """The upstream's thread: that of the same id, for principals of the default scope.
 
     An upstream knows no principals: a thread of another scope gets a name that nobody can choose.
@@ -46,7 +46,12 @@ def thread_of(run: Run) -> str:
 
 
 def messages_for(run: Run, mode: HistoryMode) -> Sequence[Mapping[str, Json]]:
-    """The messages that the upstream is to see."""
+    """The messages that the upstream is to see, as AG-UI writes them.
+
+    Args:
+        run: the bridge's run.
+        mode: `new` leaves out what a server has that keeps the conversation itself.
+    """
     if mode == "full":
         return run.raw_messages
     if run.handoff is None:
@@ -62,7 +67,14 @@ def body_of(
     dialect: Dialect,
     answers: Answers | None = None,
 ) -> dict[str, Json]:
-    """The input of an upstream run."""
+    """The RunAgentInput of an upstream run, as JSON.
+
+    Args:
+        run: the bridge's run.
+        messages: that the upstream is to see.
+        dialect: in which it is written.
+        answers: what was decided, for a run that continues.
+    """
     given: dict[str, Any] = run.input.model_dump(
         mode="json", by_alias=True, exclude_none=True, include={"tools", "context"}
     )
@@ -73,7 +85,7 @@ def body_of(
         if name.replace("_", "").lower() not in _OURS
     }
     body: dict[str, Json] = {
-        "threadId": thread_of(run),
+        "threadId": _thread_of(run),
         # Never the client's, which re-uses them.
         "runId": run.mint(),
         "state": {} if run.state is None else run.state,

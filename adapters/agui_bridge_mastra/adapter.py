@@ -9,9 +9,9 @@ from typing import Any, Final, get_args
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.requests import Kind, Requests
-from agui_bridge_mastra.server import MastraServer
+from agui_bridge_mastra.server import Server
 from agui_bridge_mastra.turn import Turn
 
 __all__ = ["MastraAdapter"]
@@ -69,11 +69,16 @@ class MastraAdapter:
             agent, kind, memory, dict(options or {}), resume_network_path, dict(cancel_with or {})
         )
         self._step_schemas = step_schemas or {}
-        self._server = MastraServer(url, headers=headers, timeout=timeout, client=client)
+        self._server = Server(url, headers=headers, timeout=timeout, client=client)
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def run(self, run: Run) -> AsyncIterator[RunItem]:
-        """Start a run at Mastra, or continue one."""
+        """Start a run at Mastra, or continue one.
+
+        Raises:
+            NotDelivered: nothing has reached Mastra.
+            UpstreamError: it failed, refused, or its stream can't be understood.
+        """
         async with AsyncExitStack() as held:
             turn = Turn(run, self._server, self.requests, self._step_schemas, self._go_on, held)
             async for item in turn.items():

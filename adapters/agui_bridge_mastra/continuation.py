@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.pauses import Waiting
 
 __all__ = ["Paused"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["memory_of", "messages_of", "new_messages", "workflow_input"]
 
@@ -25,7 +25,11 @@ def memory_of(run: Run) -> dict[str, str]:
 
 
 def messages_of(run: Run, *, whole: bool) -> list[dict[str, Json]]:
-    """The messages to send: the new ones, or the whole conversation where Mastra keeps none."""
+    """The messages to send: the new ones, or the whole conversation where Mastra keeps none.
+
+    Raises:
+        UpstreamError: there is none.
+    """
     told = _told(run.raw_messages) if whole else new_messages(run)
     if not told and run.text:
         # Asked again without anything new: the last question counts.
@@ -41,7 +45,11 @@ def new_messages(run: Run) -> list[dict[str, Json]]:
 
 
 def workflow_input(run: Run) -> Json:
-    """A workflow's input: `forwardedProps.inputData`, else the message as a JSON object."""
+    """A workflow's input: `forwardedProps.inputData`, else the message as a JSON object.
+
+    Raises:
+        UpstreamError: there is neither.
+    """
     props = run.input.forwarded_props
     if isinstance(props, Mapping) and "inputData" in props:
         return props["inputData"]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from agui_bridge.adapters import Ask
-from agui_bridge.protocol.records import Json, ToolCall
+from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["Waiting", "parse_schema", "plain_text"]
 

@@ -30,14 +30,26 @@ from ag_ui.core import (
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.lifecycle.made_events import whole_call
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.pauses import Waiting, parse_schema, plain_text
 from agui_bridge_mastra.server import Chunk, as_mapping
 
-__all__ = ["AgentReader", "Place", "failure"]
+__all__ = ["AgentReader", "Place"]
 
 _AGENT_TOOL: Final = "agent-"
 _CALLERS: Final = (_AGENT_TOOL, "workflow-")
+_MESSAGES: Final[Mapping[str, tuple[Any, Any, Any, str]]] = {
+    "text": (TextMessageStartEvent, TextMessageContentEvent, TextMessageEndEvent, "assistant"),
+    "reasoning": (
+        ReasoningMessageStartEvent,
+        ReasoningMessageContentEvent,
+        ReasoningMessageEndEvent,
+        "reasoning",
+    ),
+}
+"""START, CONTENT and END of a message, and its role."""
+
 _USAGE: Final = {
     "input_tokens": "inputTokens",
     "output_tokens": "outputTokens",
@@ -94,7 +106,12 @@ class AgentReader:
     _started: set[str] = field(default_factory=set)
 
     def read(self, chunk: Chunk) -> Iterator[BaseEvent]:
-        """The events of one chunk."""
+        """The events of one chunk.
+
+        Raises:
+            UpstreamError: the chunk says that the run failed.
+            KeyError, TypeError, AttributeError: it has an unknown shape.
+        """
         self.seen = True
         yield from self.agent_chunk(chunk, Place())
 
@@ -134,25 +151,16 @@ class AgentReader:
         kind, payload = str(chunk.get("type")), as_mapping(chunk.get("payload"))
         match kind:
             case "text-start" | "text-delta" | "text-end":
-                yield from self._text(kind, payload, at)
+                yield from self._message(kind, payload, at)
             case "reasoning-start" | "reasoning-delta" | "reasoning-end":
-                yield from self._reasoning(kind, payload, at)
-            case "tool-call-input-streaming-start":
-                yield self.start_call(at, payload["toolCallId"], payload["toolName"])
-            case "tool-call-delta":
-                call = self.ids[at.key(payload["toolCallId"])]
-                yield ToolCallArgsEvent(tool_call_id=call, delta=payload["argsTextDelta"])
-            case "tool-call-input-streaming-end":
-                # From now on it may be carried out; the chunk that says so may come too late.
-                key = at.key(payload["toolCallId"])
-                self.running[key] = {"toolName": self._names.pop(key, None), **payload}
-                yield ToolCallEndEvent(tool_call_id=self.ids[key])
-            case "tool-call":
-                if at.key(payload["toolCallId"]) not in self.ids:
-                    yield from self.whole_call(
-                        at, payload["toolCallId"], payload["toolName"], payload.get("args")
-                    )
-                self.running[at.key(payload["toolCallId"])] = payload
+                yield from self._message(kind, payload, at)
+            case (
+                "tool-call-input-streaming-start"
+                | "tool-call-delta"
+                | "tool-call-input-streaming-end"
+                | "tool-call"
+            ):
+                yield from self._call(kind, payload, at)
             case "tool-result":
                 yield from self.result(at, payload["toolCallId"], payload.get("result"))
             case "tool-error":
@@ -171,41 +179,42 @@ class AgentReader:
             case "step-start" if not at.path:
                 self.run.iteration = (self.run.iteration or 0) + 1
             case "error" if not at.path:
-                raise failure(as_mapping(payload.get("error")).get("name"))
+                raise _failure(as_mapping(payload.get("error")).get("name"))
             case "finish" if not at.path:
                 self._finish(payload)
 
     # --- messages ---
 
-    def _text(self, kind: str, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
-        name, owner = at.key(f"text:{payload.get('id')}"), at.subagent
-        if kind == "text-start" or name not in self.ids:
+    def _message(self, kind: str, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
+        about, _, part = kind.partition("-")
+        start, content, end, role = _MESSAGES[about]
+        name, owner = at.key(f"{about}:{payload.get('id')}"), at.subagent
+        if part == "start" or name not in self.ids:
             self.ids[name] = self.run.mint()
-            yield TextMessageStartEvent(
-                message_id=self.ids[name], role="assistant", subagent_run_id=owner
-            )
-        if kind == "text-delta" and payload.get("text"):
-            yield TextMessageContentEvent(
-                message_id=self.ids[name], delta=payload["text"], subagent_run_id=owner
-            )
-        elif kind == "text-end":
-            yield TextMessageEndEvent(message_id=self.ids.pop(name), subagent_run_id=owner)
-
-    def _reasoning(self, kind: str, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
-        name, owner = at.key(f"reasoning:{payload.get('id')}"), at.subagent
-        if kind == "reasoning-start" or name not in self.ids:
-            self.ids[name] = self.run.mint()
-            yield ReasoningMessageStartEvent(
-                message_id=self.ids[name], role="reasoning", subagent_run_id=owner
-            )
-        if kind == "reasoning-delta" and payload.get("text"):
-            yield ReasoningMessageContentEvent(
-                message_id=self.ids[name], delta=payload["text"], subagent_run_id=owner
-            )
-        elif kind == "reasoning-end":
-            yield ReasoningMessageEndEvent(message_id=self.ids.pop(name), subagent_run_id=owner)
+            yield start(message_id=self.ids[name], role=role, subagent_run_id=owner)
+        if part == "delta" and payload.get("text"):
+            yield content(message_id=self.ids[name], delta=payload["text"], subagent_run_id=owner)
+        elif part == "end":
+            yield end(message_id=self.ids.pop(name), subagent_run_id=owner)
 
     # --- tool calls ---
+
+    def _call(self, kind: str, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
+        call = payload["toolCallId"]
+        key = at.key(call)
+        match kind:
+            case "tool-call-input-streaming-start":
+                yield self.start_call(at, call, payload["toolName"])
+            case "tool-call-delta":
+                yield ToolCallArgsEvent(tool_call_id=self.ids[key], delta=payload["argsTextDelta"])
+            case "tool-call-input-streaming-end":
+                # From now on it may be carried out; the chunk that says so may come too late.
+                self.running[key] = {"toolName": self._names.pop(key, None), **payload}
+                yield ToolCallEndEvent(tool_call_id=self.ids[key])
+            case _:
+                if key not in self.ids:
+                    yield from self.whole_call(at, call, payload["toolName"], payload.get("args"))
+                self.running[key] = payload
 
     def start_call(self, at: Place, call: str, name: str) -> ToolCallStartEvent:
         """A tool call's START, under a new id."""
@@ -217,10 +226,10 @@ class AgentReader:
 
     def whole_call(self, at: Place, call: str, name: str, args: Json) -> Iterator[BaseEvent]:
         """A tool call whose arguments did not stream."""
-        yield self.start_call(at, call, name)
-        own = self.ids[at.key(call)]
-        yield ToolCallArgsEvent(tool_call_id=own, delta=json.dumps(args or {}, ensure_ascii=False))
-        yield ToolCallEndEvent(tool_call_id=own)
+        yield (start := self.start_call(at, call, name))
+        arguments = json.dumps(args or {}, ensure_ascii=False)
+        # As when they stream: of a sub-agent's call the START alone names the sub-agent.
+        yield from whole_call(start.tool_call_id, name, arguments)[1:]
 
     def result(self, at: Place, call: str, value: Json) -> Iterator[BaseEvent]:
         """A tool call's result; none for a call that is not on the wire, or was refused."""
@@ -330,7 +339,7 @@ class AgentReader:
         reason = as_mapping(payload.get("stepResult")).get("reason")
         self.run.usage += self.usage(payload)
         if reason == "error":
-            raise failure(None)
+            raise _failure(None)
 
     def usage(self, payload: Mapping[str, Any]) -> list[TokenUsage]:
         """The token usage that the end of a stream tells."""
@@ -346,7 +355,7 @@ class AgentReader:
         return [TokenUsage(provider=model.get("modelProvider"), model=model.get("modelId"), **told)]
 
 
-def failure(name: Json) -> UpstreamError:
+def _failure(name: Json) -> UpstreamError:
     """A failure within Mastra: its message may hold what is nobody's business, its stack does."""
     kind = f" ({name})" if isinstance(name, str) and name.isidentifier() else ""
     return UpstreamError(f"The agent failed in Mastra{kind}: see the log of the Mastra server.")

@@ -9,14 +9,14 @@ from urllib.parse import quote
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import NotDelivered
-from agui_bridge.protocol.decisions import Answer, Approve, Cancel, Decision, Decline
-from agui_bridge.protocol.records import Json
-from agui_bridge_mastra.application import client_tools, request_context
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.continuation import Paused
+from agui_bridge_mastra.frontend import client_tools, request_context
 from agui_bridge_mastra.messages import messages_of, workflow_input
 from agui_bridge_mastra.pauses import Waiting
 
-__all__ = ["NO_ROUTE", "Kind", "Request", "Requests"]
+__all__ = ["NO_ROUTE", "Kind", "Reply", "Request", "Requests"]
 
 Kind = Literal["agent", "network", "workflow"]
 
@@ -27,6 +27,31 @@ NO_ROUTE: Final = (
     "Mastra has no HTTP route that continues a suspended network. Add one to the server (see the "
     "adapter's documentation) and name it with `resume_network_path`; nothing was sent."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was decided of one thing that waits, and how Mastra is told.
+
+    Attributes:
+        waiting: what waits.
+        decision: about it.
+        request: None when Mastra has no words for the decision.
+    """
+
+    waiting: Waiting
+    decision: Decision
+    request: Request | None
+
+    @property
+    def approves(self) -> bool:
+        """Whether it lets a call run that waits for an approval."""
+        return self.waiting.approval and isinstance(self.decision, Approve)
+
+    @property
+    def refuses(self) -> bool:
+        """Whether it keeps a call from running that waits for an approval."""
+        return self.waiting.approval and not isinstance(self.decision, Approve)
 
 
 @dataclass
@@ -50,7 +75,11 @@ class Requests:
     cancel_with: Mapping[str, Json] = field(default_factory=dict)
 
     def start(self, run: Run, paused: Paused, messages: list[dict[str, Json]] | None) -> Request:
-        """Start a run: with these messages, or with those of the input."""
+        """Start a run: with these messages, or with those of the input.
+
+        Raises:
+            UpstreamError: the input has nothing to start with.
+        """
         body: dict[str, Json] = {**self.options, **self._context(run)}
         if self.kind == "workflow":
             return self._workflow("stream", paused), {**body, "inputData": workflow_input(run)}
@@ -63,6 +92,24 @@ class Requests:
         if paused.memory:
             body["memory"] = paused.memory
         return self._agent("network" if self.kind == "network" else "stream"), body
+
+    def replies(self, run: Run, paused: Paused, decisions: Mapping[str, Decision]) -> list[Reply]:
+        """What to tell Mastra of the decisions, in their order.
+
+        Raises:
+            NotDelivered: the pause is another agent's, or a network's suspension can't be
+                continued over HTTP.
+        """
+        if paused.agent != self.agent:
+            raise NotDelivered(
+                f"This pause belongs to the Mastra agent {paused.agent!r}, and the adapter is "
+                f"configured for {self.agent!r}; nothing was sent."
+            )
+        decided = [(paused.waiting[key], decision) for key, decision in decisions.items()]
+        return [
+            Reply(waiting, decision, self.decide(run, paused, waiting, decision))
+            for waiting, decision in decided
+        ]
 
     def decide(
         self, run: Run, paused: Paused, waiting: Waiting, decision: Decision

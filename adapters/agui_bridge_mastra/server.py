@@ -10,10 +10,10 @@ from urllib.parse import quote
 import httpx
 
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.protocol.records import Json
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.wire.sse import Decoder
 
-__all__ = ["LOST", "Chunk", "MastraServer", "NotFound", "as_mapping"]
+__all__ = ["LOST", "Chunk", "NotFound", "Server", "as_mapping"]
 
 Chunk = dict[str, Any]
 
@@ -41,7 +41,7 @@ class NotFound(UpstreamError):
     """The server has no such agent, workflow, run or route; it has done nothing."""
 
 
-class MastraServer:
+class Server:
     """A client of one server.
 
     Args:
@@ -85,14 +85,7 @@ class MastraServer:
             NotDelivered: the server was not reached.
             UpstreamError: it refused, or the stream broke.
         """
-        request = self._http().build_request(
-            "POST",
-            self._url + path,
-            json=body,
-            headers={**self._headers, **trace},
-            timeout=self._timeout,
-        )
-        response = await self._send(request, stream=True)
+        response = await self._send("POST", path, trace, json=body)
         try:
             await self._check(response)
             on_heard()
@@ -109,7 +102,18 @@ class MastraServer:
     async def suspended_calls(
         self, agent: str, run_id: str, memory: Mapping[str, str], *, trace: Mapping[str, str]
     ) -> list[Mapping[str, Any]]:
-        """The tool calls of a run that wait for somebody, as the server lists them."""
+        """The tool calls of a run that wait for somebody, as the server lists them.
+
+        Args:
+            agent: its id.
+            run_id: of the run there.
+            memory: its `thread` and `resource`; empty without memory.
+            trace: headers of the trace.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or its answer can't be read.
+        """
         path = f"/api/agents/{quote(agent, safe='')}/suspended-runs"
         owner = {"threadId": memory["thread"], "resourceId": memory["resource"]} if memory else {}
         listed = await self._json("GET", path, trace=trace, params=owner)
@@ -123,7 +127,17 @@ class MastraServer:
     async def results_of_calls(
         self, agent: str, memory: Mapping[str, str], *, trace: Mapping[str, str]
     ) -> dict[str, Json]:
-        """The results of a conversation's latest tool calls that have one, by the call's id."""
+        """The results of a conversation's latest tool calls that have one, by the call's id.
+
+        Args:
+            agent: its id.
+            memory: the conversation's `thread` and `resource`.
+            trace: headers of the trace.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or its answer can't be read.
+        """
         asked = {
             "agentId": agent,
             "resourceId": memory["resource"],
@@ -160,14 +174,7 @@ class MastraServer:
     async def _json(
         self, method: str, path: str, *, trace: Mapping[str, str], **body: Any
     ) -> Mapping[str, Any]:
-        request = self._http().build_request(
-            method,
-            self._url + path,
-            headers={**self._headers, **trace},
-            timeout=self._timeout,
-            **body,
-        )
-        response = await self._send(request, stream=True)
+        response = await self._send(method, path, trace, **body)
         try:
             await self._check(response)
             return as_mapping(json.loads(await response.aread()))
@@ -190,9 +197,15 @@ class MastraServer:
             self._own = httpx.AsyncClient(limits=limits)
         return self._own
 
-    async def _send(self, request: httpx.Request, *, stream: bool) -> httpx.Response:
+    async def _send(
+        self, method: str, path: str, trace: Mapping[str, str], **body: Any
+    ) -> httpx.Response:
+        client, headers = self._http(), {**self._headers, **trace}
+        request = client.build_request(
+            method, self._url + path, headers=headers, timeout=self._timeout, **body
+        )
         try:
-            return await self._http().send(request, stream=stream)
+            return await client.send(request, stream=True)
         except _NOT_CONNECTED as error:
             raise NotDelivered(
                 f"Mastra can't be reached ({type(error).__name__}): nothing was sent."

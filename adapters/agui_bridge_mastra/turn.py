@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -24,17 +25,17 @@ from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import Handoff, Pause, Run, RunItem, StopSignal
 from agui_bridge.errors import AdapterError, NotDelivered, UpstreamError
-from agui_bridge.protocol.decisions import Approve, Cancel
-from agui_bridge.protocol.records import Json
-from agui_bridge_mastra.application import messages_of_calls, results_of
+from agui_bridge.protocol.answers.decisions import Cancel
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.continuation import Paused
 from agui_bridge_mastra.exchange import Exchange
+from agui_bridge_mastra.frontend import messages_of_calls, results_of
 from agui_bridge_mastra.messages import memory_of, messages_of, new_messages
 from agui_bridge_mastra.network import NetworkReader
 from agui_bridge_mastra.pauses import Waiting
 from agui_bridge_mastra.reader import AgentReader, Place
-from agui_bridge_mastra.requests import NO_ROUTE, Request, Requests
-from agui_bridge_mastra.server import LOST, MastraServer, NotFound
+from agui_bridge_mastra.requests import NO_ROUTE, Reply, Request, Requests
+from agui_bridge_mastra.server import LOST, NotFound, Server
 from agui_bridge_mastra.workflow import WorkflowReader
 
 __all__ = ["Turn"]
@@ -64,7 +65,7 @@ class Turn:
     """
 
     run: Run
-    server: MastraServer
+    server: Server
     requests: Requests
     step_schemas: Mapping[str, Mapping[str, Json]]
     go_on: Callable[[Coroutine[Any, Any, None]], None]
@@ -125,55 +126,55 @@ class Turn:
         """Carry the decisions out, one after the other, all of them on the one run."""
         run = self.run
         assert run.resume is not None
-        if paused.agent != self.requests.agent:
-            raise NotDelivered(
-                f"This pause belongs to the Mastra agent {paused.agent!r}, and the adapter is "
-                f"configured for {self.requests.agent!r}; nothing was sent."
-            )
-        decided = [(paused.waiting[key], d) for key, d in run.resume.decisions.items()]
-        requests = [(w, self.requests.decide(run, paused, w, d)) for w, d in decided]
-        refused = frozenset(w.call for w, d in decided if w.approval and not isinstance(d, Approve))
+        replies = self.requests.replies(run, paused, run.resume.decisions)
+        refused = frozenset(reply.waiting.call for reply in replies if reply.refuses)
         reader = self._reader(paused, refused)
-        unsent = [(w, request) for w, request in requests if request is not None]
+        unsent = deque(reply for reply in replies if reply.request is not None)
         sent = False
         while unsent and not run.stop.requested:
-            waiting, request = unsent.pop(0)
-            run.check_lease()
-            # Mastra may have told of others meanwhile; of this one nothing holds any more.
-            reader.waiting.pop(waiting.key, None)
-            reader.resumed(waiting)
-            try:
-                async for item in self._read(paused, reader, request):
-                    yield item
-            except (NotFound, NotDelivered) as error:
-                raise self._failure(error, waiting, sent) from error
+            async for item in self._send(paused, reader, unsent.popleft(), first=not sent):
+                yield item
             sent = True
         if run.stop.requested:
-            run.not_begun = [w.call for w, _ in unsent if w.approval and w.call not in refused]
-            reader.waiting |= {w.key: w for w, _ in unsent}
-        left = frozenset(w.key for w, request in requests if request is None)
-        for waiting, decision in requests:
-            if decision is None and waiting.call:
-                yield ToolCallResultEvent(
-                    message_id=run.mint(),
-                    tool_call_id=waiting.call,
-                    content=_UNANSWERED,
-                    role="tool",
-                )
+            run.not_begun = [reply.waiting.call for reply in unsent if reply.approves]
+            reader.waiting |= {reply.waiting.key: reply.waiting for reply in unsent}
+        left = [reply.waiting for reply in replies if reply.request is None]
+        for call in (waiting.call for waiting in left if waiting.call):
+            yield ToolCallResultEvent(
+                message_id=run.mint(), tool_call_id=call, content=_UNANSWERED, role="tool"
+            )
         if run.resume.new_messages:
             paused.later += new_messages(run)
-        ending = self._end(paused, reader, left) if sent or unsent else self._go_on(paused)
+        if sent or unsent:
+            ending = self._end(paused, reader, frozenset(waiting.key for waiting in left))
+        else:
+            ending = self._go_on(paused)
         async for item in ending:
             yield item
 
-    def _failure(self, error: AdapterError, waiting: Waiting, sent: bool) -> AdapterError:
-        """What a refusal of an answer means."""
+    async def _send(
+        self, paused: Paused, reader: AgentReader, reply: Reply, *, first: bool
+    ) -> AsyncIterator[RunItem]:
+        """Tell Mastra of one decision, and read what comes of it."""
+        assert reply.request is not None
+        self.run.check_lease()
+        # Mastra may have told of others meanwhile; of this one nothing holds any more.
+        reader.waiting.pop(reply.waiting.key, None)
+        reader.resumed(reply.waiting)
+        try:
+            async for item in self._read(paused, reader, reply.request):
+                yield item
+        except (NotFound, NotDelivered) as error:
+            raise self._failure(error, reply.waiting, first=first) from error
+
+    def _failure(self, error: AdapterError, waiting: Waiting, *, first: bool) -> AdapterError:
+        """What a refusal of an answer means, of the first that was sent or of a later one."""
         if isinstance(error, NotDelivered):
-            return UpstreamError(_PARTLY) if sent else error
+            return error if first else UpstreamError(_PARTLY)
         # Of a workflow's run; or the server has no route of that name.
         if self.requests.kind == "workflow":
             return UpstreamError(LOST)
-        if self.requests.kind == "network" and not waiting.approval and not sent:
+        if self.requests.kind == "network" and not waiting.approval and first:
             return NotDelivered(NO_ROUTE)
         return error
 
@@ -301,17 +302,15 @@ class Turn:
             key = str(call["toolCallId"])
             if key in left:
                 continue
-            known = paused.waiting.get(key)
-            found[key] = Waiting(
+            known = paused.waiting.get(key) or Waiting(
                 key=key,
-                approval=bool(call.get("requiresApproval")),
-                call=known.call if known else reader.ids.setdefault(key, self.run.mint()),
-                name=known.name if known else str(call["toolName"]),
-                args=known.args if known else call.get("args") or {},
-                schema=known.schema if known else None,
-                payload=call.get("suspendPayload"),
-                subagent=known.subagent if known else None,
+                approval=False,
+                call=reader.ids.setdefault(key, self.run.mint()),
+                name=str(call["toolName"]),
+                args=call.get("args") or {},
             )
+            approval, payload = bool(call.get("requiresApproval")), call.get("suspendPayload")
+            found[key] = replace(known, approval=approval, payload=payload)
         return found
 
     async def _release(self, paused: Paused, decision: Cancel) -> None:

@@ -16,12 +16,13 @@ import httpx
 from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import AdapterCapabilities, Pause, Run, RunItem
-from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
-from agui_bridge.protocol.end_reasons import EndReason
-from agui_bridge_nexau.events import Translator
+from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge_nexau.exchange import Exchange, Session
-from agui_bridge_nexau.messages import Outgoing
-from agui_bridge_nexau.questions import ASK_USER, ask_of, labels_of
+from agui_bridge_nexau.pauses import ASK_USER, ask_of, labels_of
+from agui_bridge_nexau.reader import Reader
+from agui_bridge_nexau.requests import Request
+from agui_bridge_nexau.server import Server
 
 __all__ = ["NexauAdapter"]
 
@@ -84,16 +85,11 @@ class NexauAdapter:
         client: httpx.AsyncClient | None = None,
     ) -> None:
         """Remember where the server is; nothing is sent yet."""
-        if not url.startswith(("http://", "https://")):
-            raise ConfigurationError(f"url: {url!r} is no URL, such as http://127.0.0.1:8000.")
-        self._url = url.rstrip("/")
-        self._headers = dict(headers or {})
+        self._server = Server(url, headers=headers or {}, client=client)
         self._prefix = session_prefix
         self._stop_timeout = stop_timeout
         self._busy_patience = busy_patience
         self._drain_timeout = drain_timeout
-        self._given = client
-        self._own: httpx.AsyncClient | None = None
         self._gates: dict[Session, _Gate] = {}
         self._leaving: set[asyncio.Task[None]] = set()
         # Messages that never reached the server; best effort, as it lives no longer than this.
@@ -107,79 +103,68 @@ class NexauAdapter:
             UpstreamError: it failed, refused, or waits for a permission.
         """
         session = Session(run.principal.scope, self._prefix + run.thread_id)
-        outgoing = Outgoing.of(run, self._undelivered.get(session, frozenset()))
-        self._remember(session, outgoing.ids)
+        request = Request.of(run, self._undelivered.get(session, frozenset()))
+        self._remember(session, request.ids)
         if run.stop.requested:
             return
         async with contextlib.AsyncExitStack() as held:
             await self._hold(session, held)
-            translator = Translator(run.mint)
+            reader = Reader(run.mint)
             until = asyncio.get_running_loop().time() + self._busy_patience
             while True:
                 # The session may have kept it waiting for long.
                 run.check_lease()
-                exchange = self._begin(session, outgoing, run)
+                exchange = self._begin(session, request, run)
                 try:
-                    async with contextlib.aclosing(
-                        self._translated(exchange, translator, run)
-                    ) as items:
+                    async with contextlib.aclosing(self._read(exchange, reader, run)) as items:
                         async for item in items:
                             yield item
                 finally:
                     if not exchange.ended:
                         # The session goes with it: the next run begins only after the end.
                         self._leave(exchange, held.pop_all())
-                if not _is_busy(translator) or run.stop.requested:
+                if not _is_busy(reader) or run.stop.requested:
                     break
                 if asyncio.get_running_loop().time() >= until:
                     raise NotDelivered("The NexAU session is busy with another run.")
-                translator = Translator(run.mint)
+                reader = Reader(run.mint)
                 await asyncio.sleep(_PAUSE)
-        for last in self._end(translator, run):
+        for last in self._end(reader, run):
             yield last
 
     async def aclose(self) -> None:
         """Wait for streams that are still read, and close the connections."""
         if self._leaving:
             await asyncio.wait(set(self._leaving), timeout=self._drain_timeout)
-        if self._own is not None:
-            await self._own.aclose()
-            self._own = None
+        await self._server.aclose()
 
     # --- one exchange ---
 
-    def _begin(self, session: Session, outgoing: Outgoing, run: Run) -> Exchange:
-        if self._given is None and self._own is None:
-            # No limit for reading: a model may think for as long as it likes.
-            timeout = httpx.Timeout(30.0, read=None)
-            self._own = httpx.AsyncClient(base_url=self._url, timeout=timeout)
-        client = self._given or self._own
-        assert client is not None
-        headers = {**self._headers, **run.trace_headers}
+    def _begin(self, session: Session, request: Request, run: Run) -> Exchange:
         return Exchange(
-            client,
+            self._server,
             session,
-            session.body(**outgoing.body),
-            headers,
+            session.body(**request.body),
+            run.trace_headers,
             on_started=lambda: self._remember(session, frozenset()),
         )
 
-    async def _translated(
-        self, exchange: Exchange, translator: Translator, run: Run
+    async def _read(
+        self, exchange: Exchange, reader: Reader, run: Run
     ) -> AsyncGenerator[RunItem, None]:
         stopping = asyncio.create_task(self._stop_with(run, exchange))
         try:
             async with contextlib.aclosing(exchange.events()) as events:
                 async for event in events:
-                    items = translator.take(event)
-                    run.iteration = translator.iterations or None
+                    items = reader.take(event)
+                    run.iteration = reader.iterations or None
                     for item in items:
                         yield item
         finally:
             stopping.cancel()
             await asyncio.gather(stopping, return_exceptions=True)
         if not run.stop.requested:
-            for item in translator.close():
+            for item in reader.close():
                 yield item
 
     async def _stop_with(self, run: Run, exchange: Exchange) -> None:
@@ -197,27 +182,22 @@ class NexauAdapter:
 
     # --- how it ends ---
 
-    def _end(self, translator: Translator, run: Run) -> Iterator[RunItem]:
+    def _end(self, reader: Reader, run: Run) -> Iterator[RunItem]:
         """What follows the stream.
 
         Raises:
             UpstreamError: NexAU failed, or waits for a permission.
         """
-        run.usage.extend(translator.usage_entries())
+        run.usage.extend(reader.usage_entries())
         if run.stop.requested:
             return
-        if translator.error is not None:
-            if _PERMISSION in translator.error:
-                raise UpstreamError(_NEEDS_PERMISSION.format(what=""))
-            raise UpstreamError("The NexAU server reported that its run failed; its log says why.")
-        if not translator.finished:
-            raise UpstreamError("The NexAU server ended the stream before the run's end.")
-        calls = translator.calls.values()
+        _check_end(reader)
+        calls = reader.calls.values()
         if asked := [call for call in calls if call.name == ASK_USER and call.stops]:
             asks = [ask_of(call) for call in asked]
             yield Pause(asks, {"labels": {ask.native_id: labels_of(ask) for ask in asks}})
             return
-        if pending := translator.pending:
+        if pending := reader.pending:
             for call in pending:
                 yield ToolCallResultEvent(
                     message_id=run.mint(), tool_call_id=call.id, content=_PENDING, role="tool"
@@ -226,7 +206,7 @@ class NexauAdapter:
             raise UpstreamError(_NEEDS_PERMISSION.format(what=f" (tool {names})"))
         if any(call.stops for call in calls):
             run.end_reason = EndReason.STOP_TOOL_TRIGGERED
-        run.result = translator.result
+        run.result = reader.result
 
     # --- sessions ---
 
@@ -259,5 +239,15 @@ class NexauAdapter:
             self._undelivered.popitem(last=False)
 
 
-def _is_busy(translator: Translator) -> bool:
-    return not translator.started and _BUSY in (translator.error or "")
+def _is_busy(reader: Reader) -> bool:
+    return not reader.started and _BUSY in (reader.error or "")
+
+
+def _check_end(reader: Reader) -> None:
+    """Raise what NexAU said when it failed, or that it said no end."""
+    if reader.error is not None:
+        if _PERMISSION in reader.error:
+            raise UpstreamError(_NEEDS_PERMISSION.format(what=""))
+        raise UpstreamError("The NexAU server reported that its run failed; its log says why.")
+    if not reader.finished:
+        raise UpstreamError("The NexAU server ended the stream before the run's end.")

@@ -16,11 +16,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import httpx
-
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.protocol.records import Json
-from agui_bridge.protocol.sse import Decoder, FrameTooLarge
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge_nexau.server import Server
 
 __all__ = ["Exchange", "Session"]
 
@@ -47,10 +45,10 @@ class Exchange:
     """A `POST /stream` and the stops that belong to it.
 
     Args:
-        client: to the server.
+        server: where to.
         session: the conversation.
         body: of the request.
-        headers: to send with every request.
+        trace: headers of the trace.
         on_started: called once the server has begun the run.
 
     Attributes:
@@ -59,16 +57,16 @@ class Exchange:
 
     def __init__(
         self,
-        client: httpx.AsyncClient,
+        server: Server,
         session: Session,
         body: Mapping[str, Json],
-        headers: Mapping[str, str],
+        trace: Mapping[str, str],
         on_started: Callable[[], None],
     ) -> None:
-        self._client = client
+        self._server = server
         self._session = session
         self._body = body
-        self._headers = dict(headers)
+        self._trace = trace
         self._on_started = on_started
         self.ended = False
         self._events: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue(_WAITING)
@@ -98,9 +96,9 @@ class Exchange:
         no running agent yet.
         """
         await self._heard.wait()
+        body = self._session.body(agent_id=None, force=force, timeout=timeout)
         while not self.ended:
-            status = await self._post_stop(force=force, timeout=timeout)
-            if status == "success":
+            if await self._server.stop(body, self._trace) == "success":
                 return
             # Not in time with the server's clock, and the reader may be done meanwhile.
             await asyncio.wait({self._reader}, timeout=_RETRY)
@@ -124,29 +122,16 @@ class Exchange:
 
     async def _read(self) -> None:
         try:
-            await self._stream()
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol):
-            self._failure = NotDelivered("The NexAU server can't be reached.")
-        except (httpx.HTTPError, FrameTooLarge):
-            self._failure = UpstreamError("The connection to the NexAU server broke.")
+            events = self._server.events(self._body, self._trace)
+            async with contextlib.aclosing(events):
+                async for event in events:
+                    await self._put(event)
         except (NotDelivered, UpstreamError) as error:
             self._failure = error
         finally:
             self.ended = True
             self._heard.set()
             self._put_last()
-
-    async def _stream(self) -> None:
-        request = self._client.stream("POST", "/stream", json=self._body, headers=self._headers)
-        async with request as response:
-            if response.status_code != 200:
-                raise _refusal(response.status_code)
-            decoder = Decoder()
-            async for piece in response.aiter_raw():
-                for frame in decoder.feed(piece):
-                    event = frame.wire_event()
-                    if event is not None:
-                        await self._put(event)
 
     async def _put(self, event: Mapping[str, Any]) -> None:
         if event.get("type") == "RUN_STARTED":
@@ -160,18 +145,3 @@ class Exchange:
             # Nobody takes anything any more: else the reader would have waited for room.
             self._events.get_nowait()
         self._events.put_nowait(None)
-
-    async def _post_stop(self, *, force: bool, timeout: float) -> str | None:
-        """The status that the server answers, None if it does not."""
-        body = self._session.body(agent_id=None, force=force, timeout=timeout)
-        with contextlib.suppress(httpx.HTTPError, ValueError, AttributeError):
-            response = await self._client.post("/stop", json=body, headers=self._headers)
-            status = response.json().get("status")
-            return status if isinstance(status, str) else None
-        return None
-
-
-def _refusal(status: int) -> NotDelivered | UpstreamError:
-    message = f"The NexAU server answered with HTTP status {status}."
-    # What is refused before it is read has reached no agent.
-    return NotDelivered(message) if 400 <= status < 500 else UpstreamError(message)

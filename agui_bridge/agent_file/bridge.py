@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from agui_bridge.agent_file.file import BACKEND, AgentFile, is_agent_document
+from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.files.document import read_yaml
-from agui_bridge.http.app import Bridge
+from agui_bridge.yaml_files.document import read_yaml
 
 __all__ = ["bridge_of", "find_agent_files"]
 

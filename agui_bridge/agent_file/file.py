@@ -16,13 +16,13 @@ from pydantic import ValidationError
 
 from agui_bridge.adapters import Adapter
 from agui_bridge.agent_file.models import AgentDocument, find_unknown
-from agui_bridge.agents.keyword import KeywordAdapter
-from agui_bridge.agents.keyword_phrases import PHRASES
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.agents.keyword.phrases import PHRASES
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.files.document import Document, KeyPath, dotted, read_yaml
-from agui_bridge.files.faults import refusal, refusal_of
-from agui_bridge.files.variables import fill_in
-from agui_bridge.protocol.forms import FormField
+from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.yaml_files.document import Document, KeyPath, dotted, read_yaml
+from agui_bridge.yaml_files.faults import refusal, refusal_of
+from agui_bridge.yaml_files.variables import fill_in
 
 __all__ = ["BACKEND", "AgentFile", "is_agent_document"]
 

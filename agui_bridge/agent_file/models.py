@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from agui_bridge.files.document import KeyPath
-from agui_bridge.files.sections import FieldSection
-from agui_bridge.files.variables import read_filled
+from agui_bridge.yaml_files.document import KeyPath
+from agui_bridge.yaml_files.sections import FieldSection
+from agui_bridge.yaml_files.variables import read_filled
 
 __all__ = ["AgentDocument", "Backend", "find_unknown"]
 

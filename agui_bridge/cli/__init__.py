@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from agui_bridge import __version__
-from agui_bridge.cli import (
+from agui_bridge.cli.commands import (
     adapters,
     chat,
     check,

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from agui_bridge import __version__
-from agui_bridge.http.app import Bridge
-from agui_bridge.http.playground import PLAYGROUND
+from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.http.app.playground import PLAYGROUND
 
 __all__ = ["base_url", "show_banner", "store_label"]
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from agui_bridge.config.imports import DEBUG_HINT
+from agui_bridge.config.import_object import DEBUG_HINT
 from agui_bridge.errors import BridgeError, StoreUnavailable
 
 __all__ = ["CommandGroup", "Debug"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agui_bridge.files.document import KeyPath
+from agui_bridge.yaml_files.document import KeyPath
 
 __all__ = [
     "AnonymousOption",

@@ -10,10 +10,10 @@ from ag_ui.core import Event, EventType, Interrupt
 from pydantic import TypeAdapter, ValidationError
 
 from agui_bridge.client.errors import BrokenStream
-from agui_bridge.protocol.chunks import ChunkFault, Chunks
-from agui_bridge.protocol.history import STRIDE, History, StoredMessage
 from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.lifecycle.chunks import ChunkFault, Chunks
+from agui_bridge.protocol.threads.history import STRIDE, History, StoredMessage
 
 __all__ = ["Conversation"]
 

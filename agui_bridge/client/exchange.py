@@ -16,7 +16,7 @@ import httpx
 
 from agui_bridge.client.errors import BrokenStream, HttpError, NotReached
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.sse import Decoder, Frame, FrameTooLarge
+from agui_bridge.protocol.wire.sse import Decoder, Frame, FrameTooLarge
 
 __all__ = ["EVENT_STREAM", "Exchange", "open_exchange"]
 

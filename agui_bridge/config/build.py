@@ -9,17 +9,17 @@ from typing import Any
 
 from agui_bridge.adapters import Adapter, load_adapter
 from agui_bridge.agent_file import AgentFile
-from agui_bridge.agents.function import FunctionAdapter
-from agui_bridge.agents.keyword import KeywordAdapter
-from agui_bridge.agents.keyword_phrases import Replies
-from agui_bridge.config.imports import DEBUG_HINT, import_object
+from agui_bridge.agents.function.adapter import FunctionAdapter
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.agents.keyword.phrases import Replies
+from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.config.import_object import DEBUG_HINT, import_object
 from agui_bridge.config.models import AgentEntry, Configuration, KeywordSection
-from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import BridgeError, ConfigurationError
-from agui_bridge.http.app import Bridge
 from agui_bridge.http.auth import BearerTokens
 from agui_bridge.http.service import Authenticate
-from agui_bridge.protocol.forms import FormField
+from agui_bridge.protocol.answers.forms import FormField
 
 __all__ = ["build_bridge"]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agui_bridge.files.document import KeyPath
-from agui_bridge.files.variables import Filled
+from agui_bridge.yaml_files.document import KeyPath
+from agui_bridge.yaml_files.variables import Filled
 
 __all__ = ["VARIABLES", "Variable", "from_environment", "replace_from"]
 

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.config.build import build_bridge
 from agui_bridge.config.environment import VARIABLES, from_environment, replace_from
 from agui_bridge.config.models import Configuration, Launch
-from agui_bridge.files.document import Document, KeyPath, dotted, read_yaml
-from agui_bridge.files.faults import refusal, refusal_of
-from agui_bridge.files.variables import fill_in
-from agui_bridge.http.app import Bridge
+from agui_bridge.yaml_files.document import Document, KeyPath, dotted, read_yaml
+from agui_bridge.yaml_files.faults import refusal, refusal_of
+from agui_bridge.yaml_files.variables import fill_in
 
 __all__ = ["LoadedConfig", "bridge_from", "configuration_schema", "load_config", "load_launch"]
 

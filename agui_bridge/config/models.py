@@ -15,12 +15,12 @@ from pydantic import (
     model_validator,
 )
 
-from agui_bridge.engine.settings import PER_AGENT, Settings, bounds_of
+from agui_bridge.engine.input.settings import PER_AGENT, Settings, bounds_of
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.files.sections import FieldSection, Section
-from agui_bridge.files.variables import read_filled, unfilled
-from agui_bridge.http.copilotkit_operations import BASE
+from agui_bridge.http.copilotkit.operations import BASE
 from agui_bridge.logs import LogFormat, LogLevel
+from agui_bridge.yaml_files.sections import FieldSection, Section
+from agui_bridge.yaml_files.variables import read_filled, unfilled
 
 __all__ = [
     "AgentEntry",

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from agui_bridge.conformance.verdicts import PROFILES, Need, Profile
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.files.faults import refusal_of
+from agui_bridge.yaml_files.faults import refusal_of
 
 __all__ = [
     "Answers",

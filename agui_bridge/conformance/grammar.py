@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agui_bridge.protocol.lifecycle_tables import KINDS, RULES
+from agui_bridge.protocol.lifecycle.event_rules import KINDS, RULES
 
 __all__ = ["order_faults"]
 

@@ -15,7 +15,7 @@ from agui_bridge.conformance.config import Config, filled
 from agui_bridge.conformance.executions import executed
 from agui_bridge.conformance.verdicts import Blocked, Need, expect, require
 from agui_bridge.conformance.wire import Answer, Event, open_run, post_run, run_input
-from agui_bridge.protocol.history import History
+from agui_bridge.protocol.threads.history import History
 
 __all__ = ["UNRELATED", "Lab", "Thread"]
 

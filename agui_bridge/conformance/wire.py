@@ -12,7 +12,7 @@ import httpx
 
 from agui_bridge.client import ClientError, open_exchange
 from agui_bridge.conformance.verdicts import expect
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.wire.sse import Decoder
 
 __all__ = ["Answer", "Event", "open_run", "post_run", "run_input"]
 

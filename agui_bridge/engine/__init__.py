@@ -1,1 +1,1 @@
-"""The engine: carries out what `protocol.contract.admit` decides."""
+"""The engine: carries out what `protocol.contract.admission.admit` decides."""

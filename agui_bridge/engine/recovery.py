@@ -6,23 +6,20 @@ Neither calls an adapter. Both are compare-and-swaps, so that of many processes 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
-from agui_bridge.engine.clock import Clock
-from agui_bridge.engine.context import asked_calls, settle_dangling
+from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
-from agui_bridge.protocol.history import History
-from agui_bridge.protocol.records import Loaded, ThreadKey, ThreadStatus
-from agui_bridge.protocol.transitions import Change, close_unanswered, recover
+from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
+from agui_bridge.protocol.answers.unexecuted import EXPIRED, LOST, STOPPED
+from agui_bridge.protocol.contract.transitions import Change, close_unanswered, recover
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.records import Loaded, ThreadKey
 from agui_bridge.stores.base import Due, Expected, Store
 
-__all__ = ["EXPIRED_RESULT", "close_batch", "recover_thread", "sweep", "sweep_forever"]
+__all__ = ["close_batch", "recover_thread", "sweep", "sweep_forever"]
 
 logger = logging.getLogger("agui_bridge")
-
-EXPIRED_RESULT = "The time to approve this tool call is over; it was not executed."
-_LOST_RESULT = "The run was lost; whether this tool call was executed is unknown."
-_STOPPED_RESULT = "The run was stopped; this tool call was not executed."
 
 
 async def recover_thread(
@@ -34,7 +31,7 @@ async def recover_thread(
         Conflict: the thread has changed meanwhile.
     """
     history = _history(loaded)
-    _settle(history, loaded, _LOST_RESULT, mint)
+    answer_calls(history, LOST, mint=mint, but=loaded.pending_calls)
     change = recover(loaded, history.take_dirty())
     await _commit(store, key, change, loaded, mint)
     logger.warning("a run was lost (agent %s, thread %s)", key.agent, key.thread)
@@ -57,8 +54,8 @@ async def close_batch(
         Conflict: the thread has changed meanwhile.
     """
     history = _history(loaded)
-    reason = EXPIRED_RESULT if stopped_by is None else _STOPPED_RESULT
-    _settle(history, loaded, reason, mint, asked=asked_calls(loaded))
+    content = EXPIRED if stopped_by is None else STOPPED
+    answer_batch(history, loaded, content, mint)
     change = close_unanswered(
         loaded,
         "expired" if stopped_by is None else "stopped",
@@ -99,34 +96,17 @@ async def sweep_forever(
 
 async def _sweep_one(store: Store, due: Due, mint: Callable[[], str]) -> int:
     loaded = await store.load(due.key, messages=True)
-    record = loaded.record
-    if record is None:
+    if loaded.run_lost:
+        await recover_thread(store, due.key, loaded, mint)
+    elif loaded.all_expired:
+        await close_batch(store, due.key, loaded, mint)
+    else:
         return 0
-    if loaded.status is ThreadStatus.RUNNING and record.run is not None:
-        if record.run.ends_at <= loaded.now:
-            await recover_thread(store, due.key, loaded, mint)
-            return 1
-    elif loaded.status is ThreadStatus.INTERRUPTED:
-        asks = loaded.batch_interrupts()
-        if asks and all(ask.expired(loaded.now) for ask in asks):
-            await close_batch(store, due.key, loaded, mint)
-            return 1
-    return 0
+    return 1
 
 
 def _history(loaded: Loaded) -> History:
     return History(loaded.messages, loaded.record.state if loaded.record is not None else None)
-
-
-def _settle(
-    history: History,
-    loaded: Loaded,
-    reason: str,
-    mint: Callable[[], str],
-    asked: Collection[str] | None = None,
-) -> None:
-    pending = loaded.record.pending_calls if loaded.record is not None else ()
-    settle_dangling(history, pending=pending, reason=reason, mint=mint, asked=asked)
 
 
 async def _commit(

@@ -9,49 +9,26 @@ Source: seed 001_e2fced3b13d7ce4f.txt; docs/contract.md, "Stop".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from agui_bridge.engine.clock import Clock
-from agui_bridge.engine.execution import Execution
 from agui_bridge.engine.recovery import close_batch, recover_thread
+from agui_bridge.engine.run.execution import Execution
+from agui_bridge.engine.streaming.clock import Clock
+from agui_bridge.engine.waiting import wait_until
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.records import (
     Loaded,
     StopRequest,
     ThreadKey,
     ThreadRecord,
     ThreadStatus,
 )
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 
-__all__ = ["StopResult", "stop_thread"]
+__all__ = ["stop_thread"]
 
 _FORCE_GRACE = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class StopResult:
-    """What a stop achieved.
-
-    Attributes:
-        status: `success` once the run is over because of a stop, else `error`.
-        stop_reason: USER_INTERRUPTED on success.
-        message_count: messages of the conversation now.
-        messages: the conversation, as JSON.
-        interrupted_at_iteration: model steps that the run had begun, None if unknown.
-        partial_response: the assistant text that was cut off, None if there was none.
-        error: why it is no success.
-    """
-
-    status: Literal["success", "error"]
-    stop_reason: Literal["USER_INTERRUPTED"] | None = None
-    message_count: int = 0
-    messages: tuple[Mapping[str, Any], ...] = ()
-    interrupted_at_iteration: int | None = None
-    partial_response: str | None = None
-    error: str | None = None
 
 
 async def stop_thread(
@@ -91,10 +68,10 @@ async def stop_thread(
             if loaded.status is ThreadStatus.INTERRUPTED:
                 history = await close_batch(store, key, loaded, mint, stopped_by=actor)
                 return _success(tuple(history.messages))
-            if loaded.status is ThreadStatus.RUNNING and record.run is not None:
-                if record.run.ends_at <= loaded.now:
-                    await recover_thread(store, key, loaded, mint)
-                    return _failure(loaded, "The run was lost before it could be stopped.")
+            if loaded.run_lost:
+                await recover_thread(store, key, loaded, mint)
+                return _failure(loaded, "The run was lost before it could be stopped.")
+            if record.run is not None:
                 until = loaded.now + (_FORCE_GRACE if force else timeout)
                 stop = StopRequest(record.run.token, force, until, actor)
                 result = await _stop_run(store, clock, running.get(key), key, stop, timeout)
@@ -141,7 +118,13 @@ async def _stop_run(
         await local.over.wait_until(clock, limit - clock.monotonic())
     else:
         local = None
-        await _wait_for_end(store, clock, key, stop.token, limit)
+
+        def over(seen: Loaded) -> bool:
+            # A lost run is waited for too: its time to be recovered is not up to a stop.
+            gone = seen.run is None or seen.run.token != stop.token
+            return gone or clock.monotonic() >= limit
+
+        await wait_until(store, key, over)
     loaded = await store.load(key, messages=True)
     record = loaded.record
     if record is None:
@@ -163,18 +146,6 @@ async def _stop_run(
         "lost": "The run was lost before it could be stopped.",
     }[ended.outcome]
     return _failure(loaded, reason)
-
-
-async def _wait_for_end(
-    store: Store, clock: Clock, key: ThreadKey, token: str, limit: float
-) -> None:
-    async with aclosing(store.watch(key)) as changes:
-        async for _ in changes:
-            record = (await store.load(key)).record
-            if record is None or record.run is None or record.run.token != token:
-                return
-            if clock.monotonic() >= limit:
-                return
 
 
 def _last_truncated(loaded: Loaded) -> str | None:

@@ -1,1 +1,1 @@
-"""The HTTP surfaces: pure ASGI, one file per surface."""
+"""HTTP: what all surfaces need; each surface is a folder, `app` puts them together."""

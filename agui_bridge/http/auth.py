@@ -15,7 +15,7 @@ from typing import Any, Final
 from starlette.requests import Request
 
 from agui_bridge.errors import ConfigurationError, Refused
-from agui_bridge.protocol.records import Principal
+from agui_bridge.protocol.threads.records import Principal
 
 __all__ = ["MIN_TOKEN_LENGTH", "BearerTokens"]
 

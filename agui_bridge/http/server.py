@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import uvicorn
 from starlette.types import ASGIApp
 
-from agui_bridge.engine.settings import Settings
+from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.hosts import is_loopback, names_of_address
 from agui_bridge.http.service import Authenticate

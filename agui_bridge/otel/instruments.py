@@ -16,14 +16,13 @@ from agui_bridge.otel.guard import guarded
 from agui_bridge.otel.names import AGENT, METRICS
 
 if TYPE_CHECKING:
-    from agui_bridge.engine.execution import Execution
-    from agui_bridge.engine.telemetry import Running
+    from agui_bridge.engine.observing.telemetry import Observed, Running
 
 __all__ = ["Instruments"]
 
 _MEASURING: Final = "to measure"
 
-_OBSERVED: Final[Mapping[str, Callable[[Execution], int]]] = {
+_OBSERVED: Final[Mapping[str, Callable[[Observed], int]]] = {
     "agui.runs.active": lambda run: 1,
     "agui.pipe.chunks": lambda run: run.stream.pipe.waiting[0],
     "agui.pipe.bytes": lambda run: run.stream.pipe.waiting[1],
@@ -84,7 +83,7 @@ class Instruments:
             self._engines.add(engine)
 
     def _looking(
-        self, value: Callable[[Execution], int]
+        self, value: Callable[[Observed], int]
     ) -> Callable[[CallbackOptions], Iterable[Observation]]:
         def look(_: CallbackOptions) -> Iterable[Observation]:
             # Called on the exporter's thread: what it looks at is copied in one step first.

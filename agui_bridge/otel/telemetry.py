@@ -11,18 +11,18 @@ from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
 
 from agui_bridge import __version__
-from agui_bridge.engine.call import Call
-from agui_bridge.engine.observed_store import ObservedStore
-from agui_bridge.engine.stopping import StopResult
-from agui_bridge.engine.stream import EventStream
-from agui_bridge.engine.telemetry import NO_TELEMETRY, InputTelemetry, Running
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Running
+from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.otel.guard import guarded
-from agui_bridge.otel.inputs import InputSpan
+from agui_bridge.otel.input_spans import InputSpan
 from agui_bridge.otel.instruments import Instruments
 from agui_bridge.otel.names import AGENT, CONVERSATION, ERROR, STATUS, STOP_STATUS
-from agui_bridge.otel.operations import WAITING, StoreSpans
+from agui_bridge.otel.observed_store import ObservedStore
 from agui_bridge.otel.spans import PASSING_ON, Spans, describe, id_text, inside
-from agui_bridge.protocol.records import Loaded, ThreadKey
+from agui_bridge.otel.store_spans import WAITING, StoreSpans
+from agui_bridge.protocol.threads.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 
 __all__ = ["OpenTelemetry"]
@@ -84,12 +84,14 @@ class OpenTelemetry:
             StoreSpans(self._spans, self.instruments, type(store).__name__, lambda: self.unheard),
         )
 
-    def input(self, call: Call, stream: EventStream) -> AbstractContextManager[InputTelemetry]:
+    def input(
+        self, submission: Submission, stream: EventStream
+    ) -> AbstractContextManager[InputTelemetry]:
         """Observe one input."""
         return (
-            NO_TELEMETRY.input(call, stream)
+            NO_TELEMETRY.input(submission, stream)
             if self.unheard
-            else InputSpan(self._spans, self.instruments, call, stream)
+            else InputSpan(self._spans, self.instruments, submission, stream)
         )
 
     async def stop(self, key: ThreadKey, work: Coroutine[Any, Any, StopResult]) -> StopResult:

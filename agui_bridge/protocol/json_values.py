@@ -34,13 +34,13 @@ WireEvent: TypeAlias = dict[str, Any]
 """One AG-UI event as it travels: camelCase keys, JSON values, no key without a value."""
 
 MAX_DEPTH: Final = 100
+"""How deep a value may nest; a scalar has depth 0, ``[]`` depth 1."""
+
 MAX_OUTPUT_DEPTH: Final = 88
 """Less than may enter, so that what goes out can come back inside a request."""
 
 _LONGEST_INT: Final = 14_000
 """Bits of an integer that Python still writes as decimal digits."""
-
-"""How deep a value may nest; a scalar has depth 0, ``[]`` depth 1."""
 
 NUL: Final = "\x00"
 REPLACEMENT: Final = "\ufffd"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agui_bridge.protocol.decisions import CONFIRM_SCHEMA, approval_schema
-from agui_bridge.protocol.forms import FormField
-from agui_bridge.shapes.models import REF, Schema, document, schema_of, title_of
+from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema
+from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.shapes.readable_schema import REF, Schema, document, schema_of, title_of
 
 __all__ = ["decisions"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agui_bridge.shapes.codes import code_schema
-from agui_bridge.shapes.models import Schema, document
+from agui_bridge.shapes.errors import code_schema
+from agui_bridge.shapes.readable_schema import Schema, document
 
 __all__ = ["ANSWER", "FRAMES", "MESSAGE", "chat_frame", "chat_state"]
 

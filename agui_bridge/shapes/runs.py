@@ -10,10 +10,10 @@ from ag_ui.core import Event, Interrupt, Message, ResumeEntry, RunAgentInput
 from pydantic import TypeAdapter
 
 from agui_bridge.protocol.dialects import STOP_REASON
-from agui_bridge.protocol.lifecycle_tables import RULES
-from agui_bridge.protocol.run_events import PROTOCOL_VERSION
-from agui_bridge.shapes.codes import code_schema
-from agui_bridge.shapes.models import REF, Schema, document, schema_of, within
+from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.wire.run_events import PROTOCOL_VERSION
+from agui_bridge.shapes.errors import code_schema
+from agui_bridge.shapes.readable_schema import REF, Schema, document, schema_of, within
 
 __all__ = ["events", "from_clients", "interrupt", "resume", "run_input"]
 

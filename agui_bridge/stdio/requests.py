@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from agui_bridge.engine.session_stop import SessionStop
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.dialects import ParsedInput, parse_input
-from agui_bridge.protocol.input_limits import InputLimits, check_id
-from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.protocol.records import Json, Principal
+from agui_bridge.protocol.input_limits import InputLimits
+from agui_bridge.protocol.json_values import MAX_DEPTH
+from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.surfaces.ids import check_text_id
+from agui_bridge.surfaces.json_text import parse_json
+from agui_bridge.surfaces.session_stop import SessionStop
 
 __all__ = [
     "FAILED",
@@ -24,14 +26,14 @@ __all__ = [
     "METHOD_NOT_FOUND",
     "PARSE_ERROR",
     "WAITING",
-    "Question",
+    "Query",
     "Request",
     "RpcError",
     "agent_named",
     "event_line",
     "message_line",
     "principal_named",
-    "read_question",
+    "read_query",
     "read_request",
     "read_stop",
 ]
@@ -114,13 +116,9 @@ def read_request(line: bytes) -> Request:
         RpcError: it is no request, with what could be read of its id and version.
     """
     try:
-        value = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        raise RpcError(PARSE_ERROR, f"The line is not UTF-8 (byte {error.start}).") from None
-    except RecursionError:
-        raise RpcError(PARSE_ERROR, "The line nests too deep.") from None
-    except ValueError as error:
-        raise RpcError(PARSE_ERROR, f"The line is not valid JSON: {error}.") from None
+        value = parse_json(line, MAX_DEPTH, "The line")
+    except Refused as error:
+        raise RpcError(PARSE_ERROR, error.message) from None
     if isinstance(value, list):
         raise RpcError(INVALID_REQUEST, "Batches are not taken: send one request in each line.")
     if not isinstance(value, dict):
@@ -150,15 +148,11 @@ def read_request(line: bytes) -> Request:
     return request
 
 
-def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")
-
-
 # --- params ---
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Query:
     """What an agent is asked to do.
 
     Attributes:
@@ -174,9 +168,7 @@ class Question:
     simple: bool
 
 
-def read_question(
-    params: Mapping[str, Json], limits: InputLimits, mint: Callable[[], str]
-) -> Question:
+def read_query(params: Mapping[str, Json], limits: InputLimits, mint: Callable[[], str]) -> Query:
     """Read the params of `agent.stream` and `agent.query`.
 
     A RunAgentInput and `agent`; or NexAU's `messages`, `user_id`, `session_id`, `context` and
@@ -194,7 +186,7 @@ def read_question(
     if "threadId" in params or "runId" in params:
         body = {name: value for name, value in params.items() if name != "agent"}
         body = {"runId": mint(), "messages": [], "protocolVersion": "1.0", **body}
-        return Question(agent, Principal(), parse_input(body, limits, "ag-ui"), simple=False)
+        return Query(agent, Principal(), parse_input(body, limits, "ag-ui"), simple=False)
     body = {
         "threadId": _text(params, "session_id") or mint(),
         "runId": mint(),
@@ -207,7 +199,7 @@ def read_question(
             body[ours] = params[theirs]
     principal = principal_named(_text(params, "user_id"), limits.max_id_bytes)
     named = agent if agent is not None else _text(params, "agent_id")
-    return Question(named, principal, parse_input(body, limits, "ag-ui"), simple=True)
+    return Query(named, principal, parse_input(body, limits, "ag-ui"), simple=True)
 
 
 def read_stop(params: Mapping[str, Json], max_id_bytes: int) -> tuple[Principal, SessionStop]:
@@ -235,10 +227,7 @@ def principal_named(user: str | None, max_id_bytes: int | None) -> Principal:
     """
     if user is None or user == DEFAULT_USER:
         return Principal()
-    if find_forbidden(user) is not None:
-        raise _wrong("user_id", "holds what no text may")
-    if max_id_bytes is not None:
-        check_id("user_id", user, max_id_bytes)
+    check_text_id("user_id", user, max_id_bytes)
     if user == Principal().scope:
         raise _wrong("user_id", f"must not be {user!r}, which stands for those who name no user")
     return Principal(user, user)

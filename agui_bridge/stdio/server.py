@@ -10,30 +10,30 @@ import signal
 from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-from agui_bridge.engine.call import Agent, Call
-from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.runner import Engine, mint
-from agui_bridge.engine.session_stop import stop_session
-from agui_bridge.engine.settings import Settings
-from agui_bridge.engine.stream import EventStream
+from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.stdio.lines import LineReader, LineTooLong, LineWriter, Pipes
 from agui_bridge.stdio.requests import (
     FAILED,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     WAITING,
-    Question,
+    Query,
     Request,
     RpcError,
     agent_named,
     event_line,
     message_line,
-    read_question,
+    read_query,
     read_request,
     read_stop,
 )
+from agui_bridge.surfaces.session_stop import stop_session
 
 __all__ = ["StdioBridge", "serve_stdio"]
 
@@ -91,12 +91,12 @@ class _Running:
         begun: set once its first event was read, or it has ended without one.
     """
 
-    def __init__(self, engine: Engine, call: Call) -> None:
+    def __init__(self, engine: Engine, submission: Submission) -> None:
         self._engine = engine
-        self.key = call.key
+        self.key = submission.key
         self.pipe: Pipe
         self.stream: EventStream
-        self.pipe, self.stream = engine.submit(call)
+        self.pipe, self.stream = engine.submit(submission)
         self.begun = asyncio.Event()
 
     async def leave(self, patience: float, force: asyncio.Event) -> None:
@@ -250,9 +250,9 @@ class _Server:
         return answer
 
     async def _ask(self, request: Request) -> Any:
-        question = read_question(request.params, self._settings.input_limits, mint)
-        agent = self._bridge.agents[agent_named(question.agent, self._bridge.agents)]
-        running = _Running(self._engine, Call(agent, question.principal, question.parsed))
+        query = read_query(request.params, self._settings.input_limits, mint)
+        agent = self._bridge.agents[agent_named(query.agent, self._bridge.agents)]
+        running = _Running(self._engine, Submission(agent, query.principal, query.parsed))
         self._running.add(running)
         try:
             if self._ending.is_set():
@@ -261,7 +261,7 @@ class _Server:
                 await self._stream(request, running)
                 _check_end(request, running.stream)
                 return None
-            return await self._query(request, question, running)
+            return await self._query(request, query, running)
         finally:
             running.begun.set()
             running.pipe.detach()
@@ -276,7 +276,7 @@ class _Server:
             if self._writer.gone.is_set():
                 running.pipe.detach()
 
-    async def _query(self, request: Request, question: Question, running: _Running) -> Any:
+    async def _query(self, request: Request, query: Query, running: _Running) -> Any:
         decoder, text = Decoder(), _LastText()
         while chunk := await running.pipe.read():
             running.begun.set()
@@ -284,7 +284,7 @@ class _Server:
                 text.take(json.loads(frame.data))
         _check_end(request, running.stream)
         last = running.stream.terminal or {}
-        if not question.simple:
+        if not query.simple:
             known = {name: last[name] for name in ("threadId", "runId", "outcome")}
             more = {name: last[name] for name in ("result", "usage") if name in last}
             return {**known, "text": text.value, **more}

@@ -13,8 +13,9 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
     Loaded,
@@ -22,7 +23,6 @@ from agui_bridge.protocol.records import (
     ThreadKey,
     ThreadRecord,
 )
-from agui_bridge.protocol.transitions import Change
 
 __all__ = [
     "ABSENT",

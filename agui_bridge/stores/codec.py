@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Batch,
     ClosedBatch,

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
     ClosedBatch,
     Interrupt,
     Json,

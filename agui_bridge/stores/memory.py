@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
     Loaded,

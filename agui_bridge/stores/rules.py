@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from agui_bridge.errors import Conflict, Fenced
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import (
     InterruptStatus,
     StopRequest,
     ThreadKey,
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.protocol.transitions import Change
 from agui_bridge.stores.base import Expected
 
 __all__ = ["WAITING", "Head", "check", "next_record", "sharpen"]

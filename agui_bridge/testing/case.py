@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from agui_bridge.adapters import Adapter, Run
-from agui_bridge.engine.settings import Settings
-from agui_bridge.http.app import Bridge
+from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.engine.input.settings import Settings
 from agui_bridge.policy import Policy
 from agui_bridge.testing.conversation import Conversation
 from agui_bridge.testing.paused import Paused

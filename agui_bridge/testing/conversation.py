@@ -11,14 +11,14 @@ from typing import Any
 from ag_ui.core import Event
 from pydantic import TypeAdapter, ValidationError
 
-from agui_bridge.engine.call import Agent, Call
-from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.runner import Engine
+from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.records import Json, Principal
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.testing.verdicts import Failed, expect
 
 __all__ = ["Conversation", "Stream"]
@@ -125,7 +125,7 @@ class Conversation:
             body["messages"] = [{"id": f"user-{number}", "role": "user", "content": text}]
         if resume is not None:
             body["resume"] = resume
-        call = Call(self._agent, Principal(), parse_input(body), on_disconnect="continue")
+        call = Submission(self._agent, Principal(), parse_input(body), on_disconnect="continue")
         return Stream(self._engine.submit(call)[0], self._patience)
 
     async def say(self, text: str) -> Stream:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agui_bridge.adapters import Pause
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge.testing.conversation import Conversation, Stream
 from agui_bridge.testing.process import Process
 from agui_bridge.testing.scenario import AdapterScenario

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from agui_bridge.engine.runner import Engine
-from agui_bridge.engine.stopping import StopResult
-from agui_bridge.http.app import Bridge
+from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.engine.engine import Engine
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.testing.conversation import Conversation, Stream
 from agui_bridge.testing.verdicts import expect
 from agui_bridge.testing.watched import Watched

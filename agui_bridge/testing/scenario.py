@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 from agui_bridge.adapters import Adapter, AdapterCapabilities
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["AdapterScenario", "strings_of"]
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from docs.generators.adapter_checks import checks_page
+from docs.generators.architecture import architecture_page, picture_of_the_house
 from docs.generators.configuration import configuration_page
 from docs.generators.conformance import conformance_page
 from docs.generators.errors import errors_page
@@ -25,6 +26,8 @@ def pages() -> dict[Path, str]:
     observability = FOLDER / "observability.md"
     return {
         FOLDER / "adapter-checks.md": checks_page(),
+        FOLDER / "architecture.md": architecture_page(FOLDER / "architecture.md"),
+        FOLDER / "architecture.svg": picture_of_the_house(),
         FOLDER / "configuration.md": configuration_page(FOLDER / "configuration.md"),
         FOLDER / "conformance.md": conformance_page(FOLDER / "conformance.md"),
         FOLDER / "errors.md": errors_page(),

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from agui_bridge.config import configuration_schema
 from agui_bridge.config.environment import VARIABLES
-from agui_bridge.engine.settings import PER_AGENT
-from agui_bridge.files.document import dotted
+from agui_bridge.engine.input.settings import PER_AGENT
+from agui_bridge.yaml_files.document import dotted
 
 __all__ = ["configuration_page"]
 

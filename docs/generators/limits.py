@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from agui_bridge.engine.limits import render_limits
+from agui_bridge.documents.limits import render_limits
 
 __all__ = ["security_page"]
 

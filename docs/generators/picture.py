@@ -10,12 +10,12 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from agui_bridge import Bridge, FunctionRun, Principal
-from agui_bridge.engine import stream
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.streaming import event_stream as stream
+from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import InterruptStatus, ThreadKey
-from agui_bridge.protocol.sse import encode
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey
+from agui_bridge.protocol.wire.sse import encode
 from agui_bridge.stores.base import Committed, Expected
 from agui_bridge.stores.memory import MemoryStore
 
@@ -125,7 +125,7 @@ async def _watch() -> list[Row]:
 async def _run(bridge: Bridge, members: Mapping[str, Any]) -> Mapping[str, Any]:
     body = {"threadId": "t", "runId": "r", "protocolVersion": "1.0", **members}
     engine = await bridge.open()
-    pipe, events = engine.submit(Call(bridge.agents["ops"], Principal(), parse_input(body)))
+    pipe, events = engine.submit(Submission(bridge.agents["ops"], Principal(), parse_input(body)))
     while await pipe.read():
         pass
     assert events.terminal is not None

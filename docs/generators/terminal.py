@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.text import Text
 
 from agui_bridge import Bridge, FunctionRun
-from agui_bridge.cli.chat_loop import chat
-from agui_bridge.cli.chat_screen import Screen
+from agui_bridge.cli.chat.loop import chat
+from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.client import Client
 
 __all__ = ["PICTURE", "picture_of_a_chat"]

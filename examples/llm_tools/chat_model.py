@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 import httpx
 
 from agui_bridge import UpstreamError
-from agui_bridge.protocol.sse import Decoder, Frame
+from agui_bridge.protocol.wire.sse import Decoder, Frame
 
 __all__ = ["ChatModel", "ToolRequest", "Turn"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agents.effects import Effects
+from tests.agents.function.effects import Effects
 
 
 @pytest.fixture

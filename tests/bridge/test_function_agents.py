@@ -18,7 +18,7 @@ from agui_bridge import (
     ProposedCall,
     Verdict,
 )
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import parse_input
 from tests.support.agents import Scripted
@@ -53,7 +53,7 @@ class Restarted:
             body["messages"].append({"id": f"u{self._number}", "role": "user", "content": text})
         async with bridge.lifespan():
             engine = await bridge.open()
-            pipe, _ = engine.submit(Call(bridge.agents["a"], Principal(), parse_input(body)))
+            pipe, _ = engine.submit(Submission(bridge.agents["a"], Principal(), parse_input(body)))
             stream = b""
             while chunk := await pipe.read():
                 stream += chunk

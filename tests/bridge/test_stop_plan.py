@@ -18,7 +18,7 @@ import pytest
 
 from agui_bridge import Bridge, EndReason, FunctionRun, Principal, Settings, StopResult
 from agui_bridge.adapters import Run
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.dialects import parse_input
 from tests.support.agents import Reader, eventually, outcome, settle
 
@@ -112,7 +112,7 @@ class Opened:
         engine = await self.bridge.open()
         message = {"id": text, "role": "user", "content": text}
         body = {"threadId": "t", "runId": "r", "protocolVersion": "1.0", "messages": [message]}
-        call = Call(self.bridge.agents["a"], Principal(), parse_input(body), "continue")
+        call = Submission(self.bridge.agents["a"], Principal(), parse_input(body), "continue")
         return Reader(*engine.submit(call))
 
     async def stop(self, **options: Any) -> StopResult:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agui_bridge import Bridge, CallDenied, FunctionRun, Principal, ProposedCall
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.dialects import CHAT, V1, Dialect, parse_input
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.clock import FakeClock
@@ -52,7 +52,7 @@ class Office:
     async def send(self, actor: str, dialect: Dialect = CHAT, **members: Any) -> None:
         """Carry an input of somebody's out, to its end."""
         body = {"threadId": "t", "runId": "r", "protocolVersion": "1.0", "messages": [], **members}
-        call = Call(
+        call = Submission(
             self._bridge.agents["office"],
             Principal("team", actor),
             replace(parse_input(body), dialect=dialect),

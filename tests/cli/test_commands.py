@@ -330,9 +330,9 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
         "long.json": {"title": "Long", "enum": ["é" * 100] * 2000},
         "openapi.json": {"info": {"title": "T", "description": f"{'Wide ' * 20}surface. More."}},
     }
-    module: Any = ModuleType("agui_bridge.documents")
+    module: Any = ModuleType("agui_bridge.documents.schemas")
     module.documents = lambda: made
-    monkeypatch.setitem(sys.modules, "agui_bridge.documents", module)
+    monkeypatch.setitem(sys.modules, "agui_bridge.documents.schemas", module)
     return made
 
 

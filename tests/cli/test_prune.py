@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from agui_bridge.cli import app
-from agui_bridge.cli import prune as command
+from agui_bridge.cli.commands import prune as command
 from agui_bridge.stores.open import open_store
 from tests.processes.conftest import STORES
 from tests.stores.samples import KEY, idle, interrupted, message, put, running

@@ -6,7 +6,7 @@ import pytest
 
 from agui_bridge.config import load_config
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.files.document import LARGEST_FILE
+from agui_bridge.yaml_files.document import LARGEST_FILE
 from tests.config.files import loaded, refused
 
 

@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import Any, Final
 
 from agui_bridge import Bridge, Principal
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.wire.sse import Decoder
 from tests.support.streams import check_stream
 
 __all__ = ["PAGES", "Conversation", "run_page", "snippets_of"]
@@ -114,7 +114,7 @@ class Conversation:
         if self._props is not None:
             body["forwardedProps"] = self._props
         engine = await self._bridge.open()
-        call = Call(self._agent, principal or Principal(), parse_input({**body, **members}))
+        call = Submission(self._agent, principal or Principal(), parse_input({**body, **members}))
         pipe, _ = engine.submit(call)
         decoder, self.events = Decoder(), []
         while chunk := await pipe.read():

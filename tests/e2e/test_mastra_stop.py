@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agui_bridge.engine.stopping import StopResult
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge_mastra import MastraAdapter
 from tests.e2e.mastra import AGENTS, fresh, ran
 from tests.support.agents import Bench, Reader, eventually, outcome

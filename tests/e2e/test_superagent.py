@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agui_bridge import Bridge, FunctionRun, KeywordAdapter
-from agui_bridge.agents.keyword_phrases import CHINESE_REPLIES
+from agui_bridge.agents.keyword.phrases import CHINESE_REPLIES
 from tests.support import unavailable
 from tests.support.chat import Frames
 from tests.support.server import PATIENCE, serve

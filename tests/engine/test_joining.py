@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from agui_bridge.adapters import Pause, Run, RunItem
-from agui_bridge.engine.call import Call
-from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.agents import (
     Answering,
@@ -173,7 +173,7 @@ class Singly(Bench):
     """Inputs of a dialect whose clients answer one interrupt at a time."""
 
     def singly(self, *texts: str, **members: object) -> Reader:
-        call: Call = self.call(*texts, **members)  # type: ignore[arg-type]  # the members are those of a call
+        call: Submission = self.call(*texts, **members)  # type: ignore[arg-type]  # the members are those of a call
         dialect = replace(call.parsed.dialect, answers_singly=True)
         single = replace(call, parsed=replace(call.parsed, dialect=dialect))
         return Reader(*self.engine.submit(single))

@@ -8,9 +8,9 @@ import pytest
 
 from agui_bridge.adapters import Pause, Run, RunItem
 from agui_bridge.errors import Fenced, StoreUnavailable
-from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
-from agui_bridge.protocol.transitions import Change
-from tests.engine.hooked import HookedStore, claims, ends, settles
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
+from tests.engine.run.hooked import HookedStore, claims, ends, settles
 from tests.support.agents import (
     Answering,
     Bench,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.protocol.records import StopRequest
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import StopRequest
 from agui_bridge.stores.memory import MemoryStore
-from tests.engine.hooked import HookedStore, ends
+from tests.engine.run.hooked import HookedStore, ends
 from tests.support.agents import Bench, Scripted, as_time_passes, outcome, settle
 from tests.support.clock import FakeClock
 

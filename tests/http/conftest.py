@@ -11,8 +11,8 @@ from starlette.requests import Request
 
 from agui_bridge import Bridge, Principal, Refused, Settings
 from agui_bridge.adapters import Adapter
-from agui_bridge.protocol.records import ThreadKey
-from tests.engine.hooked import HookedStore
+from agui_bridge.protocol.threads.records import ThreadKey
+from tests.engine.run.hooked import HookedStore
 from tests.support.agents import Answering
 from tests.support.server import Streamed, client, post, run_input, serve
 

@@ -11,10 +11,10 @@ import pytest
 
 from agui_bridge import Bridge, FunctionRun, Principal, Refused, Settings
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from tests.support.agents import Answering, Reader, Scripted, eventually, settle
 from tests.support.server import client, post, run_input, serve
 
@@ -27,7 +27,7 @@ def made(adapter: Scripted) -> Bridge:
 
 async def begin(bridge: Bridge, text: str = "go") -> Reader:
     engine = await bridge.open()
-    call = Call(bridge.agents["agent"], Principal(), parse_input(run_input(text)), "continue")
+    call = Submission(bridge.agents["agent"], Principal(), parse_input(run_input(text)), "continue")
     return Reader(*engine.submit(call))
 
 
@@ -134,7 +134,7 @@ def test_the_synchronous_twins_work_on_a_shared_store(tmp_path: Path) -> None:
         async with bridge.lifespan():
             engine = await bridge.open()
             body = run_input("go", thread=thread)
-            call = Call(bridge.agents["agent"], Principal(), parse_input(body), "continue")
+            call = Submission(bridge.agents["agent"], Principal(), parse_input(body), "continue")
             await Reader(*engine.submit(call)).rest()
             key = ThreadKey("default", "agent", thread)
             [ask] = (await engine.store.load(key)).batch_interrupts()

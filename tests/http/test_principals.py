@@ -8,9 +8,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from agui_bridge.errors import CODES
-from agui_bridge.protocol.records import Principal
+from agui_bridge.protocol.threads.records import Principal
+from tests.http.agui.test_threads import STOP
 from tests.http.conftest import Serving, by_token
-from tests.http.test_threads import STOP
 from tests.support.server import run_input
 
 EVE = {"authorization": "Bearer eve"}

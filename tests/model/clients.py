@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from agui_bridge.protocol.admission import Entry
-from agui_bridge.protocol.records import Interrupt, Json, RecordedAnswer
+from agui_bridge.protocol.contract.requests import Entry
+from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
 from tests.model.operations import Action, AskKind, Fate, Pause, Plan
 
 __all__ = [

@@ -12,9 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.admission import (
+from agui_bridge.protocol.answers.decisions import (
+    Answer,
+    Approve,
+    decide,
+)
+from agui_bridge.protocol.contract.admission import admit
+from agui_bridge.protocol.contract.requests import (
     AskAgain,
-    Decision,
     Hold,
     Join,
     Recover,
@@ -22,27 +27,12 @@ from agui_bridge.protocol.admission import (
     Replay,
     Request,
     Resume,
+    Ruling,
     Start,
 )
-from agui_bridge.protocol.contract import admit
-from agui_bridge.protocol.decisions import (
-    Answer,
-    Approve,
-    decide,
-)
-from agui_bridge.protocol.records import (
-    Batch,
-    Interrupt,
-    Loaded,
-    RecordedAnswer,
-    RunLease,
-    StopRequest,
-    ThreadRecord,
-    ThreadStatus,
-)
-from agui_bridge.protocol.transitions import (
+from agui_bridge.protocol.contract.transitions import (
     Change,
-    RunEnd,
+    FinalWrite,
     claim_resume,
     claim_start,
     close_unanswered,
@@ -51,6 +41,16 @@ from agui_bridge.protocol.transitions import (
     hold,
     recover,
     reopen,
+)
+from agui_bridge.protocol.threads.records import (
+    Batch,
+    Interrupt,
+    Loaded,
+    RecordedAnswer,
+    RunLease,
+    StopRequest,
+    ThreadRecord,
+    ThreadStatus,
 )
 from agui_bridge.stores.base import ABSENT, Committed, Expected
 from tests.model.operations import (
@@ -102,7 +102,7 @@ class Engine:
 
     # --- what the broken variants override ---
 
-    def admit(self, loaded: Loaded, request: Request) -> Decision:
+    def admit(self, loaded: Loaded, request: Request) -> Ruling:
         """Decide."""
         return admit(loaded, request)
 
@@ -224,7 +224,7 @@ class Engine:
 
     def _carry_out(self, run: _Run, request: Request) -> Process:
         """Let the agent act until it ends, or until the lease is lost."""
-        ending: RunEnd | Literal["undelivered"] | None = None
+        ending: FinalWrite | Literal["undelivered"] | None = None
         try:
             while ending is None:
                 ending = yield from self._turn(run, (yield Act()))
@@ -234,7 +234,7 @@ class Engine:
 
     def _turn(
         self, run: _Run, action: Plan
-    ) -> Generator[Operation, Any, RunEnd | Literal["undelivered"] | None]:
+    ) -> Generator[Operation, Any, FinalWrite | Literal["undelivered"] | None]:
         match action:
             case Action.EXECUTE if run.todo and not run.stopping:
                 if not self.may_execute(run.lease_ends_at):
@@ -254,22 +254,22 @@ class Engine:
                     mine = record.run.token == run.token
                     run.stopping |= mine and record.stop_requested is not None
             case Action.FINISH:
-                return RunEnd("stopped" if run.stopping else "finished")
+                return FinalWrite("stopped" if run.stopping else "finished")
             case Action.FAIL:
-                return RunEnd("failed", code="AGENT_ERROR")
+                return FinalWrite("failed", code="AGENT_ERROR")
             case Action.UNDELIVERED:
                 # Only true when nothing was done; an agent that did something has failed.
                 pristine = run.claimed and not run.acted and run.record.batch is not None
                 settled = any(a.status != "claimed" for a in run.claimed.values())
                 if pristine and not settled:
                     return "undelivered"
-                return RunEnd("failed", code="UPSTREAM_ERROR")
+                return FinalWrite("failed", code="UPSTREAM_ERROR")
             case Pause(kinds):
                 batch = self.world.mint("batch")
                 asks = (
                     raise_question(self.world, kind, batch, at) for at, kind in enumerate(kinds)
                 )
-                return RunEnd("finished", batch=Batch(batch), interrupts=tuple(asks))
+                return FinalWrite("finished", batch=Batch(batch), interrupts=tuple(asks))
         return None
 
     def _store_results(self, run: _Run, *, renew: bool) -> Generator[Operation, Committed, None]:
@@ -283,7 +283,9 @@ class Engine:
     def _own(self, run: _Run, change: Change, why: str) -> Commit:
         return Commit(change, self.owner_guard(run), self.world.mint("w"), why, owner=run.token)
 
-    def _end(self, run: _Run, ending: RunEnd | Literal["undelivered"], request: Request) -> Process:
+    def _end(
+        self, run: _Run, ending: FinalWrite | Literal["undelivered"], request: Request
+    ) -> Process:
         claimed, now = list(run.claimed.values()), self.world.now
         if ending == "undelivered":
             yield self._own(run, reopen(run.record, claimed, now=now), "reopen")

@@ -7,8 +7,8 @@ from typing import ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from agui_bridge.protocol.admission import AutoResume, Entry, Request
-from agui_bridge.protocol.records import Interrupt, RecordedAnswer, ThreadStatus
+from agui_bridge.protocol.contract.requests import AutoResume, Entry, Request
+from agui_bridge.protocol.threads.records import Interrupt, RecordedAnswer, ThreadStatus
 from tests.model.clients import answer_to, asks, fates, plans, styles, with_another_type
 from tests.model.engine import LEASE, Engine
 from tests.model.operations import Act, Action, AskKind, Fate, Pause, Plan, Process, Wait

@@ -11,22 +11,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
-from agui_bridge.protocol import contract, transitions
-from agui_bridge.protocol.admission import Decision, Request, Resume, Start
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.contract import admission as contract
+from agui_bridge.protocol.contract import transitions
+from agui_bridge.protocol.contract.requests import Request, Resume, Ruling, Start
+from agui_bridge.protocol.contract.transitions import Change, reopen
+from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
     Loaded,
     RecordedAnswer,
     ThreadStatus,
 )
-from agui_bridge.protocol.transitions import Change, reopen
 from agui_bridge.stores.base import Expected
 from tests.model.engine import Engine
 
 __all__ = ["MUTANTS", "Mutant"]
 
-Row = Callable[[Loaded, Request], Decision | None]
+Row = Callable[[Loaded, Request], Ruling | None]
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class _OwnersWriteByVersion(Engine):
 
 
 class _NeverExpires(Engine):
-    def admit(self, loaded: Loaded, request: Request) -> Decision:
+    def admit(self, loaded: Loaded, request: Request) -> Ruling:
         timeless = {id: replace(ask, expires_at=None) for id, ask in loaded.interrupts.items()}
         return super().admit(replace(loaded, interrupts=timeless), request)
 
@@ -101,7 +102,7 @@ def _rows(changed: Mapping[str, Row | None]) -> Callable[[], AbstractContextMana
     return lambda: patch.object(contract, "ROWS", rows)
 
 
-def _close_what_is_not_open(loaded: Loaded, request: Request) -> Decision | None:
+def _close_what_is_not_open(loaded: Loaded, request: Request) -> Ruling | None:
     asks = loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
     waiting = [ask for ask in asks if ask.is_open and not ask.expired(loaded.now)]
     return Start(closes_expired=True) if asks and not request.entries and not waiting else None
@@ -110,7 +111,7 @@ def _close_what_is_not_open(loaded: Loaded, request: Request) -> Decision | None
 def _messages_answer(*, before: bool, approve: bool) -> Row:
     """Row 11 without one of its conditions."""
 
-    def row(loaded: Loaded, request: Request) -> Decision | None:
+    def row(loaded: Loaded, request: Request) -> Ruling | None:
         asks = loaded.batch_interrupts() if loaded.status is ThreadStatus.INTERRUPTED else ()
         auto = request.auto_resume
         if not asks or request.entries or auto is None or not auto.entries:

@@ -11,8 +11,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from agui_bridge.protocol.records import StopRequest
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import StopRequest
 from agui_bridge.stores.base import Expected
 
 __all__ = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from agui_bridge.protocol.admission import Recover, Replay, Request
-from agui_bridge.protocol.decisions import EDIT
-from agui_bridge.protocol.records import Interrupt, InterruptStatus, ThreadStatus
+from agui_bridge.protocol.answers.decisions import EDIT
+from agui_bridge.protocol.contract.requests import Recover, Replay, Request
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadStatus
 from tests.model.engine import Engine
 from tests.model.world import Execution, Violation, World, exactly
 

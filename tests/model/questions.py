@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from agui_bridge.protocol.decisions import APPROVE, DECLINE, EDIT, approval_schema
-from agui_bridge.protocol.records import Interrupt, ToolCall
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, approval_schema
+from agui_bridge.protocol.threads.records import Interrupt, ToolCall
 from tests.model.operations import AskKind
 from tests.model.world import World
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agui_bridge.protocol.admission import Request
-from agui_bridge.protocol.records import Interrupt
+from agui_bridge.protocol.contract.requests import Request
+from agui_bridge.protocol.threads.records import Interrupt
 from tests.model.clients import answer_to
 from tests.model.engine import LEASE, Engine
 from tests.model.machine import BridgeMachine

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.admission import Entry
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.contract.requests import Entry
+from agui_bridge.protocol.threads.records import (
     Interrupt,
     Json,
     Loaded,

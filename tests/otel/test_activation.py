@@ -7,10 +7,10 @@ import pytest
 from opentelemetry import metrics, trace
 
 from agui_bridge import Bridge, FunctionRun, Settings
-from agui_bridge.engine.observed_store import ObservedStore
-from agui_bridge.engine.telemetry import NO_TELEMETRY
+from agui_bridge.engine.observing.telemetry import NO_TELEMETRY
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.otel import OpenTelemetry
+from agui_bridge.otel.observed_store import ObservedStore
 from agui_bridge.stores.memory import MemoryStore
 from tests.otel.backend import Backend
 

@@ -27,7 +27,7 @@ def test_only_spans_carry_what_clients_choose() -> None:
 RUN_IT = """
 import asyncio
 from agui_bridge import Principal
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.dialects import parse_input
 
 async def run_it():
@@ -35,7 +35,8 @@ async def run_it():
         message = {"id": "m1", "role": "user", "content": "hello"}
         body = {"threadId": "t", "runId": "r", "messages": [message]}
         engine = await bridge.open()
-        pipe, _ = engine.submit(Call(bridge.agents["greeter"], Principal(), parse_input(body)))
+        greeter = bridge.agents["greeter"]
+        pipe, _ = engine.submit(Submission(greeter, Principal(), parse_input(body)))
         while await pipe.read():
             pass
 

@@ -7,8 +7,8 @@ import pytest
 
 from agui_bridge import Bridge, Settings
 from agui_bridge.adapters import Pause, Run, RunItem
+from agui_bridge.engine.engine import mint
 from agui_bridge.engine.recovery import sweep
-from agui_bridge.engine.runner import mint
 from agui_bridge.errors import NotDelivered
 from agui_bridge.otel.instruments import Instruments
 from agui_bridge.otel.names import METRICS

@@ -15,8 +15,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.otel import OpenTelemetry, guard
-from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
-from tests.engine.hooked import HookedStore
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
+from tests.engine.run.hooked import HookedStore
 from tests.otel.backend import Backend
 from tests.support.agents import Answering, Bench, Scripted, eventually, outcome
 

@@ -7,12 +7,12 @@ import pytest
 from opentelemetry.trace import StatusCode
 
 from agui_bridge.adapters import Pause, Run, RunItem
-from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.stream import EventStream
+from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import Refused, StoreUnavailable, UpstreamError
-from agui_bridge.protocol.records import ThreadKey
-from agui_bridge.protocol.transitions import Change
-from tests.engine.hooked import HookedStore, claims
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import ThreadKey
+from tests.engine.run.hooked import HookedStore, claims
 from tests.otel.backend import Backend, attributes_of, span_id, trace_id
 from tests.support.agents import Answering, Bench, Scripted, eventually, outcome
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft202012Validator
 
-from agui_bridge.documents import documents, write_documents
-from agui_bridge.shapes.models import DIALECT, within
+from agui_bridge.documents.schemas import documents, write_documents
+from agui_bridge.shapes.readable_schema import DIALECT, within
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / "schemas"
@@ -31,7 +31,7 @@ def test_the_files_are_those_that_the_code_makes_now(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_them_into_a_folder_that_it_makes(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "agui_bridge.documents", str(tmp_path / "new")]
+    command = [sys.executable, "-m", "agui_bridge.documents.schemas", str(tmp_path / "new")]
 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 
@@ -95,7 +95,8 @@ def test_its_examples_are_examples(name: str) -> None:
 
 def test_a_file_is_the_same_whatever_the_order_of_hashes() -> None:
     command = (
-        "import json; from agui_bridge.documents import documents as d; print(json.dumps(d()))"
+        "import json; from agui_bridge.documents.schemas import documents as made; "
+        "print(json.dumps(made()))"
     )
     printed = {
         subprocess.run(

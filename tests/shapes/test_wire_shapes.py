@@ -9,15 +9,15 @@ import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from agui_bridge.documents import documents
+from agui_bridge.documents.schemas import documents
 from agui_bridge.errors import CODES, Refused
-from agui_bridge.http.service import error_response
-from agui_bridge.protocol.decisions import CONFIRM_SCHEMA, approval_schema, find_fault
+from agui_bridge.http.endpoint import error_response
+from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema, find_fault
+from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.dialects import V0, V1, parse_input
-from agui_bridge.protocol.forms import FormField
-from agui_bridge.protocol.lifecycle_tables import RULES
-from agui_bridge.protocol.records import Interrupt, ToolCall
-from agui_bridge.protocol.run_events import (
+from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.threads.records import Interrupt, ToolCall
+from agui_bridge.protocol.wire.run_events import (
     CANCELLED,
     SUCCESS,
     interrupt_outcome,
@@ -27,7 +27,7 @@ from agui_bridge.protocol.run_events import (
     run_started,
     state_snapshot,
 )
-from tests.http.test_refusals import VALID, WRONG_FIELDS
+from tests.http.agui.test_refusals import VALID, WRONG_FIELDS
 from tests.shapes.instances import smallest, spoilt
 from tests.support.shapes import fault_of
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from agui_bridge.protocol.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.records import Loaded, ThreadKey
 from agui_bridge.stores.open import open_store
 from tests.support.streams import check_stream
 

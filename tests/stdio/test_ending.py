@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agui_bridge.protocol.records import ThreadStatus
+from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.stdio.child import Child, eventually, run_params, started
 
 WAYS = ["input", "SIGTERM", "SIGINT"]

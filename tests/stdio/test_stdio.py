@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.protocol.records import ThreadStatus
+from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.stdio.child import AGENTS, COMMAND, ENVIRONMENT, Child, eventually, run_params, started
 
 

@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import ABSENT, Change, Expected
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.sqlite.store import SqlStore

@@ -3,8 +3,8 @@
 from itertools import count
 from typing import Any
 
-from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Batch,
     ClosedBatch,

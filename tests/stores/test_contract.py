@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.errors import Conflict, Fenced
-from agui_bridge.protocol.records import RunLease, ThreadStatus
+from agui_bridge.protocol.threads.records import RunLease, ThreadStatus
 from agui_bridge.stores.base import ABSENT, Change, Expected, Store
 from tests.stores.conftest import SHARED, Opener
 from tests.stores.processes import hear, racers, tell

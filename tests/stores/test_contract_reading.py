@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.records import (
     Batch,
     InterruptStatus,
     Loaded,

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 
 from agui_bridge.errors import StoreError
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.records import (
     Batch,
     InterruptStatus,
     RunLease,

@@ -21,19 +21,19 @@ from ag_ui.core import (
 )
 
 from agui_bridge.adapters import Adapter, AdapterCapabilities, Ask, Pause, Run, RunItem
-from agui_bridge.engine.call import Agent, Call
-from agui_bridge.engine.clock import Clock
-from agui_bridge.engine.pipe import Pipe
-from agui_bridge.engine.run_end import RunEndHook
-from agui_bridge.engine.runner import Engine
-from agui_bridge.engine.settings import DisconnectPolicy, Settings
-from agui_bridge.engine.stream import EventStream
-from agui_bridge.engine.telemetry import NO_TELEMETRY, Telemetry
-from agui_bridge.protocol.decisions import Approve
+from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, Telemetry
+from agui_bridge.engine.run.end_hooks import RunEndHook
+from agui_bridge.engine.streaming.clock import Clock
+from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.pipe import Pipe
+from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.records import Loaded, Principal, ThreadKey, ToolCall
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import Loaded, Principal, ThreadKey, ToolCall
+from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.clock import FakeClock
@@ -305,7 +305,7 @@ class Bench:
         actor: str = "ann",
         version: str | None = "1.0",
         **members: Any,
-    ) -> Call:
+    ) -> Submission:
         """An input: user messages and other members of RunAgentInput."""
         body: dict[str, Any] = {
             "threadId": "t",
@@ -315,7 +315,7 @@ class Bench:
         }
         if version is not None:
             body["protocolVersion"] = version
-        return Call(self.agent, Principal("default", actor), parse_input(body), disconnect)
+        return Submission(self.agent, Principal("default", actor), parse_input(body), disconnect)
 
     def begin(self, *texts: str, **members: Any) -> Reader:
         """Begin an input; its stream is read by the caller."""

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.shapes.chat import FRAMES, chat_state
 from tests.support.server import PATIENCE
 

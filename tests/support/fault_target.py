@@ -19,11 +19,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-import agui_bridge.http.app as http_app
+import agui_bridge.bridge.bridge as http_app
 from agui_bridge import Settings
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.protocol.records import ThreadKey, ThreadStatus
-from agui_bridge.protocol.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import ThreadKey, ThreadStatus
 from agui_bridge.stores.base import Committed, Expected
 from agui_bridge.stores.open import open_store
 from examples import approval_target

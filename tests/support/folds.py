@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agui_bridge.protocol.history import STRIDE, History, StoredMessage
+from agui_bridge.protocol.threads.history import STRIDE, History, StoredMessage
 
 Wire = dict[str, Any]
 

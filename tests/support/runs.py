@@ -10,8 +10,8 @@ from ag_ui.encoder import EventEncoder
 from ag_ui_validate.pytest_plugin import assert_valid_agui
 from pydantic import TypeAdapter
 
-from agui_bridge.protocol.lifecycle import Lifecycle
-from agui_bridge.protocol.sse import encode
+from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
+from agui_bridge.protocol.wire.sse import encode
 
 Wire = dict[str, Any]
 EVENT: TypeAdapter[Any] = TypeAdapter(agui.Event)

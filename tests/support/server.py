@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp
 
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.wire.sse import Decoder
 from tests.support.shapes import check_response
 from tests.support.streams import check_stream
 
@@ -59,11 +59,22 @@ async def serve(app: ASGIApp, *, lifespan: Literal["on", "off"] = "on") -> Async
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         async with asyncio.timeout(PATIENCE):
-            # What clients have closed is noticed within a few turns; uvicorn looks every 0.1 s.
-            for _ in range(20):
-                await asyncio.sleep(0.001 if server.server_state.connections else 0)
-            await server.shutdown(sockets=[listener])
+            await _shut_down(server, listener)
         listener.close()
+
+
+async def _shut_down(server: uvicorn.Server, listener: socket.socket) -> None:
+    """As uvicorn does, which sleeps for 0.1 s even when no client is left."""
+    # What clients have closed is noticed within a few turns.
+    for _ in range(20):
+        await asyncio.sleep(0.001 if server.server_state.connections else 0)
+    if server.server_state.connections or server.server_state.tasks:
+        await server.shutdown(sockets=[listener])
+        return
+    for listening in server.servers:
+        listening.close()
+        await listening.wait_closed()
+    await server.lifespan.shutdown()
 
 
 def client(base: str) -> httpx.AsyncClient:

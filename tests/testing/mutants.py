@@ -12,7 +12,7 @@ from ag_ui.core import RunStartedEvent
 
 from agui_bridge import Answer, Approve, Ask, Cancel, Decision, Decline, Pause, Resume, Run, RunItem
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.records import ClosedBatch
+from agui_bridge.protocol.threads.records import ClosedBatch
 from tests.testing.workshop import Call, Workshop, WorkshopAdapter
 
 __all__ = ["MUTANTS"]

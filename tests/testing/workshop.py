@@ -27,7 +27,7 @@ from agui_bridge import (
     ToolCall,
 )
 from agui_bridge.policy import judge
-from agui_bridge.protocol.records import ClosedBatch
+from agui_bridge.protocol.threads.records import ClosedBatch
 from agui_bridge.testing import AdapterScenario
 
 __all__ = ["Call", "Workshop", "WorkshopAdapter", "scenario_of"]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from agui_bridge.errors import Refused
-from agui_bridge.protocol.decisions import approval_schema
+from agui_bridge.protocol.answers.decisions import approval_schema
 from agui_bridge.protocol.dialects.dialect import STOP_REASON, CallOf, Dialect
 from agui_bridge.protocol.json_values import WireEvent
 

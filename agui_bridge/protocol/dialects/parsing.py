@@ -18,7 +18,7 @@ from ag_ui.core import Context, Message, ResumeEntry, RunAgentInput, Tool
 from pydantic import FailFast, TypeAdapter, ValidationError
 
 from agui_bridge.errors import Refused
-from agui_bridge.protocol.admission import Entry
+from agui_bridge.protocol.contract.requests import Entry
 from agui_bridge.protocol.dialects.dialect import V0, V1, Dialect, DialectChoice
 from agui_bridge.protocol.dialects.draft import draft_dialect, read_draft
 from agui_bridge.protocol.dialects.langgraph import langgraph_dialect, read_command
@@ -31,7 +31,7 @@ from agui_bridge.protocol.input_limits import (
     depth_of,
 )
 from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.protocol.records import Json, RecordedAnswer
+from agui_bridge.protocol.threads.records import Json, RecordedAnswer
 
 __all__ = ["ParsedInput", "parse_input"]
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from agui_bridge.errors import StoreError
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.postgres.errors import FAILURES, plainly
 from agui_bridge.stores.watching import Wakeups
 

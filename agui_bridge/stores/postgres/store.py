@@ -12,8 +12,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
     InterruptStatus,
     Loaded,
     StopRequest,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from redis.exceptions import RedisError
 
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.keys import key_of
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import quote as percent_encode
 from urllib.parse import unquote as percent_decode
 
-from agui_bridge.protocol.records import InterruptStatus, ThreadKey
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey
 
 __all__ = ["Keys", "key_of", "quote", "tag_of", "unquote"]
 

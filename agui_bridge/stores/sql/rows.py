@@ -7,8 +7,8 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from agui_bridge.protocol.history import StoredMessage
-from agui_bridge.protocol.records import (
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
     Interrupt,
     Receipt,
     StopRequest,

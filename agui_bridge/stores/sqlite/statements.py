@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from sqlalchemy import Table
 
-from agui_bridge.protocol.records import InterruptStatus, ThreadStatus
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.rules import WAITING
 from agui_bridge.stores.sql.tables import KEY, STOP, interrupts, messages, receipts
 

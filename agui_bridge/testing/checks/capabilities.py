@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agui_bridge.adapters import AdapterCapabilities, Ask
 from agui_bridge.policy import ProposedCall
-from agui_bridge.protocol.decisions import EDIT
+from agui_bridge.protocol.answers.decisions import EDIT
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
 from agui_bridge.testing.scenario import AdapterScenario

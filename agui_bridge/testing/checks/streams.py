@@ -10,7 +10,7 @@ from ag_ui.core import BaseEvent
 
 from agui_bridge.adapters import Ask, Handoff, Pause
 from agui_bridge.protocol.json_values import same_json
-from agui_bridge.protocol.records import Json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
 from agui_bridge.testing.conversation import Stream

@@ -11,20 +11,27 @@ from typing import Any
 import pytest
 
 from agui_bridge import Bridge, Principal
+from agui_bridge.stores.memory import MemoryStore
 from agui_bridge_agui import AguiAdapter
 from examples.approval_target import make_bridge
 from tests.adapters.agui.upstream import Talk
 from tests.support.agents import eventually
+from tests.support.clock import FakeClock
 from tests.support.server import serve
 
 APPROVE = {"approved": True}
 
 
 class Sites:
-    """A front bridge, whose agent is the approval target behind a bridge of its own."""
+    """A front bridge, whose agent is the approval target behind a bridge of its own.
 
-    def __init__(self, bridge: Bridge, far: Bridge, effects: Path) -> None:
+    Attributes:
+        clock: the front store's.
+    """
+
+    def __init__(self, bridge: Bridge, clock: FakeClock, far: Bridge, effects: Path) -> None:
         self.bridge = bridge
+        self.clock = clock
         self.far = far
         self._effects = effects
 
@@ -41,11 +48,12 @@ async def sites(folder: Path, dialect: Any = "1.0", **options: Any) -> AsyncIter
     far = make_bridge("memory:", folder / "effects.jsonl", **options)
     async with serve(far.app(anonymous=True)) as base:
         url = f"{base}/agents/target"
-        near = Bridge()
+        clock = FakeClock()
+        near = Bridge(MemoryStore(clock.time))
         stop_url = f"{url}/threads/{{threadId}}/stop"
         near.add("agent", AguiAdapter(url, dialect=dialect, stop_url=stop_url))
         async with near.lifespan():
-            yield Sites(near, far, folder / "effects.jsonl")
+            yield Sites(near, clock, far, folder / "effects.jsonl")
 
 
 @pytest.mark.parametrize("dialect", ["1.0", "0.x"])
@@ -70,10 +78,10 @@ async def test_every_kind_of_question_is_answered_through_two_bridges(
 
 
 async def test_what_expires_in_front_is_withdrawn_behind(tmp_path: Path) -> None:
-    async with sites(tmp_path, expires_in=0.5) as both:
+    async with sites(tmp_path, expires_in=60) as both:
         talk = both.talk()
         await talk.say("send ann")
-        await asyncio.sleep(0.6)
+        both.clock.advance(61)
         assert await talk.say("hello") == "You said: hello"
         assert both.executed == 0
 

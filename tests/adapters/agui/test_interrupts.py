@@ -10,6 +10,7 @@ import pytest
 from starlette.responses import JSONResponse, RedirectResponse
 
 from agui_bridge import Settings
+from agui_bridge.stores.memory import MemoryStore
 from tests.adapters.agui.upstream import (
     APPROVAL,
     Talk,
@@ -22,6 +23,7 @@ from tests.adapters.agui.upstream import (
     started,
     text,
 )
+from tests.support.clock import FakeClock
 
 ASKING = [started(), *text("May I?"), *call(), finished(interrupt())]
 DONE = [started(), result("deleted"), *text("Done.", "m2"), finished({"type": "success"})]
@@ -240,17 +242,18 @@ async def test_a_question_that_the_bridge_did_not_know_of_can_be_answered() -> N
 
 
 async def test_the_upstreams_expiry_counts_and_what_expired_is_withdrawn_there() -> None:
-    soon = (datetime.now(UTC) + timedelta(seconds=0.6)).isoformat()
+    soon = (datetime.now(UTC) + timedelta(seconds=60)).isoformat()
     gone = [started(), *text("Never mind.", "m2"), finished()]
     upstream = Upstream(
         [started(), *call(), finished(interrupt({"expiresAt": soon}))],
         gone,
         [started(), *text("Hello.", "m3"), finished()],
     )
-    async with before(upstream) as talk:
+    clock = FakeClock()
+    async with before(upstream, MemoryStore(clock.time)) as talk:
         await talk.say("go")
         answer = entries(talk, APPROVE)
-        await asyncio.sleep(0.7)
+        clock.advance(61)
         assert await talk.send(resume=answer) == "INTERRUPT_EXPIRED"
         assert await talk.say("hi") == "Hello."
     _, withdrawn, fresh = upstream.bodies

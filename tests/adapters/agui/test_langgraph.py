@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
 import pytest
 
 from agui_bridge import Settings
+from agui_bridge.stores.memory import MemoryStore
 from tests.adapters.agui.upstream import (
     Upstream,
     before,
@@ -17,6 +17,7 @@ from tests.adapters.agui.upstream import (
     started,
     text,
 )
+from tests.support.clock import FakeClock
 
 DONE = [started(), *text("Done.", "m2"), finished()]
 
@@ -77,9 +78,12 @@ async def test_a_cancel_is_told_only_in_words_that_the_graph_has() -> None:
 
 async def test_what_expired_is_cancelled_before_the_next_message() -> None:
     upstream = Upstream(asking("Go on?"), DONE)
-    async with before(upstream, cancel_with=False, settings=Settings(expires_in=0.05)) as talk:
+    clock, settings = FakeClock(), Settings(expires_in=60)
+    async with before(
+        upstream, MemoryStore(clock.time), settings=settings, cancel_with=False
+    ) as talk:
         await talk.say("go")
-        await asyncio.sleep(0.1)
+        clock.advance(61)
         assert await talk.say("never mind") == "Done."
     assert [body["forwardedProps"] for body in upstream.bodies] == [
         {},

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agui_bridge import Principal
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.dialects import parse_input
 from tests.adapters.agui.upstream import (
     Talk,
@@ -130,7 +130,9 @@ async def test_a_client_that_goes_away_ends_the_upstreams_run() -> None:
             "runId": "r",
             "messages": [{"id": "u1", "role": "user", "content": "go"}],
         }
-        pipe, _ = engine.submit(Call(talk._bridge.agents["agent"], Principal(), parse_input(body)))
+        pipe, _ = engine.submit(
+            Submission(talk._bridge.agents["agent"], Principal(), parse_input(body))
+        )
         await eventually(lambda: len(upstream.bodies) == 1)
         pipe.detach()
         await eventually(lambda: upstream.closed == 1)

@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from agui_bridge import Bridge, Settings
+from agui_bridge.stores.base import Store
 from agui_bridge_agui import AguiAdapter
 from tests.docs.pages import Conversation
 from tests.support.server import serve
@@ -179,7 +180,10 @@ class Talk(Conversation):
 
 @contextlib.asynccontextmanager
 async def before(
-    upstream: Upstream, store: str = "memory:", settings: Settings | None = None, **options: Any
+    upstream: Upstream,
+    store: str | Store = "memory:",
+    settings: Settings | None = None,
+    **options: Any,
 ) -> AsyncIterator[Talk]:
     """A conversation with a bridge before the upstream."""
     async with serve(upstream.app(), lifespan="off") as base:

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agui_bridge.engine.call import Call
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import Principal, ThreadKey
+from agui_bridge.protocol.threads.records import Principal, ThreadKey
 from agui_bridge_nexau import NexauAdapter
 from tests.support.agents import Bench, Reader, outcome
 
@@ -31,7 +31,7 @@ async def bench() -> AsyncIterator[Bench]:
 def begin(bench: Bench, thread: str, *texts: str) -> Reader:
     messages = [{"id": text, "role": "user", "content": text} for text in texts]
     body = {"threadId": thread, "runId": "r", "protocolVersion": "1.0", "messages": messages}
-    call = Call(bench.agent, Principal(), parse_input(body), "continue")
+    call = Submission(bench.agent, Principal(), parse_input(body), "continue")
     return Reader(*bench.engine.submit(call))
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.engine.call import Agent, Call
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.records import Principal, ThreadKey
+from agui_bridge.protocol.threads.records import Principal, ThreadKey
 from agui_bridge_nexau import NexauAdapter
 from tests.adapters.nexau.recordings import GOLDEN, RECORDINGS, Exchange, Recording, Replay
 from tests.support.agents import Bench, Reader
@@ -87,7 +87,9 @@ async def carried_out(recording: Recording, replay: Replay, base: str) -> list[d
     return told
 
 
-def _call(bench: Bench, exchange: Exchange, thread: str, number: int, asks: list[str]) -> Call:
+def _call(
+    bench: Bench, exchange: Exchange, thread: str, number: int, asks: list[str]
+) -> Submission:
     texts = texts_of(exchange.body["messages"])
     body: dict[str, Any] = {
         "threadId": thread,
@@ -106,7 +108,7 @@ def _call(bench: Bench, exchange: Exchange, thread: str, number: int, asks: list
             for place, text in enumerate(texts)
         ]
     agent: Agent = bench.agent
-    return Call(agent, Principal(), parse_input(body), "continue")
+    return Submission(agent, Principal(), parse_input(body), "continue")
 
 
 async def _stops(

@@ -12,7 +12,7 @@ import respx
 
 from agui_bridge.errors import ConfigurationError, UpstreamError
 from agui_bridge_superagent import SuperAgentAdapter
-from agui_bridge_superagent.replies import Reply
+from agui_bridge_superagent.reader import Reader
 from tests.support.agents import Bench, outcome
 
 URL = "http://remote.example"
@@ -205,7 +205,7 @@ def test_an_address_without_a_scheme_is_refused() -> None:
 
 
 def test_a_control_token_has_an_end() -> None:
-    reply = Reply()
+    reply = Reader()
     with pytest.raises(UpstreamError, match="too large"):
         for _ in range(20):
             list(reply.feed(b"data: \0INTERRUPT:" + b"x" * 100_000 + b"\n\n"))

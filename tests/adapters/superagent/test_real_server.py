@@ -13,8 +13,8 @@ from starlette.requests import Request
 from agui_bridge import Bridge, KeywordAdapter
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.forms import FormField
-from agui_bridge.protocol.sse import Decoder
+from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.stores.memory import MemoryStore
 from agui_bridge_superagent import SuperAgentAdapter
 from tests.http.conftest import by_token

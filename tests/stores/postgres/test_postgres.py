@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from agui_bridge.errors import Fenced
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import ABSENT, Change, Expected
 from agui_bridge.stores.postgres.hints import CHANNEL, MOST_AT_ONCE, digest
 from agui_bridge.stores.postgres.store import PostgresStore

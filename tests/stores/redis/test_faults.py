@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.engine.clock import SystemClock
-from agui_bridge.engine.leases import commit_safely
+from agui_bridge.engine.run.leases import commit_safely
+from agui_bridge.engine.streaming.clock import SystemClock
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.stores.base import ABSENT, Change, Committed, Expected
 from agui_bridge.stores.redis.store import RedisStore

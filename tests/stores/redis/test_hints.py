@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Expected
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.client import Client

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from redis.crc import key_slot
 
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Expected
 from agui_bridge.stores.redis.store import RedisStore
 from tests.stores.samples import KEY, OTHER, full, idle, message, put, running

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
-from agui_bridge.protocol.records import ThreadKey
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Change, Committed, Expected
 from agui_bridge.stores.sqlite import writer as group_writer
 from agui_bridge.stores.sqlite.store import SqlStore

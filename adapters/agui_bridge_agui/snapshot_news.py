@@ -1,0 +1,81 @@
+"""What the upstream's snapshots tell besides what was told.
+
+The bridge's conversation is its own: a snapshot of the upstream's does not replace it. But some
+frameworks tell a message in a snapshot only; those become events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ag_ui.core import (
+    BaseEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallResultEvent,
+)
+
+from agui_bridge.protocol.lifecycle.made_events import whole_call
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge_agui.told import Told
+
+__all__ = ["news_of"]
+
+
+def news_of(messages: Sequence[Mapping[str, Json]], told: Told) -> Iterator[BaseEvent]:
+    """The events of the messages that a snapshot has behind all that are known.
+
+    Args:
+        messages: of the snapshot.
+        told: what is known; what is new is taken in.
+    """
+    known = [n for n, message in enumerate(messages) if message.get("id") in told.messages]
+    if not known:
+        # It has ids of its own for everything: nothing tells which messages are new.
+        return
+    for message in messages[known[-1] :]:
+        for event in _events(message, told):
+            told.note(event)
+            yield event
+
+
+def _events(message: Mapping[str, Json], told: Told) -> Iterator[BaseEvent]:
+    named = message.get("id")
+    if not isinstance(named, str):
+        return
+    if message.get("role") == "tool":
+        yield from _result(message, named, told)
+    elif message.get("role") == "assistant":
+        # Asked now: from its first event on it is known.
+        new = named not in told.messages
+        if new:
+            yield from _text(message.get("content"), named, told)
+        for call in message.get("toolCalls") or ():
+            yield from _call(call, named, told, in_new_message=new)
+
+
+def _result(message: Mapping[str, Json], named: str, told: Told) -> Iterator[BaseEvent]:
+    call, content = message.get("toolCallId"), message.get("content")
+    if call in told.calls and call not in told.answered and isinstance(content, str):
+        yield ToolCallResultEvent(message_id=named, tool_call_id=call, content=content, role="tool")
+
+
+def _text(content: Json, named: str, told: Told) -> Iterator[BaseEvent]:
+    if isinstance(content, str) and content and not told.said(content):
+        yield TextMessageStartEvent(message_id=named, role="assistant")
+        yield TextMessageContentEvent(message_id=named, delta=content)
+        yield TextMessageEndEvent(message_id=named)
+
+
+def _call(
+    call: Mapping[str, Json], message: str, told: Told, *, in_new_message: bool
+) -> Iterator[BaseEvent]:
+    named, function = call.get("id"), call.get("function") or {}
+    name, arguments = function.get("name"), function.get("arguments") or "{}"
+    if not isinstance(named, str) or not name:
+        return
+    if named not in told.calls:
+        yield from whole_call(named, name, arguments, parent=message)
+    elif in_new_message:
+        told.tell_again(named, name, arguments)

@@ -1,0 +1,70 @@
+"""What the application has and Mastra gets: its tools, their results, its context and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agui_bridge.adapters import Run
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = ["client_tools", "messages_of_calls", "request_context", "results_of"]
+
+_KEY: Final = "ag-ui"
+"""Where Mastra's own AG-UI package puts the context, too. No client chooses another key: an
+agent may take what it finds there for the operator's."""
+
+
+def client_tools(run: Run) -> dict[str, Json]:
+    """The application's tools as Mastra's `clientTools`: it calls them, and ends its run."""
+    return {
+        tool.name: {
+            "id": tool.name,
+            "description": tool.description,
+            "inputSchema": tool.parameters or {"type": "object"},
+        }
+        for tool in run.input.tools or ()
+    }
+
+
+def request_context(run: Run) -> dict[str, Json]:
+    """The application's context and state, for Mastra's `requestContext`; empty without any."""
+    context = [item.model_dump(mode="json", by_alias=True) for item in run.input.context or ()]
+    told: dict[str, Json] = {}
+    if context:
+        told["context"] = context
+    if run.state:
+        told["state"] = run.state
+    return {_KEY: told} if told else {}
+
+
+def results_of(run: Run) -> dict[str, Json]:
+    """The results of tools that the conversation has, by the call's id on the wire."""
+    results: dict[str, Json] = {
+        message["toolCallId"]: message.get("content")
+        for message in run.raw_messages
+        if message.get("role") == "tool"
+    }
+    return {**results, **(run.handoff.results if run.handoff is not None else {})}
+
+
+def messages_of_calls(
+    calls: Mapping[str, Mapping[str, Any]], results: Mapping[str, Json]
+) -> list[dict[str, Json]]:
+    """The calls and what came of them, as messages for Mastra's model.
+
+    Args:
+        calls: as `Paused.frontend` has them.
+        results: by id on the wire.
+    """
+    told = [{"type": "tool-call", **call} for call in calls.values()]
+    came = [
+        {
+            "type": "tool-result",
+            "toolCallId": call["toolCallId"],
+            "toolName": call["toolName"],
+            "result": results[own],
+        }
+        for own, call in calls.items()
+    ]
+    return [{"role": "assistant", "content": told}, {"role": "tool", "content": came}]

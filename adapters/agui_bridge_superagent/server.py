@@ -1,0 +1,104 @@
+"""A SuperAgent-compatible server over HTTP: its streams, and what its refusals mean.
+
+What became of an answer is told by how the request failed: a server that was not reached, or that
+refused the input and so still asks, has not got it (NotDelivered: the question stands open again);
+409 means that the question is gone there; anything else is unknown, and is not tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Final, Literal
+
+import httpx
+
+from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = ["InterruptGone", "Server"]
+
+_CONNECT_SECONDS: Final = 10.0
+_NOT_SENT: Final = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.UnsupportedProtocol,
+    httpx.ProxyError,
+)
+
+
+class InterruptGone(UpstreamError):
+    """The remote session asks nothing any more: it expired there, or somebody else answered."""
+
+    code = "INTERRUPT_EXPIRED"
+
+
+class Server:
+    """A client of one server.
+
+    Args:
+        url: its base address; `/api/v1/chat/…` is added.
+        headers: sent with every request.
+        timeout: seconds that it may be silent.
+
+    Raises:
+        ConfigurationError: the URL is none.
+    """
+
+    def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ConfigurationError(f"{url!r} is no address of a server: write http://host:port.")
+        self._client = httpx.AsyncClient(
+            base_url=url.rstrip("/"),
+            headers=dict(headers),
+            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+        )
+
+    async def stream(
+        self, call: Literal["stream", "resume"], body: Mapping[str, Json], trace: Mapping[str, str]
+    ) -> AsyncGenerator[bytes, None]:
+        """POST to one of the two calls, and give the answer as it comes.
+
+        Raises:
+            NotDelivered: the server was not reached, or refused the input.
+            InterruptGone: it asks nothing any more.
+            UpstreamError: it failed, or broke off.
+        """
+        try:
+            async with self._client.stream(
+                "POST", f"/api/v1/chat/{call}", json=body, headers=dict(trace)
+            ) as response:
+                _check(response, call)
+                async for chunk in response.aiter_bytes():
+                    yield chunk
+        except _NOT_SENT as error:
+            kind = type(error).__name__
+            raise NotDelivered(f"The remote agent's server can't be reached ({kind}).") from error
+        except httpx.HTTPError as error:
+            kind = type(error).__name__
+            raise UpstreamError(f"The remote agent's server broke off ({kind}).") from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def _check(response: httpx.Response, call: str) -> None:
+    status = response.status_code
+    if status == 200:
+        kind = response.headers.get("content-type", "").partition(";")[0].strip()
+        if kind != "text/event-stream":
+            raise UpstreamError(f"The remote agent's server answered with {kind!r:.60}, no stream.")
+        return
+    if status == 409 and call == "resume":
+        raise InterruptGone(
+            "The remote session waits for no answer any more: it expired there, or was answered."
+        )
+    if status == 404:
+        raise NotDelivered(
+            "The remote server has no such agent, or the agent there takes no answers (404). "
+            "Check the adapter's url and agent_id."
+        )
+    if 400 <= status < 500:
+        raise NotDelivered(f"The remote agent's server refused the request ({status}).")
+    raise UpstreamError(f"The remote agent's server answered {status}.")

@@ -1,0 +1,250 @@
+"""The functions that steps, streams, calls and tools carry out, each once in all runs.
+
+Each is a task besides the branch that waits for it, so that it can outlive the branch: a tool
+that has begun finishes, whatever becomes of the branch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from agui_bridge.adapters import Run
+from agui_bridge.agents.function.latch import RunLatch
+from agui_bridge.agents.function.outbox import Outbox
+from agui_bridge.agents.function.results import StepFailed, as_exception
+from agui_bridge.agents.replay.continuation import (
+    Abandoned,
+    Denied,
+    EntryKey,
+    Failure,
+    Outcome,
+    Value,
+)
+from agui_bridge.agents.replay.journal import Journal, copied, jsonable
+from agui_bridge.errors import AgentMistake
+from agui_bridge.policy import CallDenied
+from agui_bridge.protocol.json_values import clean_text
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = ["Activities", "Report"]
+
+Report = Callable[[Outcome], None]
+
+_INSIDE: ContextVar[tuple[Activities, EntryKey] | None] = ContextVar(
+    "agui_bridge_inside", default=None
+)
+
+
+class Activities:
+    """What is under way in one run.
+
+    Args:
+        run: for its stop signal and its lease.
+        journal: remembers outcomes.
+        outbox: back-pressure: nothing begins while it is full.
+        latch: nothing begins once it is closed.
+        finished: called when a function has finished.
+        failed: called with the exception when nothing more may happen in the run, whatever
+            the author's code makes of it.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        journal: Journal,
+        outbox: Outbox,
+        latch: RunLatch,
+        finished: Callable[[], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        """Begin with nothing under way."""
+        self._run = run
+        self._journal = journal
+        self._outbox = outbox
+        self._latch = latch
+        self._finished = finished
+        self._tasks: dict[asyncio.Task[Json], bool] = {}
+        self._begun: set[EntryKey] = set()
+        self._preparing = 0
+        self.fail = failed
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is under way, or about to begin."""
+        return bool(self._tasks or self._preparing)
+
+    @property
+    def tasks(self) -> list[asyncio.Task[Json]]:
+        """All that is under way."""
+        return list(self._tasks)
+
+    @property
+    def tools(self) -> list[asyncio.Task[Json]]:
+        """The calls and tools among them, which a graceful end waits for."""
+        return [task for task, is_tool in self._tasks.items() if is_tool]
+
+    @property
+    def idle_so_far(self) -> bool:
+        """Whether this run has begun to carry out nothing."""
+        return not self._begun
+
+    def begun(self, key: EntryKey) -> bool:
+        """Whether this run began to carry it out, whatever came of it."""
+        return key in self._begun
+
+    def cancel(self, *, tools: bool) -> None:
+        """Cancel what is under way, calls and tools only if told so."""
+        for task, is_tool in self._tasks.items():
+            if tools or not is_tool:
+                task.cancel()
+
+    def check_outside(self, call: EntryKey) -> None:
+        """Refuse a call that stands inside a function that is carried out here.
+
+        Raises:
+            AgentMistake: a replay would skip the outer function, and the call with it.
+        """
+        inside = _INSIDE.get()
+        if inside is not None and inside[0] is self:
+            outer = inside[1]
+            raise AgentMistake(
+                f"{call} was called inside {outer}. A function that run.{outer.kind} carries "
+                "out can't pause or be replayed in part: make the call after it."
+            )
+
+    @contextmanager
+    def preparing(self, key: EntryKey) -> Iterator[None]:
+        """Get a call ready to begin; the run does not pause meanwhile.
+
+        A call that the author's own code cancels here (a timeout) has not begun and never will:
+        a replay takes the same path.
+        """
+        self._preparing += 1
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self._latch.closed:
+                self._journal.record(key, Abandoned())
+            raise
+        finally:
+            self._preparing -= 1
+            self._finished()
+
+    async def wait_for_leave(self) -> None:
+        """Return when an act may begin, as far as an adapter around this one is concerned.
+
+        It judges by what was said so far, so all of that is brought to it first.
+        """
+        if self._run.before_act is None:
+            return
+        await self._outbox.read()
+        self._run.before_act()
+        if self._latch.closed or self._run.stop.requested:
+            await self._latch.park()
+
+    async def perform(
+        self,
+        key: EntryKey,
+        known: Outcome | None,
+        function: Callable[[], Awaitable[Any]],
+        *,
+        begin: Callable[[], None] | None = None,
+        report: Report | None = None,
+    ) -> Json:
+        """Carry a function out, or return what it returned in an earlier run.
+
+        Args:
+            key: the entry.
+            known: its outcome, if the journal holds it.
+            function: what to carry out; returns anything that has a JSON form.
+            begin: called right before, to emit.
+            report: called with the outcome, to emit. What has a report is a tool: once begun
+                it finishes even when the run is being stopped.
+
+        Raises:
+            StepFailed: the function raised, now or in an earlier run.
+            CallDenied: the policy denied the call in an earlier run.
+            Fenced: the lease is over; the run ends with it.
+        """
+        if known is not None:
+            return await self._repeat(key, known)
+        with self.preparing(key):
+            await self.wait_for_turn()
+            # A stream only speaks: what it says may be the rest of what is asked.
+            if key.kind != "stream":
+                await self.wait_for_leave()
+        try:
+            self._run.check_lease()
+        except BaseException as error:
+            self.fail(error)
+            raise
+        if begin is not None:
+            begin()
+        self._begun.add(key)
+        task = asyncio.create_task(self._carry_out(key, function, report))
+        self._tasks[task] = report is not None
+        task.add_done_callback(self._done)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not self._latch.closed:
+                if not task.done():
+                    task.cancel()
+                    await asyncio.wait([task])
+                # Whatever came of it, the branch took the path of a cancelled call.
+                self._journal.record(key, Abandoned())
+            raise
+
+    async def wait_for_turn(self) -> None:
+        """Wait until something new may happen; in a run that is ending it never may."""
+        if self._outbox.full:
+            await self._outbox.room()
+        if self._latch.closed or self._run.stop.requested:
+            await self._latch.park()
+
+    async def _repeat(self, key: EntryKey, known: Outcome) -> Json:
+        match known:
+            case Value(value=value):
+                return copied(value)
+            case Failure():
+                raise StepFailed.of(key, known)
+            case Denied(reason=reason):
+                raise CallDenied(key.name, "policy", reason)
+            case _:
+                # The author's code cancelled it then (a timeout) and will do so again.
+                await self._latch.park()
+
+    async def _carry_out(
+        self, key: EntryKey, function: Callable[[], Awaitable[Any]], report: Report | None
+    ) -> Json:
+        _INSIDE.set((self, key))
+        try:
+            value = jsonable(f"The result of {key}", await function())
+        except asyncio.CancelledError:
+            # When the run is ending its journal is lost with it.
+            self._conclude(key, Abandoned(), None if self._latch.closed else report)
+            raise
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            cause = as_exception(error)
+            failure = Failure(error=type(error).__name__, text=clean_text(str(cause)))
+            self._conclude(key, failure, report)
+            raise StepFailed.of(key, failure) from cause
+        self._conclude(key, Value(value=value), report)
+        return copied(value)
+
+    def _conclude(self, key: EntryKey, outcome: Outcome, report: Report | None) -> None:
+        self._journal.record(key, outcome)
+        if report is not None:
+            report(outcome)
+
+    def _done(self, task: asyncio.Task[Json]) -> None:
+        del self._tasks[task]
+        if not task.cancelled():
+            task.exception()  # Its branch may be gone: then nobody else retrieves it.
+        self._finished()

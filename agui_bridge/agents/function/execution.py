@@ -1,0 +1,394 @@
+"""One run of an author's function: its tasks, what they wait for, and how they end.
+
+The function runs in a task of its own (the root). A question never gets its answer here: the
+run ends with it, and the next one finds the answer in its journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ag_ui.core import BaseEvent, StateDeltaEvent, ToolCallChunkEvent, ToolCallStartEvent
+
+from agui_bridge.adapters import Ask, Handoff, Pause, Run, close_items
+from agui_bridge.agents.function.activities import Activities
+from agui_bridge.agents.function.latch import RunLatch
+from agui_bridge.agents.function.outbox import Outbox
+from agui_bridge.agents.function.results import StepFailed, as_exception
+from agui_bridge.agents.replay.call_order import CallOrder
+from agui_bridge.agents.replay.continuation import (
+    Asked,
+    Continuation,
+    Decided,
+    EntryKey,
+    Outcome,
+    recall,
+)
+from agui_bridge.agents.replay.journal import Journal, YieldCount, jsonable
+from agui_bridge.agents.replay.state import SharedState
+from agui_bridge.errors import AgentMistake
+from agui_bridge.policy import PolicyFailed
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = ["FunctionExecution", "Question"]
+
+QUIET_PASSES = 12
+"""Loop passes without news after which every ready branch has come to its next call."""
+
+REPLAY_PATIENCE = 10.0
+"""Seconds that a replay may take to come to its next recalled call (awaits of its own)."""
+
+GRACE = 3.0
+"""Seconds that cancelled code has to end; what takes longer is left behind."""
+
+FORCED_GRACE = 0.5
+"""The same, when the stop is forced."""
+
+POLL = 0.05
+"""Seconds between looks at `stop.force`, which has no event of its own."""
+
+logger = logging.getLogger("agui_bridge.agents")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that only the next run can know.
+
+    Attributes:
+        ask: the question to people; None for a frontend tool call.
+        tool_call_id: the tool call that it is about, if any.
+    """
+
+    ask: Ask | None
+    tool_call_id: str | None = None
+
+
+class FunctionExecution:
+    """Carries out one run.
+
+    Attributes:
+        run: the run, as the engine gave it.
+        context: how many messages the function first saw, and how many of them were new.
+        actor: who began the first run; a resumed run's principal is who answered.
+        outbox: what was emitted.
+        journal: what is remembered.
+        activities: what steps, streams, calls and tools carry out.
+        over: whether nothing will be emitted any more.
+        final: then, the pause with which the run ends, if it paused.
+        failure: then, the exception with which the run ends, if it failed.
+
+    Raises:
+        ReplayMismatch: the continuation can't be read.
+    """
+
+    def __init__(self, run: Run) -> None:
+        """Prepare the run: read its continuation, start nothing."""
+        past = recall(run)
+        self.run = run
+        fresh = (len(run.raw_messages), len(run.raw_new_messages))
+        self.context = past.context if past.context is not None else fresh
+        self.actor = past.actor or run.principal.actor
+        self.outbox = Outbox()
+        self.journal = Journal(past.entries)
+        self._latch = RunLatch()
+        self.activities = Activities(
+            run, self.journal, self.outbox, self._latch, self._work_finished, self._fail
+        )
+        self.over = False
+        self.final: Pause | Handoff | None = None
+        self.failure: BaseException | None = None
+        self._yields = YieldCount(past.yields)
+        self._state = SharedState(run.state, past.state, len(past.entries))
+        self._order = CallOrder()
+        self._questions: dict[EntryKey, Question] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._root: asyncio.Task[None] | None = None
+        # Whether a yielded item needs no look: nothing to repeat, no state, no end in sight.
+        self._plain = past.context is None
+        self._patient = True
+        self._settling = False
+        self._news = 0
+
+    # --- the adapter's side ---
+
+    def start(self, function: Callable[[], Any]) -> None:
+        """Start the function."""
+        self._root = asyncio.create_task(self._guard(function))
+        self._root.add_done_callback(self._ended)
+        self._spawn(self._watch_stop())
+
+    async def abandon(self) -> None:
+        """End everything at once; when the run is over already, only tidy up."""
+        self._patient = False
+        self._close()
+        if not self.over:
+            self.activities.cancel(tools=True)
+        while not self.over:
+            self.outbox.take()  # Nobody reads any more; whoever waits for room may end.
+            await self.outbox.wait()
+        for task in self._tasks:
+            task.cancel()
+
+    @property
+    def not_begun(self) -> list[str]:
+        """The approved tool calls that were carried out neither in this run nor before."""
+        return [
+            decided.tool_call_id
+            for key, decided in self.journal.entries.items()
+            if isinstance(decided, Decided)
+            and decided.verdict == "approve"
+            and decided.tool_call_id is not None
+            and not self._was_begun(key._replace(kind="call" if key.kind == "policy" else "tool"))
+        ]
+
+    @property
+    def undone(self) -> bool:
+        """Whether the policy failed before a resumed run did or said anything: as if it never was.
+
+        Then the answers need not be spent: what is replayed from them would be the same.
+        """
+        return (
+            isinstance(self.failure, PolicyFailed)
+            and self.run.resume is not None
+            and self.outbox.unused
+            and self.activities.idle_so_far
+        )
+
+    # --- the side of `FunctionRun` ---
+
+    @property
+    def state(self) -> dict[str, Json]:
+        """The state, to be looked at and changed."""
+        self._plain = False
+        return self._state.value
+
+    def visit(self, call: EntryKey, *, numbered: bool = True) -> tuple[EntryKey, Outcome | None]:
+        """Come to a call.
+
+        Args:
+            call: the call, without its ordinal.
+            numbered: whether repeats are told apart by an ordinal.
+
+        Returns:
+            The entry's key, and its outcome if the journal holds it.
+
+        Raises:
+            asyncio.CancelledError: the run is ending; nothing new may happen in it.
+            AgentMistake: see `Activities.check_outside`.
+            AmbiguousKey: see `Journal.number`.
+        """
+        self._latch.check()
+        self.activities.check_outside(call)
+        place = self._order.step()
+        if place.strand is self._order.root:
+            self._yields.next_segment()
+        key = self.journal.number(call, place) if numbered else call
+        self._news += 1
+        outcome = self.journal.visit(key)
+        if self._state.in_use:
+            self._state.catch_up(self.journal.leading)
+        self._send_state()
+        return key, outcome
+
+    def emit(self, *items: BaseEvent | str) -> None:
+        """Send items to the client."""
+        for item in items:
+            self.outbox.put(item)
+
+    async def ask(self, key: EntryKey, question: Question) -> NoReturn:
+        """Wait for what only the next run can know: never returns, ends by cancellation."""
+        self._questions[key] = question
+        self._settle()
+        try:
+            await self._latch.park()
+        finally:
+            if not self._latch.closed:
+                del self._questions[key]
+
+    # --- what the function does ---
+
+    async def _guard(self, function: Callable[[], Any]) -> None:
+        try:
+            await self._drive(function)
+        except (Exception, asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:
+            raise as_exception(error) from error
+
+    async def _drive(self, function: Callable[[], Any]) -> None:
+        self._order.begin()
+        produced = function()
+        if inspect.isasyncgen(produced) or hasattr(produced, "__aiter__"):
+            await self._pull(produced)
+        elif inspect.isawaitable(produced):
+            value = await produced
+            if self._latch.closed or value is None:
+                return
+            if isinstance(value, str):
+                self._send_state()
+                self.emit(value)
+            else:
+                self.run.result = jsonable("the function's return value", value)
+        else:
+            raise AgentMistake(
+                "An agent's function is an async generator or an async function; this one "
+                f"returned {type(produced).__name__}."
+            )
+
+    async def _pull(self, items: Any) -> None:
+        outbox, yields = self.outbox, self._yields
+        try:
+            async for item in items:
+                yields.total += 1
+                if type(item) is not str and not isinstance(item, BaseEvent | str):
+                    raise AgentMistake(
+                        f"An agent yields text and AG-UI events, not {type(item).__name__}."
+                    )
+                if not self._plain:
+                    if self._latch.closed:
+                        return
+                    if yields.repeated:
+                        continue
+                    self._send_state()
+                outbox.put(item)
+                if outbox.full:
+                    await outbox.room()
+                if type(item) in (ToolCallStartEvent, ToolCallChunkEvent):
+                    await self.activities.wait_for_leave()
+        finally:
+            await close_items(items)
+
+    def _send_state(self) -> None:
+        if self._state.in_use:
+            patch = self._state.changes()
+            if patch:
+                self.outbox.put(StateDeltaEvent.model_validate({"delta": patch}))
+
+    # --- how it ends ---
+
+    def _work_finished(self) -> None:
+        self._news += 1
+        if self._questions:
+            self._settle()
+
+    def _fail(self, error: BaseException) -> None:
+        self._patient = False
+        self._close(failure=error)
+
+    def _settle(self) -> None:
+        if not self._settling and not self._latch.closed:
+            self._settling = True
+            self._spawn(self._pause_when_quiet())
+
+    async def _pause_when_quiet(self) -> None:
+        loop = asyncio.get_running_loop()
+        seen, quiet, since = -1, 0, loop.time()
+        try:
+            while not self._latch.closed and self._questions and not self.activities.busy:
+                if self.outbox.full:
+                    await self.outbox.room()
+                    quiet = 0
+                news = self._news + self._yields.total
+                if news != seen:
+                    seen, quiet, since = news, 0, loop.time()
+                elif quiet < QUIET_PASSES:
+                    quiet += 1
+                elif self.journal.replaying and loop.time() - since < REPLAY_PATIENCE:
+                    # The run before came further, by an await of the author's own.
+                    await asyncio.sleep(0.01)
+                    continue
+                else:
+                    self._pause()
+                    return
+                await asyncio.sleep(0)
+        finally:
+            self._settling = False
+
+    def _pause(self) -> None:
+        mismatch = self.journal.find_mismatch()
+        if mismatch is not None:
+            self._close(failure=mismatch)
+            return
+        self._send_state()
+        asks: list[Ask] = []
+        calls: list[str] = []
+        entries = dict(self.journal.entries)
+        for key, question in self._questions.items():
+            if question.ask is not None:
+                asks.append(question.ask)
+                entries[key] = Asked(
+                    native_id=question.ask.native_id, tool_call_id=question.tool_call_id
+                )
+            elif question.tool_call_id is not None:
+                calls.append(question.tool_call_id)
+        continuation = Continuation.pack(
+            entries, self._yields.counts(), self._state.record(), self.context, self.actor
+        )
+        if asks:
+            self._close(final=Pause(asks, continuation, calls))
+        else:
+            self._close(final=Handoff(calls, continuation))
+
+    def _ended(self, root: asyncio.Task[None]) -> None:
+        error = None if root.cancelled() else root.exception()
+        if self._latch.closed:
+            if error is not None and error is not self.failure:
+                logger.warning("The agent raised %r while it was being ended.", error)
+            return
+        if root.cancelled():
+            error = AgentMistake("The agent's function cancelled its own task.")
+        elif error is None:
+            error = self.journal.find_mismatch()
+        elif isinstance(error, StepFailed) and error.__cause__ is not None:
+            error = error.__cause__
+        self._send_state()
+        self._close(failure=error)
+
+    def _was_begun(self, call: EntryKey) -> bool:
+        return call in self.journal.entries or self.activities.begun(call)
+
+    async def _watch_stop(self) -> None:
+        await self.run.stop.wait()
+        if not self._latch.closed:
+            self._send_state()
+        self._close()
+
+    def _close(
+        self, *, final: Pause | Handoff | None = None, failure: BaseException | None = None
+    ) -> None:
+        """Begin the end, once: from here on nothing new happens and nothing pends."""
+        if self._latch.closed:
+            return
+        self._plain = False
+        self.final, self.failure = final, failure
+        self._spawn(self._end())
+        self._latch.close()
+        if self._root is not None:
+            self._root.cancel()
+        self.activities.cancel(tools=False)
+
+    async def _end(self) -> None:
+        stop = self.run.stop
+        while self._patient and not stop.force and (tools := self.activities.tools):
+            await asyncio.wait(tools, timeout=POLL)
+        self.activities.cancel(tools=True)
+        rest: set[asyncio.Task[Any]] = set(self.activities.tasks)
+        if self._root is not None:
+            rest.add(self._root)
+        if rest:
+            grace = FORCED_GRACE if stop.force else GRACE
+            _, left = await asyncio.wait(rest, timeout=grace)
+            if left:
+                logger.warning("The agent ignored its cancellation for %.1f s; left behind.", grace)
+        self.over = True
+        self.outbox.wake()
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,135 @@
+"""What `run.*` hands back besides plain values: approvals, and failures that replay alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn
+
+from agui_bridge.agents.replay.continuation import Decided, EntryKey, Failure
+from agui_bridge.agents.replay.journal import copied
+from agui_bridge.errors import AgentMistake
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = ["Approval", "ReadOnlyArgs", "StepFailed", "as_exception"]
+
+
+class ReadOnlyArgs(dict[str, Json]):
+    """Arguments that were decided on: a dict to read, compare and serialise, not to change.
+
+    It is a dict, not a mappingproxy, so that json, pydantic and `run.step` take it.
+    """
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(
+            "An approval's args are read-only: run.tool executes what was approved. "
+            "Change a copy, dict(approval.args), and have that approved."
+        )
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle as a plain dict."""
+        return dict, (dict(self),)
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The decision on one proposed tool call; true only when it was approved.
+
+    Attributes:
+        name: the tool.
+        tool_call_id: the call on the wire.
+        approved: whether a person approved it.
+        args: the arguments that may be executed: as proposed, or as edited. Read-only; what
+            `run.tool` executes comes from the journal, whatever becomes of this copy.
+        edited: whether the person changed them.
+        reason: why it was declined, if the person said so.
+        payload: the whole answer, as it was sent.
+        cause: why nobody decided: cancelled or expired; None when somebody did.
+    """
+
+    name: str
+    tool_call_id: str
+    approved: bool
+    args: Mapping[str, Json]
+    edited: bool
+    reason: str | None
+    payload: Json
+    cause: Literal["cancelled", "expired"] | None
+    entry: EntryKey = field(repr=False)
+
+    def __bool__(self) -> bool:
+        """Whether it was approved, so that `if await run.approve(…)` can't mislead."""
+        return self.approved
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody decided; `cause` says why."""
+        return self.cause is not None
+
+    @classmethod
+    def of(cls, entry: EntryKey, proposed: Mapping[str, Json], decided: Decided) -> Approval:
+        """Make the approval from the journal's entry and the arguments as proposed."""
+        approved = decided.verdict == "approve"
+        return cls(
+            name=entry.name,
+            tool_call_id=decided.tool_call_id or "",
+            approved=approved,
+            args=ReadOnlyArgs(copied((decided.args or {}) if approved else dict(proposed))),
+            edited=decided.edited,
+            reason=decided.reason,
+            payload=copied(decided.payload),
+            cause=decided.cause,
+            entry=entry,
+        )
+
+
+class StepFailed(AgentMistake):
+    """A function that `run.step`, `stream`, `call` or `tool` carried out raised an exception.
+
+    It is this type at the first run and at every replay, so that an `except` takes the same
+    path each time. `__cause__` is the original at the first run and None at a replay: decide
+    by `error`. When nobody catches it at the first run, the run fails with the original; at a
+    replay the original is gone, and the run fails with this: the client reads a bare
+    AGENT_ERROR, for `text` is the original's and not meant for the wire.
+
+    Attributes:
+        call: the call, such as `run.step('count')`.
+        error: name of the original exception's type.
+        text: the original exception's text.
+    """
+
+    def __init__(self, call: str, error: str, text: str) -> None:
+        """Make the exception; `of` makes it from a journal's entry."""
+        super().__init__(f"{call} failed: {error}: {text}")
+        self.call = call
+        self.error = error
+        self.text = text
+
+    @classmethod
+    def of(cls, entry: EntryKey, failure: Failure) -> StepFailed:
+        """Make the exception from the journal's entry."""
+        return cls(str(entry), failure.error, failure.text)
+
+
+def as_exception(error: BaseException) -> Exception:
+    """Make sys.exit() and its like in an agent's code a failure that ends one run only.
+
+    Raised out of a task, SystemExit and KeyboardInterrupt would end the event loop, and the
+    server with it.
+
+    Returns:
+        The exception itself if it is an ordinary one, else an AgentMistake caused by it.
+    """
+    if isinstance(error, Exception):
+        return error
+    kind = type(error).__name__
+    what = "called sys.exit()" if isinstance(error, SystemExit) else f"raised {kind}"
+    mistake = AgentMistake(
+        f"The agent's code {what}: {kind}({str(error)!r}). It can end its own run by returning "
+        "or by raising an Exception, never the server."
+    )
+    mistake.__cause__ = error
+    return mistake

@@ -1,0 +1,228 @@
+"""What an author's function gets: `run`, through which it acts, asks and remembers.
+
+The function runs again from its top whenever an answer has come. What it does through `run.*`
+is done once in all runs; whatever else it does is done each time, and must be free of side
+effects and of chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, overload
+
+from pydantic import BaseModel, TypeAdapter
+
+from agui_bridge.adapters import Ask
+from agui_bridge.agents.function.execution import Question
+from agui_bridge.agents.function.results import Approval
+from agui_bridge.agents.function.run_acting import ActingRun
+from agui_bridge.agents.function.tool_events import parameter_schema, tool_call
+from agui_bridge.agents.replay.continuation import Awaited, Decided, Value
+from agui_bridge.agents.replay.journal import copied, jsonable
+from agui_bridge.errors import ReplayMismatch
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, Answer, Cancel
+from agui_bridge.protocol.answers.schemas import check_schema
+from agui_bridge.protocol.threads.records import Json, ToolCall
+
+__all__ = ["FunctionRun"]
+
+T = TypeVar("T")
+
+
+class FunctionRun(ActingRun):
+    """One run of a function agent.
+
+    Every call is remembered under its name, arguments and `key`. Equal calls that one task
+    makes in sequence are told apart by their order; equal calls of several tasks (inside
+    `asyncio.gather` or a TaskGroup) need a different `key` each, else AmbiguousKey.
+
+    A question never returns in the run that asks it: the run ends there, once every step,
+    stream, call and tool that is under way has finished, and `finally` blocks run (calls to
+    `run.*` in them are cancelled at once). Other awaits are not waited for.
+    """
+
+    async def approve(
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        *,
+        message: str | None = None,
+        parameters: type[BaseModel] | Mapping[str, Json] | None = None,
+        fn: Callable[..., Any] | None = None,
+        editable: bool = True,
+        expires_in: float | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        key: str | None = None,
+    ) -> Approval:
+        """Ask people to approve a tool call; `run.tool` then carries it out.
+
+        Args:
+            name: the tool.
+            args: the proposed arguments.
+            message: what people read.
+            parameters: model or JSON Schema that edited arguments must satisfy.
+            fn: the tool, whose signature gives the parameters when they are not passed.
+            editable: whether people may edit the arguments.
+            expires_in: seconds until it can't be answered; None takes the agent's setting.
+            metadata: public, for the frontend.
+            key: tells equal approvals of several tasks apart.
+
+        Returns:
+            The decision: true only when approved, with the arguments that may be executed.
+
+        Raises:
+            UnsafeSchema: the parameters' schema is invalid or could do harm.
+        """
+        pinned = jsonable(f"an argument of run.approve({name!r})", dict(args))
+        entry, known = self._visit("approve", name, [pinned], key)
+        if known is None:
+            call_id = self._run.mint()
+            ask = Ask(
+                native_id=call_id,
+                reason="tool_call",
+                message=message,
+                tool_call=ToolCall(call_id, name, pinned),
+                parameters=parameter_schema(parameters, fn),
+                allowed=(APPROVE, DECLINE, EDIT) if editable else (APPROVE, DECLINE),
+                expires_in=expires_in,
+                metadata=metadata,
+            )
+            await self._execution.ask(entry, Question(ask, call_id))
+        if not isinstance(known, Decided):
+            raise ReplayMismatch(f"The continuation holds no decision for {entry}.")
+        return Approval.of(entry, pinned, known)
+
+    @overload
+    async def ask(
+        self,
+        message: str,
+        *,
+        schema: type[T],
+        reason: str = ...,
+        expires_in: float | None = ...,
+        metadata: Mapping[str, Json] | None = ...,
+        key: str | None = ...,
+    ) -> T | None: ...
+
+    @overload
+    async def ask(
+        self,
+        message: str,
+        *,
+        schema: Mapping[str, Json] | None = ...,
+        reason: str = ...,
+        expires_in: float | None = ...,
+        metadata: Mapping[str, Json] | None = ...,
+        key: str | None = ...,
+    ) -> Json: ...
+
+    async def ask(
+        self,
+        message: str,
+        *,
+        schema: type[Any] | Mapping[str, Json] | None = None,
+        reason: str = "input_required",
+        expires_in: float | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        key: str | None = None,
+    ) -> Any:
+        """Ask people a question.
+
+        Args:
+            message: what people read; with `key` it is the question's identity.
+            schema: a model (or any type that pydantic knows), a JSON Schema, or None.
+            reason: `input_required`, `confirmation` or `<framework>:<name>`.
+            expires_in: seconds until it can't be answered; None takes the agent's setting.
+            metadata: public, for the frontend.
+            key: tells equal questions of several tasks apart.
+
+        Returns:
+            An instance of the model, else the payload. None when the question was cancelled
+            or expired: `decide` tells that from the answer null.
+
+        Raises:
+            pydantic.ValidationError: the payload satisfies the model's schema, but not what
+                its validators want besides.
+            UnsafeSchema: the schema is invalid or could do harm.
+        """
+        model: TypeAdapter[Any] | None = None
+        if schema is None or isinstance(schema, Mapping):
+            wanted = schema
+        else:
+            model = TypeAdapter(schema)
+            wanted = model.json_schema()
+        decision = await self.decide(
+            message,
+            schema=wanted,
+            reason=reason,
+            expires_in=expires_in,
+            metadata=metadata,
+            key=key,
+        )
+        if isinstance(decision, Cancel):
+            return None
+        return decision.payload if model is None else model.validate_python(decision.payload)
+
+    async def confirm(
+        self,
+        message: str,
+        *,
+        expires_in: float | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        key: str | None = None,
+    ) -> bool:
+        """Ask a yes-or-no question; cancelled and expired mean no."""
+        decision = await self.decide(
+            message, reason="confirmation", expires_in=expires_in, metadata=metadata, key=key
+        )
+        payload = decision.payload if isinstance(decision, Answer) else None
+        return isinstance(payload, dict) and payload.get("confirm") is True
+
+    async def decide(
+        self,
+        message: str,
+        *,
+        schema: Mapping[str, Json] | None = None,
+        reason: str = "input_required",
+        expires_in: float | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        key: str | None = None,
+    ) -> Answer | Cancel:
+        """Ask as `ask` does, and return the decision itself: an Answer, or a Cancel's cause."""
+        entry, known = self._visit("ask", message, [reason], key)
+        if known is None:
+            if schema is not None:
+                check_schema(schema)
+            ask = Ask(
+                native_id=self._run.mint(),
+                reason=reason,
+                message=message,
+                response_schema=schema,
+                expires_in=expires_in,
+                metadata=metadata,
+            )
+            await self._execution.ask(entry, Question(ask))
+        decision = known.decision if isinstance(known, Decided) else None
+        if isinstance(decision, Answer):
+            decision = Answer(copied(decision.payload))
+        if not isinstance(decision, Answer | Cancel):
+            raise ReplayMismatch(f"The continuation holds no answer to {entry}.")
+        return decision
+
+    async def frontend_tool(
+        self, name: str, args: Mapping[str, Any], *, key: str | None = None
+    ) -> Json:
+        """Have the application carry out one of its own tools; the next run has the result.
+
+        Returns:
+            The content of the application's tool message: a str, or content parts.
+        """
+        pinned = jsonable(f"an argument of run.frontend_tool({name!r})", dict(args))
+        entry, known = self._visit("frontend_tool", name, [pinned], key)
+        if isinstance(known, Value):
+            return copied(known.value)
+        if not isinstance(known, Awaited):
+            known = Awaited(tool_call_id=self._run.mint())
+            self._execution.journal.record(entry, known)
+            self._execution.emit(*tool_call(known.tool_call_id, name, pinned))
+        await self._execution.ask(entry, Question(None, known.tool_call_id))

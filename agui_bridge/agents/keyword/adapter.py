@@ -1,0 +1,182 @@
+"""The adapter of agents that ask in words: a sentence such as "Please confirm" becomes a pause.
+
+It wraps any adapter that streams text, lets everything through at once, and scans what the agent
+says (`sentences.scanner`). Source: seed 000_9c3a40ec0d8c2fa7.txt.
+
+What becomes of a request
+- The pause is raised when the response ends, so that all of it stands before the question. Its
+  message is the sentence. Several sentences are all shown, a line each, long ones around their
+  phrases (`keyword.message`): one answer goes to all of them.
+- From the moment its phrase is complete nothing new is carried out. A tool call, or a sub-agent,
+  that begins then is not let through: the agent inside is told to stop (or closed, when it can't
+  be), and the pause is raised. What had begun before may finish. An agent function does not get to
+  carry out a step, a call or a tool (see `Run.before_act`). An adapter whose tools run on another
+  server is stopped as soon as it tells of the call; whether that server has begun by then, nobody
+  here can know.
+- A pause of the agent's own, or a handoff, goes first and passes through, and so do its answers.
+
+How the answer reaches the agent
+- As a message of the user, by templates (`Replies`), in a fresh run: the agent goes on from the
+  conversation, not from where it stood. What it did through `run.step` is not remembered.
+- The message is emitted as an event of role `user`, so that the engine folds it into the thread's
+  history and stores it like any other: each later run sees the request answered, after a restart
+  as well, and clients have it under the id that the store knows. It is emitted with the agent's
+  first item and not before, because an agent that could not be reached (NotDelivered) has not got
+  the answer: then the question stands open again. A run that is cancelled before the first item
+  leaves the request unanswered in the history, which nobody can mistake for a yes.
+- A request that expired, was stopped, or whose answer's run was lost is told to the next run, as a
+  message before the new ones; that one is not stored, the conversation goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+from typing import cast
+
+from agui_bridge.adapters import Adapter, Ask, Handoff, Pause, Run, RunItem, close_items
+from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
+from agui_bridge.agents.keyword.continuation import Inner, Requested
+from agui_bridge.agents.keyword.message import question
+from agui_bridge.agents.keyword.phrases import LABELS, PHRASES, Replies, language_of
+from agui_bridge.agents.keyword.turn import Turn
+from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
+from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
+from agui_bridge.errors import ConfigurationError, NotDelivered
+from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
+
+__all__ = ["KeywordAdapter"]
+
+
+class KeywordAdapter:
+    """Pauses an agent when it asks for a confirmation in words.
+
+    Args:
+        agent: an adapter, or the function of a function agent.
+        phrases: what counts as a request, compared as `phrase_matcher` says.
+        fields: the form; by default one confirm field that must be filled in.
+        label: the label of that field; by default "Confirm", or "确认" for a Chinese phrase.
+        replies: what the agent is told; by default in the language of the phrase.
+        expires_in: seconds until a request can't be answered; None takes the agent's setting.
+
+    Attributes:
+        inner: the agent inside.
+        capabilities: those of the agent inside.
+
+    Raises:
+        ConfigurationError: the function is none, there is no phrase, or one can't be found: it
+            is empty, or has the end of a sentence or code in it; or the form has no field.
+    """
+
+    def __init__(
+        self,
+        agent: Adapter | AgentFunction,
+        *,
+        phrases: Sequence[str] = PHRASES,
+        fields: Sequence[FormField] | None = None,
+        label: str | None = None,
+        replies: Replies | None = None,
+        expires_in: float | None = None,
+    ) -> None:
+        """Wrap an agent."""
+        self.inner = _as_adapter(agent)
+        # The question is this adapter's own: it is answered and cancelled here.
+        self.capabilities = replace(self.inner.capabilities, answer=True, cancel=True)
+        self._table = _table(phrases)
+        if fields is not None and not fields:
+            raise ConfigurationError("A request needs at least one form field to be answered in.")
+        self._fields = tuple(fields) if fields is not None else None
+        self._label = label
+        self._replies = replies
+        self._expires_in = expires_in
+
+    def scanner(self) -> SentenceScanner:
+        """A scanner for one message of this agent, for a surface that shows questions apart."""
+        return SentenceScanner(self._table)
+
+    async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        """Carry out one run.
+
+        Raises:
+            ReplayMismatch: the continuation is of another version.
+            NotDelivered: the agent inside raised it before it said anything.
+            Exception: whatever else the agent inside raised, unchanged.
+        """
+        turn = Turn(run, self._table, self._replies)
+        items = self.inner.run(turn.inner)
+        try:
+            async for item in items:
+                for event in turn.take_answer():
+                    yield event
+                if isinstance(item, Pause | Handoff):
+                    if turn.is_held_back(item):
+                        break
+                    yield _wrapped(item)
+                    return
+                if turn.lets_through(item):
+                    yield item
+                elif not self.inner.capabilities.stop:
+                    break
+        except NotDelivered:
+            raise
+        except Exception:
+            # It had the answer, whatever it did with it: the conversation says so.
+            for event in turn.take_answer():
+                yield event
+            raise
+        finally:
+            turn.report()
+            await close_items(items)
+        for event in turn.take_answer():
+            yield event
+        requests = turn.listener.finish()
+        if requests and not run.stop.requested:
+            for event in turn.settle_calls():
+                yield event
+            yield self._pause(requests, turn.open_frontend_calls)
+
+    async def aclose(self) -> None:
+        """Release what the agent inside holds."""
+        await self.inner.aclose()
+
+    def _pause(self, requests: Sequence[FoundRequest], frontend_calls: Sequence[str]) -> Pause:
+        language = language_of(requests[0].phrase)
+        label = self._label if self._label is not None else LABELS[language]
+        fields = self._fields or (FormField("confirm", "confirm", label, required=True),)
+        ask = Ask(
+            native_id="request",
+            reason="confirmation",
+            message=question(requests),
+            response_schema=schema_from_fields(fields),
+            expires_in=self._expires_in,
+        )
+        return Pause([ask], Requested(language, fields).pack(), frontend_calls)
+
+
+def _as_adapter(agent: Adapter | AgentFunction) -> Adapter:
+    # A class has an adapter's members without being one; a function agent's check says so.
+    if isinstance(agent, Adapter) and not isinstance(agent, type):
+        return agent
+    return FunctionAdapter(cast(AgentFunction, agent))
+
+
+def _table(phrases: Sequence[str]) -> PhraseTable:
+    if isinstance(phrases, str) or not phrases:
+        raise ConfigurationError("phrases: give a list of at least one phrase.")
+    for phrase in phrases:
+        scanner = SentenceScanner(PhraseTable([phrase]))
+        scanner.feed(f"{phrase} 1.")
+        scanner.end()
+        if not scanner.requests:
+            raise ConfigurationError(
+                f"The phrase {phrase!r} can't be found: a phrase has letters or digits, and no "
+                "line break, no code and no end of a sentence inside."
+            )
+    return PhraseTable(phrases)
+
+
+def _wrapped(item: Pause | Handoff) -> Pause | Handoff:
+    if isinstance(item, Handoff):
+        return replace(item, continuation=Inner(item.continuation, {}).pack())
+    calls = {ask.native_id: ask.tool_call.id for ask in item.asks if ask.tool_call is not None}
+    return replace(item, continuation=Inner(item.continuation, calls).pack())

@@ -1,0 +1,162 @@
+"""The words of a keyword agent: what counts as a request, and what answers it, in two languages.
+
+Source: seed 000_9c3a40ec0d8c2fa7.txt for the English phrases.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agui_bridge.protocol.answers.decisions import Answer, Cancel, Decision
+from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = [
+    "CHINESE_PHRASES",
+    "CHINESE_REPLIES",
+    "ENGLISH_PHRASES",
+    "ENGLISH_REPLIES",
+    "LABELS",
+    "PHRASES",
+    "REPLIES",
+    "Language",
+    "Replies",
+    "language_of",
+]
+
+ENGLISH_PHRASES: tuple[str, ...] = (
+    "please confirm",
+    "do you confirm",
+    "are you sure",
+    "shall i proceed",
+    "would you like me to proceed",
+    "do you want to proceed",
+    "do you want me to",
+    "should i go ahead",
+    "confirm before",
+    "confirmation required",
+    "waiting for your confirmation",
+    "need your approval",
+)
+
+CHINESE_PHRASES: tuple[str, ...] = (
+    "请确认",
+    "请您确认",
+    "是否确认",
+    "是否继续",
+    "是否执行",
+    "确认继续吗",
+    "您确定要",
+    "你确定要",
+    "需要您的批准",
+    "需要你的批准",
+    "需要您的确认",
+    "需要你的确认",
+    "等待您的确认",
+    "等待你的确认",
+    "等待您的批准",
+    "請確認",
+    "是否確認",
+    "是否繼續",
+)
+
+PHRASES: tuple[str, ...] = ENGLISH_PHRASES + CHINESE_PHRASES
+"""What counts as a request unless the author says otherwise."""
+
+Language = Literal["en", "zh"]
+
+LABELS: Mapping[Language, str] = {"en": "Confirm", "zh": "确认"}
+"""The label of the default form's only field."""
+
+_HAN = re.compile("[\u3400-\u9fff]")
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+
+
+def language_of(phrase: str) -> Language:
+    """The language of a phrase: Chinese when it has a Chinese character."""
+    return "zh" if _HAN.search(phrase) else "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Replies:
+    """What the agent is told, as a user's message.
+
+    `{name}` in a text stands for the value of the form field of that name. Fields that were
+    filled in and that the text does not name follow it, a line each.
+
+    Attributes:
+        yes: the confirm field is true.
+        no: it is false, or missing.
+        answered: the form has no confirm field.
+        cancelled: the request was cancelled.
+        expired: nobody answered in time.
+        lost: it was answered, but the run that had the answer was lost.
+        field: the line of a field that the text does not name: `{label}` and `{value}`.
+        values: what stands for true and false in the fields.
+    """
+
+    yes: str = "Yes, I confirm. Please proceed."
+    no: str = "No, I do not confirm. Do not proceed."
+    answered: str = "Here is my answer."
+    cancelled: str = "I cancelled your request for confirmation. Do not proceed."
+    expired: str = "Your request for confirmation expired without an answer. Do not proceed."
+    lost: str = (
+        "I answered your request for confirmation, but the run broke off. Whether anything was "
+        "done is unknown: check before you do it again."
+    )
+    field: str = "{label}: {value}"
+    values: tuple[str, str] = ("yes", "no")
+
+    def to_decision(self, decision: Decision, fields: Sequence[FormField]) -> str:
+        """The message for what a person decided about a form."""
+        if isinstance(decision, Cancel):
+            return self.expired if decision.cause == "expired" else self.cancelled
+        payload = decision.payload if isinstance(decision, Answer) else None
+        given = payload if isinstance(payload, Mapping) else {}
+        confirm = next((field.name for field in fields if field.type == "confirm"), None)
+        text = self.answered
+        if confirm is not None:
+            # Whatever is not a plain yes is none.
+            text = self.yes if given.get(confirm) is True else self.no
+        values = {field.name: self._value(given.get(field.name)) for field in fields}
+        named = {confirm, *_PLACEHOLDER.findall(text)}
+        lines = [_filled(text, values)]
+        lines += [
+            _filled(self.field, {"label": field.label or field.name, "value": values[field.name]})
+            for field in fields
+            if field.name not in named and values[field.name]
+        ]
+        return "\n".join(lines)
+
+    def _value(self, value: Json) -> str:
+        if isinstance(value, bool):
+            return self.values[0] if value else self.values[1]
+        if value is None or isinstance(value, str):
+            return value or ""
+        return json.dumps(value, ensure_ascii=False)
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Fill in a text once: what was filled in is not looked at again."""
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), template)
+
+
+ENGLISH_REPLIES = Replies()
+
+CHINESE_REPLIES = Replies(
+    yes="是的，我确认。请继续执行。",
+    no="不，我不确认。请不要执行。",
+    answered="这是我的答复。",
+    cancelled="我取消了您的确认请求。请不要执行。",
+    expired="您的确认请求已过期，没有得到答复。请不要执行。",
+    lost="我答复了您的确认请求，但运行中断了。操作是否已执行未知：再次执行之前请先检查。",
+    field="{label}：{value}",
+    values=("是", "否"),
+)
+
+REPLIES: Mapping[Language, Replies] = {"en": ENGLISH_REPLIES, "zh": CHINESE_REPLIES}
+"""The answers by the language of the phrase."""

@@ -1,0 +1,235 @@
+"""One run of a keyword agent: what the agent inside is given, and what of it is let through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ag_ui.core import (
+    BaseEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallResultEvent,
+)
+
+from agui_bridge.adapters import Handoff, HandoffResults, Pause, Resume, Run
+from agui_bridge.agents.keyword.continuation import Requested, open_envelope
+from agui_bridge.agents.keyword.listener import Listener
+from agui_bridge.agents.keyword.phrases import REPLIES, Replies
+from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
+from agui_bridge.protocol.answers.decisions import Approve, Cancel
+from agui_bridge.protocol.lifecycle.event_rules import RULES, Verb
+from agui_bridge.protocol.threads.records import ClosedBatch, Json
+
+__all__ = ["Turn"]
+
+_UNSETTLED = "The run paused for a confirmation; no result of this tool call is known."
+_NOT_BEGUN = (
+    "The agent asked for another confirmation before it carried this tool call out; it was not "
+    "executed."
+)
+_SPEECH = ("text", "reasoning", "span")
+
+
+class Turn:
+    """One run.
+
+    Args:
+        run: the run, as the engine gave it.
+        table: the phrases.
+        replies: what the agent is told; None takes those of the request's language.
+
+    Attributes:
+        inner: the run that the agent inside sees.
+        listener: what the agent has said.
+
+    Raises:
+        ReplayMismatch: the continuation is of another version.
+    """
+
+    def __init__(self, run: Run, table: PhraseTable, replies: Replies | None) -> None:
+        """Prepare the run of the agent inside."""
+        self._run = run
+        self._replies = replies
+        self.listener = Listener(table)
+        self._holding = False
+        self._calls: dict[str, str] = {}
+        self._settled: set[str] = set()
+        self._held: set[str] = set()
+        self._gated: set[str] = set()
+        self._frontend = {tool.name for tool in run.input.tools or ()}
+        self._answer: tuple[str, str] | None = None
+        self.inner = self._inner()
+
+    # --- what goes in ---
+
+    def _inner(self) -> Run:
+        run, messages, new = self._run, list(self._run.raw_messages), self._run.raw_new_messages
+        closed: list[ClosedBatch] = []
+        notes: list[str] = []
+        for batch in run.closed:
+            past = open_envelope(batch.continuation)
+            if isinstance(past, Requested):
+                notes.append(self._note(past, batch))
+            else:
+                closed.append(replace(batch, continuation=past.continuation))
+        added: list[Mapping[str, Json]] = [_user_message(run.mint(), note) for note in notes]
+        ids = {message["id"] for message in new}
+        place = next((n for n, m in enumerate(messages) if m["id"] in ids), len(messages))
+        messages[place:place] = added
+        added += new
+        resume = run.resume
+        if resume is not None:
+            past = open_envelope(resume.continuation)
+            if isinstance(past, Requested):
+                self._answer = (run.mint(), self._reply(past, resume))
+                message = _user_message(*self._answer)
+                messages.append(message)
+                added.append(message)
+                resume = None
+            else:
+                resume = replace(resume, continuation=past.continuation)
+                self._gated = {
+                    past.calls[native_id]
+                    for native_id, decision in resume.decisions.items()
+                    if isinstance(decision, Approve) and native_id in past.calls
+                }
+        handoff = run.handoff
+        if handoff is not None:
+            past = open_envelope(handoff.continuation)
+            # A request hands nothing off.
+            inner = None if isinstance(past, Requested) else past.continuation
+            handoff = HandoffResults(inner, handoff.results)
+        return replace(
+            run,
+            stop=run.stop.child(),
+            resume=resume,
+            handoff=handoff,
+            closed=tuple(closed),
+            raw_messages=messages,
+            raw_new_messages=added,
+            before_act=self._before_act,
+            # The engine may replace the run's own one while the run goes on.
+            check_lease=lambda: run.check_lease(),
+        )
+
+    def _words(self, past: Requested) -> Replies:
+        return self._replies or REPLIES[past.language]
+
+    def _reply(self, past: Requested, resume: Resume) -> str:
+        (decision,) = resume.decisions.values()
+        return self._words(past).to_decision(decision, past.fields)
+
+    def _note(self, past: Requested, batch: ClosedBatch) -> str:
+        words = self._words(past)
+        if batch.cause == "lost":
+            return words.lost
+        cause = Cancel("expired" if batch.cause == "expired" else "cancelled")
+        return words.to_decision(cause, past.fields)
+
+    # --- what comes out ---
+
+    def take_answer(self) -> Sequence[BaseEvent]:
+        """The events of the answer's message, once."""
+        if self._answer is None:
+            return ()
+        (message_id, text), self._answer = self._answer, None
+        return (
+            TextMessageStartEvent(message_id=message_id, role="user"),
+            TextMessageContentEvent(message_id=message_id, delta=text),
+            TextMessageEndEvent(message_id=message_id),
+        )
+
+    def lets_through(self, item: BaseEvent | str) -> bool:
+        """Whether an item goes out; one that begins an act after a request begins the hold."""
+        self.report()
+        passes = self._passes(item)
+        if passes and not self._holding:
+            self.listener.hear(item)
+        return passes
+
+    def _passes(self, item: BaseEvent | str) -> bool:
+        if isinstance(item, str):
+            return not self._holding
+        kind = getattr(item, "type", None)
+        rule = RULES.get(str(getattr(kind, "value", kind)))
+        if rule is None:
+            return True  # The engine says what is wrong with it.
+        owner: str | None = getattr(item, "subagent_run_id", None)
+        call: str | None = getattr(item, "tool_call_id", None)
+        if call in self._held or owner in self._held:
+            return False
+        if rule.kind == "call":
+            return self._passes_call(item, rule.verb, call)
+        if rule.kind == "subagent" and rule.verb == "open":
+            return not self._holds_back(owner)
+        return not (self._holding and rule.kind in _SPEECH and rule.verb != "close")
+
+    def _passes_call(self, item: BaseEvent, verb: Verb, call: str | None) -> bool:
+        if verb == "settle" and call is not None:
+            self._settled.add(call)
+        if verb not in ("open", "chunk") or call in self._calls:
+            return True
+        name: str | None = getattr(item, "tool_call_name", None)
+        if call is None and name is None:
+            return not self._holding  # A chunk of the call that the last one was of.
+        if self._holds_back(call):
+            return False
+        if call is not None:
+            self._calls[call] = name or ""
+        return True
+
+    def _holds_back(self, begun: str | None) -> bool:
+        """Whether what begins now is not let through: a request stands before it."""
+        if not (self._holding or self.listener.asking):
+            return False
+        self._hold()
+        if begun is not None:
+            self._held.add(begun)
+        return True
+
+    def is_held_back(self, item: Pause | Handoff) -> bool:
+        """Whether the agent's own end waits for a frontend call that was not let through."""
+        waits = item.frontend_calls if isinstance(item, Pause) else item.tool_call_ids
+        return not self._held.isdisjoint(waits)
+
+    def report(self) -> None:
+        """Hand on what the agent inside reported beside its items."""
+        self._run.result, self._run.usage = self.inner.result, self.inner.usage
+        self._run.iteration = self.inner.iteration
+        self._run.not_begun = self.inner.not_begun
+        self._run.end_reason = self.inner.end_reason
+
+    # --- the end ---
+
+    @property
+    def open_frontend_calls(self) -> list[str]:
+        """Calls of this run that the application has to carry out."""
+        return [call for call in self._unsettled() if self._calls.get(call) in self._frontend]
+
+    def settle_calls(self) -> Iterator[BaseEvent]:
+        """Results for the calls that have none and can get none any more."""
+        for call in self._unsettled():
+            if self._calls.get(call) not in self._frontend:
+                content = _NOT_BEGUN if call in self.inner.not_begun else _UNSETTLED
+                yield ToolCallResultEvent(
+                    message_id=self._run.mint(), tool_call_id=call, content=content, role="tool"
+                )
+
+    def _unsettled(self) -> list[str]:
+        return [call for call in (*self._calls, *self._gated) if call not in self._settled]
+
+    def _before_act(self) -> None:
+        if self._run.before_act is not None:
+            self._run.before_act()
+        if self.listener.asking:
+            self._hold()
+
+    def _hold(self) -> None:
+        self._holding = True
+        self.inner.stop.request()
+
+
+def _user_message(message_id: str, text: str) -> dict[str, Json]:
+    return {"id": message_id, "role": "user", "content": text}

@@ -1,0 +1,285 @@
+"""What a pause keeps so that the function can run again: the journal as versioned JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agui_bridge.adapters import Run
+from agui_bridge.agents.replay.state import StateRecord
+from agui_bridge.errors import ReplayMismatch
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = [
+    "VERSION",
+    "Abandoned",
+    "Asked",
+    "Awaited",
+    "Continuation",
+    "Decided",
+    "Denied",
+    "EntryKey",
+    "Failure",
+    "Outcome",
+    "Past",
+    "Value",
+    "recall",
+]
+
+VERSION = 1
+
+
+class EntryKey(NamedTuple):
+    """The identity of one journaled call.
+
+    Attributes:
+        kind: the method of `run`: step, stream, call, approve, tool, ask, confirm, …; `policy`
+            is what the policy had a person asked about a call.
+        name: the name that the author gave it, or the question.
+        args: its arguments as canonical JSON, shortened by a digest when long.
+        key: what the author passed as `key=`.
+        nth: how many equal calls came before it.
+    """
+
+    kind: str
+    name: str
+    args: str = ""
+    key: str | None = None
+    nth: int = 0
+
+    def __str__(self) -> str:
+        """Name the call as it stands in the author's code, as far as that is known."""
+        name = self.name if len(self.name) <= 60 else self.name[:59] + "…"
+        parts = [repr(name)]
+        if self.args:
+            parts.append(self.args)
+        if self.key is not None:
+            parts.append(f"key={self.key!r}")
+        repeat = f" (repeat {self.nth})" if self.nth else ""
+        return f"run.{self.kind}({', '.join(parts)}){repeat}"
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Value(_Shape):
+    """The call returned this."""
+
+    type: Literal["value"] = "value"
+    value: Json
+
+
+class Failure(_Shape):
+    """The call raised an exception of this type, with this text."""
+
+    type: Literal["failure"] = "failure"
+    error: str
+    text: str
+
+
+class Abandoned(_Shape):
+    """The author's own code cancelled the call (a timeout, for one) while it ran."""
+
+    type: Literal["abandoned"] = "abandoned"
+
+
+class Denied(_Shape):
+    """The policy denied the call, for this reason if it gave one."""
+
+    type: Literal["denied"] = "denied"
+    reason: str | None = None
+
+
+class Awaited(_Shape):
+    """A frontend tool call that is on the wire and has no result yet."""
+
+    type: Literal["awaited"] = "awaited"
+    tool_call_id: str
+
+
+class Asked(_Shape):
+    """A question of the pause; the decision comes back under its native id."""
+
+    type: Literal["asked"] = "asked"
+    native_id: str
+    tool_call_id: str | None = None
+
+
+class Decided(_Shape):
+    """The answer to a question, a `Decision` flattened."""
+
+    type: Literal["decided"] = "decided"
+    verdict: Literal["approve", "decline", "answer", "cancel"]
+    tool_call_id: str | None = None
+    payload: Json = None
+    args: dict[str, Json] | None = None
+    edited: bool = False
+    reason: str | None = None
+    cause: Literal["cancelled", "expired"] | None = None
+    actor: str | None = None
+
+    @classmethod
+    def of(cls, decision: Decision, tool_call_id: str | None, actor: str) -> Decided:
+        """Flatten a decision, and note who sent it."""
+        match decision:
+            case Approve(args, payload, edited):
+                return cls(
+                    verdict="approve",
+                    tool_call_id=tool_call_id,
+                    payload=payload,
+                    args=dict(args),
+                    edited=edited,
+                    actor=actor,
+                )
+            case Decline(reason, payload):
+                return cls(
+                    verdict="decline", tool_call_id=tool_call_id, payload=payload, reason=reason
+                )
+            case Answer(payload):
+                return cls(verdict="answer", tool_call_id=tool_call_id, payload=payload)
+            case Cancel(cause):
+                return cls(verdict="cancel", tool_call_id=tool_call_id, cause=cause)
+
+    @property
+    def decision(self) -> Decision:
+        """The decision as the adapter got it."""
+        match self.verdict:
+            case "approve":
+                return Approve(self.args or {}, self.payload, self.edited)
+            case "decline":
+                return Decline(self.reason, self.payload)
+            case "answer":
+                return Answer(self.payload)
+            case "cancel":
+                return Cancel(self.cause or "cancelled")
+
+
+Outcome = Value | Failure | Abandoned | Denied | Awaited | Asked | Decided
+
+
+class _Entry(_Shape):
+    key: EntryKey
+    outcome: Annotated[Outcome, Field(discriminator="type")]
+
+
+class Continuation(_Shape):
+    """Everything that a replay needs.
+
+    Attributes:
+        v: version of this shape.
+        entries: the journal, in the order of the calls.
+        yields: items that the generator yielded, by the number of the agent's own calls
+            before them.
+        state: None when the function never looked at the state.
+        context: how many messages the function first saw, and how many of them were new.
+        actor: who began the first run.
+    """
+
+    v: Literal[1] = 1
+    entries: tuple[_Entry, ...] = ()
+    yields: dict[int, int] = Field(default_factory=dict)
+    state: StateRecord | None = None
+    context: tuple[int, int]
+    actor: str | None = None
+
+    @classmethod
+    def pack(
+        cls,
+        entries: Mapping[EntryKey, Outcome],
+        yields: Mapping[int, int],
+        state: StateRecord | None,
+        context: tuple[int, int],
+        actor: str,
+    ) -> Json:
+        """Make the JSON that a pause carries."""
+        packed = cls(
+            entries=tuple(_Entry(key=key, outcome=entries[key]) for key in entries),
+            yields=dict(yields),
+            state=state,
+            context=context,
+            actor=actor,
+        )
+        return packed.model_dump(mode="json")
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a run continues; empty for a fresh one.
+
+    Attributes:
+        entries: the journal, the answers filled in.
+        yields: see `Continuation`.
+        state: see `Continuation`.
+        context: see `Continuation`; None for a fresh run.
+        actor: see `Continuation`.
+    """
+
+    entries: Mapping[EntryKey, Outcome] = field(default_factory=dict)
+    yields: Mapping[int, int] = field(default_factory=dict)
+    state: StateRecord | None = None
+    context: tuple[int, int] | None = None
+    actor: str | None = None
+
+
+def recall(run: Run) -> Past:
+    """Read the continuation of a resumed run and fill in what came back since.
+
+    Raises:
+        ReplayMismatch: the continuation is of another version or shape, or the decisions
+            are not those of its questions.
+    """
+    source = run.resume or run.handoff
+    if source is None:
+        return Past()
+    packed = source.continuation
+    version = packed.get("v") if isinstance(packed, dict) else None
+    if version != VERSION:
+        raise ReplayMismatch(
+            f"The continuation has version {version!r}; this agui-bridge reads version {VERSION}. "
+            "Resume it with the version that paused it, or cancel it and start again."
+        )
+    try:
+        continuation = Continuation.model_validate(packed)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ReplayMismatch(f"The continuation is malformed at {place!r}.") from None
+    decisions = dict(run.resume.decisions) if run.resume is not None else {}
+    actors = run.resume.actors if run.resume is not None else {}
+    results = _frontend_results(run)
+    entries: dict[EntryKey, Outcome] = {}
+    for entry in continuation.entries:
+        outcome = entry.outcome
+        if isinstance(outcome, Asked):
+            if outcome.native_id not in decisions:
+                raise ReplayMismatch(f"The resume has no decision for {entry.key}.")
+            decision = decisions.pop(outcome.native_id)
+            actor = actors.get(outcome.native_id, run.principal.actor)
+            outcome = Decided.of(decision, outcome.tool_call_id, actor)
+        elif isinstance(outcome, Awaited) and outcome.tool_call_id in results:
+            outcome = Value(value=results[outcome.tool_call_id])
+        entries[entry.key] = outcome
+    if decisions:
+        raise ReplayMismatch(f"The pause never asked {sorted(decisions)}.")
+    return Past(
+        entries,
+        continuation.yields,
+        continuation.state,
+        continuation.context,
+        continuation.actor,
+    )
+
+
+def _frontend_results(run: Run) -> dict[str, Json]:
+    results: dict[str, Json] = {
+        message["toolCallId"]: message.get("content")
+        for message in run.raw_messages
+        if message.get("role") == "tool" and "toolCallId" in message
+    }
+    if run.handoff is not None:
+        results.update(run.handoff.results)
+    return results

@@ -1,0 +1,346 @@
+"""The bridge itself: agents, a store, an engine, and the app that serves them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+
+from agui_bridge.bridge.registry import Registry
+from agui_bridge.bridge.telemetry_choice import TelemetryChoice, choose_telemetry
+from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.observing.telemetry import Telemetry
+from agui_bridge.errors import ConfigurationError, Refused
+from agui_bridge.http.app.routes import TAKEN, build_app, build_routes, document_route
+from agui_bridge.http.copilotkit.operations import BASE, check_base
+from agui_bridge.http.hosts import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
+from agui_bridge.http.service import Authenticate
+from agui_bridge.protocol.dialects import parse_input
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
+from agui_bridge.protocol.threads.run_ends import StopResult
+from agui_bridge.stores.base import Store
+from agui_bridge.stores.open import open_store
+from agui_bridge.surfaces.json_text import check_json
+
+__all__ = ["Bridge"]
+
+T = TypeVar("T")
+
+
+class Bridge(Registry):
+    """Puts agents behind AG-UI.
+
+    ::
+
+        bridge = Bridge("sqlite:///agents.db")
+
+
+        @bridge.agent("ops")
+        async def ops(run):
+            answer = await run.approve("delete_rows", {"table": "users"})
+            if answer.approved:
+                await run.tool(answer, delete_rows)
+
+
+        app = bridge.app(anonymous=True)
+
+    Args:
+        store: a store URL (`memory:`, `sqlite:///path`, `postgresql://…`, `redis://…`), or a store.
+        settings: defaults of every agent.
+        authenticate: says who asks, such as `BearerTokens`. Without it everybody shares one scope,
+            and `Host` and `Origin` of every request are checked.
+        allowed_hosts: the hosts that requests may name, without a port; `.example.com` are the
+            subdomains of example.com, `*` is any. With `authenticate` hosts and origins are checked
+            only if you name others than these: do so if it reads cookies.
+        cors_origins: origins whose pages may call, such as `https://app.example`; `*` is any.
+        cors_origin_regex: the same as a pattern of the whole origin.
+        copilotkit: where the routes of CopilotKit's runtime stand, for its `runtimeUrl`; None if
+            there are to be none.
+        telemetry: `auto` tells OpenTelemetry what is done if its API is installed, True fails if
+            it is not, False tells nobody; or an `agui_bridge.otel.OpenTelemetry`.
+
+    Raises:
+        ConfigurationError: a host or an origin can never match, or CopilotKit's routes can't
+            stand at their path.
+    """
+
+    def __init__(
+        self,
+        store: str | Store = "memory:",
+        *,
+        settings: Settings | None = None,
+        authenticate: Authenticate | None = None,
+        allowed_hosts: Sequence[str] = LOOPBACK_HOSTS,
+        cors_origins: Sequence[str] = (),
+        cors_origin_regex: str | None = None,
+        copilotkit: str | None = BASE,
+        playground: bool = False,
+        telemetry: TelemetryChoice = "auto",
+    ) -> None:
+        super().__init__(settings or Settings())
+        self.authenticate = authenticate
+        self._store = store
+        # Also made here to refuse at once what can't match.
+        HostGuard(allowed_hosts, cors_origins, cors_origin_regex)
+        self.allowed_hosts = tuple(allowed_hosts)
+        self.cors_origins = tuple(cors_origins)
+        self.cors_origin_regex = cors_origin_regex
+        check_base(copilotkit, TAKEN)
+        self.copilotkit = copilotkit
+        self.playground = playground
+        self._engine: Engine | None = None
+        self._drained: asyncio.Task[None] | None = None
+        self._closing = False
+        self._opening = asyncio.Lock()
+        self._telemetry = telemetry
+        if telemetry != "auto":
+            _ = self.telemetry
+
+    # --- life ---
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
+        """Who is told what the bridge does."""
+        return choose_telemetry(self._telemetry)
+
+    @property
+    def store(self) -> str | Store:
+        """The store's URL, or the store itself; can be replaced until it is opened."""
+        return self._store
+
+    @store.setter
+    def store(self, store: str | Store) -> None:
+        if self._engine is not None:
+            raise ConfigurationError("The bridge's store is open: replace it before.")
+        self._store = store
+
+    async def open(self) -> Engine:
+        """Open the store and start the engine, once; gives the engine.
+
+        Raises:
+            StoreUnavailable: the store can't be reached.
+            SchemaMismatch: the database is newer or older than this version.
+        """
+        if self._engine is not None:
+            return self._engine
+        async with self._opening:
+            if self._engine is None:
+                store = (
+                    await open_store(self._store) if isinstance(self._store, str) else self._store
+                )
+                engine = Engine(
+                    store,
+                    self.settings,
+                    telemetry=self.telemetry,
+                    on_run_end=self.run_end_hooks,
+                )
+                # Whichever request opens the bridge: the work beside is no part of its trace.
+                contextvars.Context().run(engine.start)
+                self._engine = engine
+        return self._engine
+
+    async def check_store(self) -> None:
+        """Open the store and close it again, to learn early what is wrong with its address.
+
+        Raises:
+            ConfigurationError: the address is of no store.
+            StoreUnavailable: the store can't be reached.
+            SchemaMismatch: the database is newer or older than this version.
+        """
+        if isinstance(self._store, str):
+            await (await open_store(self._store)).aclose()
+
+    async def drain(self) -> None:
+        """Take no new runs, and let running runs finish, or stop and flush them.
+
+        Their streams end with their last event. What is stored can be read until `aclose`.
+        `agui_bridge.http.server.serve` calls it on a signal. A host with a uvicorn of its own
+        should call it then too: uvicorn closes the lifespan only once every stream has ended.
+        """
+        if self._engine is None:
+            return
+        if self._drained is None:
+            self._drained = asyncio.ensure_future(self._engine.aclose())
+        await self._drained
+
+    async def aclose(self) -> None:
+        """Drain, and close adapters and the store."""
+        engine = self._engine
+        if engine is None or self._closing:
+            return
+        self._closing = True
+        try:
+            # Until it is closed it stays the engine: a request that comes now is refused.
+            await self.drain()
+            for agent in self.agents.values():
+                await agent.adapter.aclose()
+        finally:
+            self._engine = self._drained = None
+            self._closing = False
+            await engine.store.aclose()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: Any = None) -> AsyncIterator[None]:
+        """A lifespan for Starlette or FastAPI; nest it in the host's own if it has one.
+
+        Servers end it after the last connection: to end open streams before, call `drain` as
+        soon as the shutdown begins.
+        """
+        await self.open()
+        try:
+            yield
+        finally:
+            await self.aclose()
+
+    def app(self, *, anonymous: bool = False) -> Starlette:
+        """The bridge as an ASGI app, to serve or to mount.
+
+        Args:
+            anonymous: without `authenticate`, everybody who reaches the app is the same principal;
+                has no effect with it.
+
+        Raises:
+            ConfigurationError: neither `authenticate` nor `anonymous` was given, or the playground
+                is not installed.
+        """
+        return build_app(
+            [*self.routes(anonymous=anonymous), document_route(self)],
+            self.lifespan,
+            cors_middleware(self.cors_origins, self.cors_origin_regex),
+        )
+
+    def routes(self, *, anonymous: bool = False) -> list[BaseRoute]:
+        """The bridge's routes, to add to an app of your own.
+
+        They answer no CORS preflight: that is middleware, which the host's own app must have.
+
+        Args:
+            anonymous: as for `app`.
+
+        Raises:
+            ConfigurationError: neither `authenticate` nor `anonymous` was given.
+        """
+        return build_routes(self, guard_of(self, anonymous=anonymous))
+
+    # --- without a client ---
+
+    async def stop(
+        self,
+        agent: str,
+        thread: str,
+        *,
+        force: bool = False,
+        timeout: float = 30.0,
+        principal: Principal | None = None,
+    ) -> StopResult:
+        """Stop what a thread does and wait until it is over; loses nothing.
+
+        Args:
+            agent: the agent's name.
+            thread: the thread's id.
+            force: cancel at once instead of letting a running tool finish.
+            timeout: seconds that a graceful stop may take.
+            principal: whose thread; the default principal by default.
+        """
+        who = principal or Principal()
+        engine = await self.open()
+        key = ThreadKey(who.scope, self.find(agent).name, thread)
+        return await engine.stop(key, force=force, timeout=timeout, actor=who.actor)
+
+    async def resume(
+        self,
+        agent: str,
+        thread: str,
+        answers: Mapping[str, Json],
+        *,
+        cancel: Sequence[str] = (),
+        principal: Principal | None = None,
+    ) -> WireEvent:
+        """Answer a thread's interrupts, from a webhook or another page, and see the run through.
+
+        Args:
+            agent: the agent's name.
+            thread: the thread's id.
+            answers: payload by interrupt id.
+            cancel: ids of interrupts to cancel.
+            principal: who answers.
+
+        Returns:
+            The run's last event: RUN_FINISHED, or RUN_ERROR when it failed or was refused.
+
+        Raises:
+            Refused: no interrupt is named, or a payload is no JSON (INVALID_INPUT); there is no
+                such agent (AGENT_NOT_FOUND); the scope has too many runs (TOO_MANY_RUNS).
+            StoreUnavailable: the store did not answer.
+        """
+        if not answers and not cancel:
+            raise Refused("INVALID_INPUT", "answers: name at least one interrupt, or cancel one.")
+        for interrupt, payload in answers.items():
+            check_json({interrupt: payload}, "answers")
+        entries = [
+            {"interruptId": i, "status": "resolved", "payload": payload}
+            for i, payload in answers.items()
+        ]
+        entries += [{"interruptId": i, "status": "cancelled"} for i in cancel]
+        parsed = parse_input(
+            {
+                "threadId": thread,
+                "runId": mint(),
+                "protocolVersion": "1.0",
+                "messages": [],
+                "resume": entries,
+            }
+        )
+        engine = await self.open()
+        submission = Submission(
+            self.find(agent), principal or Principal(), parsed, on_disconnect="continue"
+        )
+        pipe, stream = engine.submit(submission)
+        try:
+            while await pipe.read():
+                pass
+        finally:
+            pipe.detach()
+        assert stream.terminal is not None, "every stream ends with a terminal event"
+        return stream.terminal
+
+    def stop_sync(self, agent: str, thread: str, **options: Any) -> StopResult:
+        """`stop`, for scripts without an event loop; the store must be shared (no memory)."""
+        return self._in_a_loop(lambda bridge: bridge.stop(agent, thread, **options))
+
+    def resume_sync(
+        self, agent: str, thread: str, answers: Mapping[str, Json], **options: Any
+    ) -> WireEvent:
+        """`resume`, for scripts without an event loop; the store must be shared (no memory)."""
+        return self._in_a_loop(lambda bridge: bridge.resume(agent, thread, answers, **options))
+
+    def _in_a_loop(self, work: Callable[[Bridge], Coroutine[Any, Any, T]]) -> T:
+        if not isinstance(self._store, str) or self._store.startswith("memory:"):
+            raise ConfigurationError(
+                "The synchronous calls open the store anew: give the bridge a URL of a shared "
+                "store, such as sqlite:///agents.db."
+            )
+
+        async def with_own_store() -> T:
+            own = replace(self.settings, sweep_interval=0)
+            twin = Bridge(self._store, settings=own, telemetry=self.telemetry)
+            twin.agents, twin.run_end_hooks = self.agents, self.run_end_hooks
+            engine = await twin.open()
+            try:
+                return await work(twin)
+            finally:
+                # The adapters are this bridge's; only what was opened here is closed.
+                await engine.aclose()
+                await engine.store.aclose()
+
+        return asyncio.run(with_own_store())

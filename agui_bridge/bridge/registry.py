@@ -1,0 +1,186 @@
+"""The agents of a bridge: how functions and adapters become agents with a name."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, TypeVar, overload
+
+from agui_bridge.adapters import Adapter
+from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Agent
+from agui_bridge.engine.run.end_hooks import RunEndHook
+from agui_bridge.errors import ConfigurationError, Refused
+from agui_bridge.policy import Policy
+from agui_bridge.protocol.answers.from_message import Extractor
+
+__all__ = ["Registry"]
+
+F = TypeVar("F", bound=AgentFunction)
+P = TypeVar("P", bound=Policy)
+H = TypeVar("H", bound=RunEndHook)
+
+_NAME: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._~-]+")
+
+
+class Registry:
+    """Agents by name, the policy that judges their tool calls, and who is told of their runs.
+
+    Args:
+        settings: defaults of every agent.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.agents: dict[str, Agent] = {}
+        self.run_end_hooks: list[RunEndHook] = []
+        self._policy: Policy | None = None
+
+    @overload
+    def agent(self, name: F, /) -> F: ...
+
+    @overload
+    def agent(
+        self,
+        name: str | None = None,
+        *,
+        description: str = "",
+        extract: Extractor | None = None,
+        **settings: Any,
+    ) -> Callable[[F], F]: ...
+
+    def agent(
+        self,
+        name: F | str | None = None,
+        *,
+        description: str = "",
+        extract: Extractor | None = None,
+        **settings: Any,
+    ) -> F | Callable[[F], F]:
+        """Register a function as an agent (decorator, with parentheses or without).
+
+        Args:
+            name: its name in addresses; by default the function's.
+            description: for people; by default the function's docstring.
+            extract: as for `add`.
+            **settings: fields of `Settings` that differ for this agent, of those that may.
+        """
+        if callable(name):
+            return self.agent(description=description, extract=extract, **settings)(name)
+
+        def register(function: F) -> F:
+            summary = description or (function.__doc__ or "").strip().partition("\n")[0]
+            self.add(
+                name or function.__name__,
+                FunctionAdapter(function),
+                description=summary,
+                extract=extract,
+                **settings,
+            )
+            return function
+
+        return register
+
+    def add(
+        self,
+        name: str,
+        adapter: Adapter,
+        *,
+        description: str = "",
+        exempt: bool = False,
+        extract: Extractor | None = None,
+        **settings: Any,
+    ) -> None:
+        """Register an adapter as an agent.
+
+        Args:
+            name: its name in addresses.
+            adapter: what runs it.
+            description: for people.
+            exempt: leave it out of the bridge's policy. Needed for an adapter whose framework
+                executes tools itself, when there is a policy.
+            extract: makes answers of plain messages where `auto_resume` is on; by default
+                `Reply.by_rule`.
+            **settings: fields of `Settings` that differ for this agent, of those that may.
+
+        Raises:
+            ConfigurationError: the name is taken or unfit for an address, the adapter is none
+                or can't honour the policy, or a setting is unknown, unfit, or the whole
+                bridge's.
+        """
+        if not _NAME.fullmatch(str(name)):
+            raise ConfigurationError(
+                f"{name!r} can't be an agent's name: it is part of a path, so it has only "
+                "letters, digits and ._~- ([A-Za-z0-9._~-]+), and not only dots."
+            )
+        if name in self.agents:
+            raise ConfigurationError(f"There is an agent {name!r} already.")
+        lacks = [part for part in ("run", "aclose", "capabilities") if not hasattr(adapter, part)]
+        if isinstance(adapter, type) or lacks:
+            what = f"the class {adapter.__name__}" if isinstance(adapter, type) else repr(adapter)
+            why = f"it lacks {', '.join(lacks)}" if lacks else "make an instance of it"
+            raise ConfigurationError(f"Agent {name!r}: {what:.200} is no Adapter: {why}.")
+        if inspect.iscoroutinefunction(adapter.run):
+            raise ConfigurationError(
+                f"Agent {name!r}: {type(adapter).__name__}.run returns instead of yielding: "
+                "make it an async generator."
+            )
+        own = self.settings.of_agent(name, settings)
+        agent = Agent(name, adapter, own, description, exempt=exempt, extract=extract)
+        self.agents[name] = _governed(agent, self._policy)
+
+    def policy(self, policy: P) -> P:
+        """Have every tool call of every agent judged before it is executed (decorator).
+
+        It gates `run.call` and `run.tool` of function agents, whatever they say; other agents'
+        calls where their adapter declares `policy`.
+
+        Args:
+            policy: takes a `ProposedCall`; returns "allow", "ask", "deny" or a `Verdict`.
+
+        Raises:
+            ConfigurationError: there is one already, or an agent's adapter can't honour it and
+                the agent is not exempt.
+        """
+        if self._policy is not None:
+            raise ConfigurationError("There is a policy already: a bridge has one.")
+        self.agents.update({name: _governed(a, policy) for name, a in self.agents.items()})
+        self._policy = policy
+        return policy
+
+    def on_run_end(self, hook: H) -> H:
+        """Have a function told of every run that has ended (decorator).
+
+        It is called once the run's end is stored and its stream is complete, in the process that
+        carried the run out; a run that was lost with its process tells nobody. What it raises is
+        logged. Until it returns, the run counts as one of its scope's.
+
+        Args:
+            hook: takes the `Run` and an `EndReason`; may be async.
+        """
+        self.run_end_hooks.append(hook)
+        return hook
+
+    def find(self, name: str) -> Agent:
+        """The agent of a name.
+
+        Raises:
+            Refused: AGENT_NOT_FOUND.
+        """
+        if name not in self.agents:
+            raise Refused("AGENT_NOT_FOUND", f"There is no agent {name!r}.")
+        return self.agents[name]
+
+
+def _governed(agent: Agent, policy: Policy | None) -> Agent:
+    if policy is None or agent.exempt:
+        return agent
+    if not agent.adapter.capabilities.policy:
+        raise ConfigurationError(
+            f"Agent {agent.name!r} can't honour the policy: its framework executes tools itself. "
+            "Leave it out of the bridge, or out of the policy with exempt=True."
+        )
+    return replace(agent, policy=policy)

@@ -1,0 +1,115 @@
+"""`agui-bridge chat`."""
+
+from __future__ import annotations
+
+import contextlib
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from agui_bridge.cli.chat.screen import Screen
+from agui_bridge.errors import ConfigurationError
+
+__all__ = ["chat"]
+
+
+class Dialect(StrEnum):
+    """How pauses are told and answered."""
+
+    v1 = "1.0"
+    v0 = "0.x"
+    langgraph = "langgraph"
+    draft = "draft"
+
+
+def chat(
+    url: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL",
+            help="An AG-UI endpoint; or an agui-bridge server, with [bold]--agent[/] if it has "
+            "several.",
+            show_default=False,
+        ),
+    ],
+    agent: Annotated[
+        str | None, typer.Option(help="The agent of an agui-bridge server at URL.")
+    ] = None,
+    thread: Annotated[str | None, typer.Option(help="The thread to go on with.")] = None,
+    dialect: Annotated[
+        Dialect, typer.Option(help="How pauses are told and answered.")
+    ] = Dialect.v1,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(help='A header of every request, "Name: value"; may be repeated.'),
+    ] = None,
+) -> None:
+    """Talk to an agent in the terminal.
+
+    Text is streamed, tool calls are shown, and what the agent asks is asked at
+    the prompt: approvals, confirmations, forms. Ctrl-C stops a run and keeps
+    what it said; Ctrl-D ends the chat. Any AG-UI endpoint will do.
+
+    [bold]Examples[/]
+
+      agui-bridge chat http://127.0.0.1:8787 --agent ops
+      agui-bridge chat http://127.0.0.1:8787 --agent ops --thread t1
+      agui-bridge chat https://example.com/agui --header "Authorization: Bearer …"
+    """
+    # httpx takes a while to import, and only this command needs it.
+    from agui_bridge.cli.chat import loop as chat_loop
+    from agui_bridge.client import Client
+
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  # lets `input` edit lines and remember them
+    headers = dict(map(_header, header or ()))
+    endpoint = _endpoint(url, agent, headers)
+    client = Client(endpoint, thread_id=thread, dialect=dialect.value, headers=headers)
+    screen = Screen(Console(highlight=False))
+    screen.note(f"{endpoint}, thread {client.thread_id}. /help tells what else there is.")
+    try:
+        chat_loop.chat(client, screen, load=thread is not None)
+    finally:
+        screen.note(f"To go on: add --thread {client.thread_id}")
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if not colon or not name.strip():
+        raise ConfigurationError(f'--header {line!r} is none.\nWrite it as "Name: value".')
+    return name.strip(), value.strip()
+
+
+def _endpoint(url: str, agent: str | None, headers: dict[str, str]) -> str:
+    """The address to POST to.
+
+    Raises:
+        ConfigurationError: the server has several agents, or is none of ours.
+        NotReached: no connection.
+    """
+    base = url.rstrip("/")
+    if not base.startswith(("http://", "https://")):
+        raise ConfigurationError(f"{url!r} is no address.\nBegin it with http:// or https://.")
+    if agent is not None:
+        return f"{base}/agents/{agent}"
+    if base.count("/") > 2:
+        return url
+    import httpx
+
+    from agui_bridge.client import NotReached
+
+    try:
+        found = httpx.get(f"{base}/agents", headers=headers)
+    except httpx.HTTPError as error:
+        raise NotReached(f"{base} can't be reached: {error}") from None
+    try:
+        names = [entry["name"] for entry in found.json()["agents"]]
+    except (ValueError, KeyError, TypeError):
+        return url
+    if len(names) != 1:
+        raise ConfigurationError(
+            f"{base} has {len(names)} agents.\nChoose one with --agent: {', '.join(names)}"
+        )
+    return f"{base}/agents/{names[0]}"

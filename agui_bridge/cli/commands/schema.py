@@ -1,0 +1,105 @@
+"""`agui-bridge schema`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from agui_bridge.cli.output import output
+from agui_bridge.errors import ConfigurationError
+
+__all__ = ["schema"]
+
+_SUFFIXES: Final = (".schema.json", ".json")
+
+
+def schema(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Which to print.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "--all", metavar="DIR", help="Write them all into a folder instead."
+        ),
+    ] = None,
+) -> None:
+    """Print the JSON Schema of a wire shape or of the configuration file.
+
+    Without a name it lists what there is.
+
+    [bold]Examples[/]
+
+      agui-bridge schema
+      agui-bridge schema configuration > bridge.schema.json
+      agui-bridge schema --output schemas/
+    """
+    documents = _documents()
+    if output is not None:
+        if name is not None:
+            raise ConfigurationError("--output writes them all: leave the name out.")
+        _write(documents, output)
+    elif name is None:
+        _list(documents)
+    else:
+        typer.echo(_dumped(documents[_file_of(name, documents)]), nl=False)
+
+
+def _documents() -> dict[str, dict[str, Any]]:
+    try:
+        # By its name, because it takes a while and only this command needs it.
+        module = importlib.import_module("agui_bridge.documents.schemas")
+    except ModuleNotFoundError as error:
+        raise ConfigurationError("This version brings no schemas.") from error
+    documents: dict[str, dict[str, Any]] = module.documents()
+    return documents
+
+
+def _file_of(name: str, documents: dict[str, dict[str, Any]]) -> str:
+    by_name = {_short(file): file for file in documents}
+    short = _short(name)
+    if short in by_name:
+        return by_name[short]
+    near = get_close_matches(short, list(by_name), 1)
+    remedy = f"Did you mean {near[0]}?" if near else "`agui-bridge schema` lists them."
+    raise ConfigurationError(f"There is no schema {name!r}.\n{remedy}")
+
+
+def _short(file: str) -> str:
+    for suffix in _SUFFIXES:
+        file = file.removesuffix(suffix)
+    return file
+
+
+def _list(documents: dict[str, dict[str, Any]]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for file, document in sorted(documents.items()):
+        told = document if "description" in document else document.get("info", document)
+        said = str(told.get("description") or told.get("title") or "")
+        first = re.split(r"(?<=\.)\s", said)[0]
+        table.add_row(f"[bold]{escape(_short(file))}[/]", escape(first))
+    output().print(table)
+
+
+def _write(documents: dict[str, dict[str, Any]], folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, document in documents.items():
+            (folder / file).write_text(_dumped(document), encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            f"{folder} can't be written to: {error.strerror}.\nName another folder."
+        ) from error
+    typer.echo(f"{len(documents)} schemas are in {folder}.")
+
+
+def _dumped(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

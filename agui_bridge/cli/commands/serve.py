@@ -1,0 +1,116 @@
+"""`agui-bridge serve`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.cli.banner import base_url, show_banner, store_label
+from agui_bridge.cli.faults import Debug
+from agui_bridge.cli.options import (
+    AnonymousOption,
+    HostOption,
+    LogFormatOption,
+    LogLevelOption,
+    PortOption,
+    StoreOption,
+    TargetsArgument,
+    server_flags,
+    shared_flags,
+)
+from agui_bridge.cli.target import Target
+from agui_bridge.config.models import Launch
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.http.hosts import is_loopback
+from agui_bridge.logs import LogFormat, configure_logging
+
+__all__ = ["listen", "serve"]
+
+logger = logging.getLogger("agui_bridge")
+
+
+def serve(
+    target: TargetsArgument,
+    host: HostOption = None,
+    port: PortOption = None,
+    anonymous: AnonymousOption = None,
+    store: StoreOption = None,
+    log_format: LogFormatOption = None,
+    log_level: LogLevelOption = None,
+    debug: Debug = False,
+) -> None:
+    """Serve the agents of a bridge.
+
+    TARGET is a Bridge that a module in the current folder defines, or a
+    configuration file; or files of kind Agent, and folders of them. Flags go
+    before environment variables (AGUI_BRIDGE_PORT …), those before the file.
+
+    [bold]Examples[/]
+
+      agui-bridge serve agents:bridge
+      agui-bridge serve bridge.yaml --port 9000
+      agui-bridge serve approval.yaml agents/
+      agui-bridge serve bridge.yaml --log-format json
+      AGUI_BRIDGE_STORE=sqlite:////data/a.db agui-bridge serve bridge.yaml
+
+    A server that says nothing of who asks is served to this machine only.
+    SIGTERM and Ctrl-C end it gracefully: every stream gets its last event.
+    """
+    flags = {
+        **server_flags(host, port, anonymous),
+        **shared_flags(store, log_format, log_level),
+    }
+    found = Target.of(target, flags)
+    listen(found.launch, found.bridge)
+
+
+def listen(launch: Launch, make: Callable[[], Bridge]) -> None:
+    """Serve a bridge until a signal ends it.
+
+    Args:
+        launch: where to listen, what to log.
+        make: makes the bridge, once there is a log to write to.
+
+    Raises:
+        ConfigurationError: others than this machine would be served, and nothing says who asks.
+    """
+    configure_logging(launch.logging.format, launch.logging.level)
+    if launch.logging.format == "text" and launch.logging.level != "debug":
+        # The banner says it, and what begins and ends besides is of no use to people.
+        logging.getLogger("uvicorn.error").setLevel(max(logging.WARNING, logging.root.level))
+    bridge = make()
+    if bridge.authenticate is None and not launch.server.anonymous:
+        _check_private(launch.server.host)
+    # uvicorn takes a while to import, and only this command needs it.
+    from agui_bridge.http import server
+
+    server.serve(
+        bridge,
+        launch.server.host,
+        launch.server.port,
+        anonymous=launch.server.anonymous,
+        on_start=lambda port: _announce(bridge, launch.server.host, port, launch.logging.format),
+        log_config=None,
+    )
+
+
+def _check_private(host: str) -> None:
+    """Refuse what the server would refuse, in the words of the command line."""
+    if not is_loopback(host):
+        raise ConfigurationError(
+            f"On {host} others than this machine reach the agents, and nothing says who they are.\n"
+            "Add `authentication` to the file (authenticate=… to the Bridge), bind to 127.0.0.1, "
+            "or serve everybody with --anonymous."
+        )
+
+
+def _announce(bridge: Bridge, host: str, port: int, format: LogFormat) -> None:
+    if format == "text":
+        show_banner(bridge, host, port)
+        return
+    logger.info(
+        "agui-bridge listens on %s",
+        base_url(host, port),
+        extra={"agents": sorted(bridge.agents), "store": store_label(bridge.store)},
+    )

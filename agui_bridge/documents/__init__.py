@@ -1,0 +1,1 @@
+"""What is written from the code: the files in schemas/, and the table of limits."""

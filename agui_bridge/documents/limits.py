@@ -1,0 +1,131 @@
+"""Every limit in one table: what it guards, where it takes effect, and what exceeding it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.errors import CODES
+
+__all__ = ["LIMITS", "Limit", "render_limits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit.
+
+    Attributes:
+        setting: the field of `Settings` that holds it; the default is the field's.
+        unit: what it counts.
+        code: the error, a key of `CODES`; None where nothing is refused but somebody waits.
+        guards: what it keeps from being used up or broken.
+        where: where it takes effect.
+    """
+
+    setting: str
+    unit: str
+    code: str | None
+    guards: str
+    where: str
+
+    @property
+    def default(self) -> int | float:
+        """Its value unless it is set."""
+        value: int | float = getattr(Settings(), self.setting)
+        return value
+
+
+LIMITS: Final = (
+    Limit(
+        "max_body_bytes",
+        "bytes",
+        "PAYLOAD_TOO_LARGE",
+        "memory, before anything is parsed",
+        "every request body, while it is read",
+    ),
+    Limit(
+        "body_timeout",
+        "seconds",
+        "REQUEST_TIMEOUT",
+        "connections, from clients that send their body drop by drop",
+        "every request body, while it is read",
+    ),
+    Limit(
+        "max_depth",
+        "levels",
+        "INVALID_INPUT",
+        "the stack of whatever reads the value later",
+        "a run's input, the body itself being the first level",
+    ),
+    Limit(
+        "max_messages",
+        "messages",
+        "PAYLOAD_TOO_LARGE",
+        "time to validate and compare them",
+        "`messages` of a run's input",
+    ),
+    Limit(
+        "max_members",
+        "members",
+        "PAYLOAD_TOO_LARGE",
+        "time to validate them",
+        "`tools`, `context` and `resume` of a run's input, and `content` and `toolCalls` of a "
+        "message, each",
+    ),
+    Limit(
+        "max_id_bytes",
+        "bytes",
+        "INVALID_INPUT",
+        "the stores, which have these ids as keys",
+        "ids of threads, runs, messages and interrupts, in an input or a path",
+    ),
+    Limit(
+        "max_runs_per_scope",
+        "requests",
+        "TOO_MANY_RUNS",
+        "the process, from one of its principals",
+        "runs and the inputs that wait for one, by scope and process; stops as many again",
+    ),
+    Limit(
+        "max_interrupts",
+        "questions",
+        "AGENT_PROTOCOL_ERROR",
+        "people and clients, from an agent that asks without end",
+        "one pause of an agent, before it is stored; an agent may have its own",
+    ),
+    Limit(
+        "pipe_events",
+        "events",
+        None,
+        "memory, from a client that reads slowly",
+        "one stream: the agent waits until the client has read on",
+    ),
+    Limit(
+        "pipe_bytes",
+        "bytes",
+        None,
+        "memory, from a client that reads slowly",
+        "one stream: the agent waits until the client has read on; one event may be larger",
+    ),
+)
+"""In the order in which a request meets them."""
+
+
+def render_limits() -> str:
+    """The table as Markdown, as docs/security.md has it."""
+    lines = [
+        "| setting | default | more gives | holds for | guards |",
+        "|---|---|---|---|---|",
+    ]
+    for limit in LIMITS:
+        gives = "waiting"
+        if limit.code is not None:
+            entry = CODES[limit.code]
+            how = "RUN_ERROR" if entry.stream else str(entry.status)
+            gives = f"{how} `{limit.code}`"
+        lines.append(
+            f"| `{limit.setting}` | {limit.default:,} {limit.unit} | {gives} | {limit.where} "
+            f"| {limit.guards} |"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,350 @@
+"""The engine: loads, admits, and carries the ruling out. The only interpreter of decisions.
+
+Source: docs/contract.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Coroutine, Sequence
+
+from agui_bridge.engine.input.auto_resume import request_of
+from agui_bridge.engine.input.incoming import Incoming
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.observing.log_context import RunIds, enter_run
+from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Telemetry
+from agui_bridge.engine.recovery import close_batch, recover_thread, sweep_forever
+from agui_bridge.engine.run.claim import Claim
+from agui_bridge.engine.run.closing import close_run
+from agui_bridge.engine.run.end_hooks import RunEndHook, tell_run_end
+from agui_bridge.engine.run.execution import Execution
+from agui_bridge.engine.run.leases import Owner, commit_safely
+from agui_bridge.engine.scope_slots import ScopeSlots
+from agui_bridge.engine.stopping import stop_thread
+from agui_bridge.engine.streaming.clock import Clock, SystemClock
+from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.failures import failures_told
+from agui_bridge.engine.streaming.pipe import Pipe
+from agui_bridge.engine.waiting import finish_unless_gone, wait_for_run
+from agui_bridge.errors import Conflict, Refused, StoreError
+from agui_bridge.protocol.contract.admission import admit
+from agui_bridge.protocol.contract.requests import (
+    AskAgain,
+    Hold,
+    Join,
+    Recover,
+    Reject,
+    Replay,
+    Resume,
+    Start,
+)
+from agui_bridge.protocol.contract.transitions import Change, hold
+from agui_bridge.protocol.threads.records import Loaded, ThreadKey, ThreadStatus
+from agui_bridge.protocol.threads.run_ends import StopResult
+from agui_bridge.protocol.wire.run_events import CANCELLED, outcome_now
+from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
+
+__all__ = ["Engine", "mint"]
+
+logger = logging.getLogger("agui_bridge")
+
+
+def mint() -> str:
+    """A new id: 128 random bits, URL-safe."""
+    return secrets.token_urlsafe(16)
+
+
+class Engine:
+    """Carries out inputs on one store.
+
+    Attributes:
+        store: where threads live.
+        running: the runs of this process, by thread.
+        telemetry: is told of what the engine does.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        clock: Clock | None = None,
+        *,
+        telemetry: Telemetry = NO_TELEMETRY,
+        on_run_end: Sequence[RunEndHook] = (),
+    ) -> None:
+        self.running: dict[ThreadKey, Execution] = {}
+        self.store = telemetry.observe(store, self)
+        self.telemetry = telemetry
+        self.settings = settings
+        self.clock: Clock = clock or SystemClock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._background: list[asyncio.Task[None]] = []
+        self._slots = ScopeSlots(settings.max_runs_per_scope, "runs of this scope")
+        # Stops are counted apart: they are how a scope frees its slots.
+        self._stop_slots = ScopeSlots(settings.max_runs_per_scope, "stops of this scope")
+        # So are readers of what runs: a page that is reloaded must not wait for a slot.
+        self.follow_slots = ScopeSlots(
+            settings.max_runs_per_scope, "readers of this scope's threads"
+        )
+        self._on_run_end = on_run_end
+        self.closing = False
+
+    # --- inputs ---
+
+    def submit(self, submission: Submission) -> tuple[Pipe, EventStream]:
+        """Begin to carry an input out; the pipe gives the answer's bytes.
+
+        Reading from the pipe raises `Refused` or `StoreUnavailable` when no stream could be
+        begun; from RUN_STARTED on every failure is an event.
+
+        Raises:
+            Refused: TOO_MANY_RUNS.
+        """
+        scope = submission.key.scope
+        self._slots.take(scope)
+        pipe = Pipe(self.settings.pipe_events, self.settings.pipe_bytes)
+        stream = EventStream(submission, pipe)
+        # However it ends: a task that is cancelled before its first step runs no `finally`.
+        self.spawn(self._serve(submission, stream)).add_done_callback(
+            lambda _: self._slots.free(scope)
+        )
+        return pipe, stream
+
+    async def _serve(self, submission: Submission, stream: EventStream) -> None:
+        enter_run(RunIds(submission.agent.name, submission.key.thread, submission.run_id))
+        with failures_told(stream), self.telemetry.input(submission, stream) as watch:
+            execution = await self._carry_out(submission, stream, watch)
+            if execution is not None:
+                # From here on only what the run itself needs is kept of its input.
+                del submission
+                await self._drive(execution)
+
+    async def _carry_out(
+        self, submission: Submission, stream: EventStream, watch: InputTelemetry
+    ) -> Execution | None:
+        """Admit until something other than waiting or recovering comes of it: a run, or nothing."""
+        for warning in submission.parsed.warnings:
+            logger.warning("%s", warning)
+        ids = [entry.interrupt_id for entry in submission.parsed.entries]
+        patience = self.settings.busy_patience
+        while True:
+            loaded = await self.store.load(submission.key, ids, messages=True)
+            incoming = Incoming.of(loaded, submission)
+            ruling = stream.ruling = admit(loaded, await request_of(submission, incoming))
+            watch.decided(ruling, loaded)
+            try:
+                match ruling:
+                    case Recover():
+                        await recover_thread(self.store, submission.key, loaded, mint)
+                    case Join():
+                        stream.begin()
+                        waiting = self._wait(submission.key, loaded, ruling)
+                        if not await finish_unless_gone(waiting, stream.pipe):
+                            return None
+                    case Start() | Resume():
+                        return await self._claim(submission, stream, incoming, ruling, watch)
+                    case Hold():
+                        await self._hold(submission, loaded, ruling)
+                        stream.restate(await self.store.load(submission.key, ids, messages=True))
+                        return None
+                    case Replay(stopped):
+                        idle = loaded.status is ThreadStatus.IDLE
+                        stream.restate(loaded, CANCELLED if stopped and idle else None)
+                        return None
+                    case AskAgain(misunderstood):
+                        stream.restate(loaded, outcome_now(loaded, misunderstood))
+                        return None
+                    case Reject(code="INTERRUPT_EXPIRED") if loaded.all_expired:
+                        # Touched after its time: it is closed, and refused as closed.
+                        await close_batch(self.store, submission.key, loaded, mint)
+                    case Reject(code="RUN_IN_PROGRESS") if patience and not _stopping(loaded):
+                        until, patience = loaded.now + patience, 0.0
+                        await self._wait(submission.key, loaded, Join(until))
+                    case Reject():
+                        self._reject(submission, stream, loaded, ruling)
+                        return None
+            except Conflict:
+                watch.conflicted(ruling)
+                continue
+
+    def _reject(
+        self, submission: Submission, stream: EventStream, loaded: Loaded, ruling: Reject
+    ) -> None:
+        if ruling.code == "RUN_IN_PROGRESS" and not submission.parsed.entries:
+            stream.begin()
+        else:
+            stream.restate(loaded)
+        stream.fail(ruling.code, ruling.message)
+
+    async def _hold(self, submission: Submission, loaded: Loaded, ruling: Hold) -> None:
+        change = hold(loaded, ruling.answers, submission.principal.actor)
+        if change.interrupts:
+            await self._commit(submission.key, change, loaded)
+
+    async def _wait(self, key: ThreadKey, loaded: Loaded, join: Join) -> None:
+        await wait_for_run(self.store, self.clock, self.running, key, loaded, join.until)
+
+    # --- runs ---
+
+    async def _drive(self, execution: Execution) -> None:
+        """See a claimed run through to its end."""
+        key = execution.owner.key
+        self.running[key] = execution
+        try:
+            ending = await close_run(execution, await execution.carry_out())
+            execution.watch.ended(ending)
+        finally:
+            execution.over.set()
+            if self.running.get(key) is execution:
+                del self.running[key]
+        await tell_run_end(self._on_run_end, execution, ending)
+
+    async def _claim(
+        self,
+        submission: Submission,
+        stream: EventStream,
+        incoming: Incoming,
+        ruling: Start | Resume,
+        watch: InputTelemetry,
+    ) -> Execution:
+        """Claim the thread; whoever's claim is committed is the one that executes.
+
+        Raises:
+            Conflict: somebody else was first; nothing was done.
+            Refused: the server is shutting down.
+        """
+        if self.closing:
+            raise Refused("SHUTTING_DOWN", "The server is shutting down; try again.")
+        claim = Claim.of(submission, incoming, ruling, self.settings, mint)
+        sent_at = self.clock.monotonic()
+        committed = await self._commit(submission.key, claim.change, incoming.loaded)
+        owner = Owner(
+            self.store,
+            self.clock,
+            submission.key,
+            committed,
+            claimed_at=sent_at,
+            lease_seconds=self.settings.lease_seconds,
+            store_retry=self.settings.store_retry,
+            mint=mint,
+        )
+        run = claim.run_of(committed, owner)
+        return Execution(
+            submission, owner, stream, run, claim, clock=self.clock, mint=mint, watch=watch
+        )
+
+    async def _commit(self, key: ThreadKey, change: Change, loaded: Loaded) -> Committed:
+        """Commit on exactly what was decided on; Conflict means to decide again."""
+        record = loaded.record
+        expected = Expected(version=record.version) if record is not None else ABSENT
+        began = self.clock.monotonic()
+        return await commit_safely(
+            self.store,
+            self.clock,
+            key,
+            change,
+            expected,
+            mint(),
+            give_up=lambda: self.clock.monotonic() >= began + self.settings.store_retry,
+        )
+
+    # --- stopping, and the end ---
+
+    async def stop(
+        self,
+        key: ThreadKey,
+        *,
+        force: bool = False,
+        timeout: float = 30.0,
+        actor: str = "bridge",
+        run_id: str | None = None,
+    ) -> StopResult:
+        """Stop what a thread does; see `stopping.stop_thread`.
+
+        Raises:
+            Refused: TOO_MANY_RUNS: as many stops of the scope are waiting.
+        """
+        with self._stop_slots.hold(key.scope):
+            work = stop_thread(
+                self.store,
+                self.clock,
+                self.running,
+                key,
+                force=force,
+                timeout=timeout,
+                actor=actor,
+                run_id=run_id,
+                mint=mint,
+            )
+            return await self.telemetry.stop(key, work)
+
+    async def delete(self, key: ThreadKey, actor: str) -> None:
+        """Delete a thread; what it runs is stopped first.
+
+        Raises:
+            Refused: THREAD_NOT_FOUND.
+        """
+        while True:
+            loaded = await self.store.load(key)
+            record = loaded.record
+            if record is None:
+                raise Refused("THREAD_NOT_FOUND", "There is no such thread.")
+            if record.status is ThreadStatus.RUNNING:
+                await self.stop(key, force=True, actor=actor)
+                continue
+            with contextlib.suppress(Conflict):
+                await self.store.delete(key, Expected(version=record.version))
+                self.telemetry.deleted(loaded)
+                return
+
+    def start(self) -> None:
+        """Begin the work that goes on beside the inputs: sweeping, and stops from elsewhere."""
+        if self.settings.sweep_interval > 0:
+            interval = self.settings.sweep_interval
+            self._background.append(
+                asyncio.ensure_future(sweep_forever(self.store, self.clock, interval, mint))
+            )
+        self._background.append(asyncio.ensure_future(self._notice_stops()))
+
+    async def _notice_stops(self) -> None:
+        """Ask the store for stop requests that other processes made for runs of this one."""
+        while True:
+            await self.clock.sleep(self.settings.stop_poll)
+            runs = {run.owner.token: run for run in self.running.values()}
+            if not runs:
+                continue
+            with contextlib.suppress(StoreError):
+                for stop in await self.store.stops(tuple(runs)):
+                    runs[stop.token].notice_stop(stop)
+
+    async def aclose(self) -> None:
+        """Take no new runs, give the running ones a grace period, then stop and flush them."""
+        self.closing = True
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        self._background.clear()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=self.settings.shutdown_grace)
+        for run in list(self.running.values()):
+            run.request_stop(force=True)
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=self.settings.cancel_grace * 2)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Begin work that the engine waits for when it closes."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _stopping(loaded: Loaded) -> bool:
+    return loaded.record is not None and loaded.record.stop_requested is not None

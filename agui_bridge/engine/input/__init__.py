@@ -1,0 +1,1 @@
+"""An input before its run: the settings, what it brings to the thread, what it answers."""

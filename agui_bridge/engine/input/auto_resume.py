@@ -1,0 +1,173 @@
+"""Auto-resume: a plain message of a person becomes the answer to the open question.
+
+The question is said in the conversation, the reply is made into a payload before admission, and
+`admit` treats it as the resume that a client would have sent: what claims it executes, once.
+
+Source: seed 003_20767ed393ea6140.txt; docs/contract.md, rows 11 and 12, and "Auto-resume".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Mapping, Sequence
+
+from ag_ui.core import (
+    BaseEvent,
+    RunAgentInput,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+)
+
+from agui_bridge.adapters import Run
+from agui_bridge.engine.input.incoming import Incoming
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.protocol.answers.decisions import Answer, find_fault
+from agui_bridge.protocol.answers.from_message import Reply, extract_by_rule
+from agui_bridge.protocol.contract.requests import AutoResume, Entry, Request
+from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer, ThreadStatus
+
+__all__ = ["question_in_words", "request_of"]
+
+logger = logging.getLogger("agui_bridge")
+
+EXTRACTOR_PATIENCE = 30.0
+"""Seconds that an extractor may take."""
+
+_NOT_UNDERSTOOD = "The message was not understood as an answer."
+_APPROVAL = "A tool call is approved or declined explicitly, not by a message."
+_SEVERAL = "Several questions are open: answer each of them explicitly."
+_NO_SCHEMA = "This question can't be answered by a message."
+_BEFORE = "The message does not follow the question."
+
+
+async def request_of(submission: Submission, incoming: Incoming) -> Request:
+    """An input as admission sees it, its message read as an answer where it may be one."""
+    return Request(
+        entries=submission.parsed.entries,
+        has_new_message=incoming.has_new_message,
+        answers_singly=submission.parsed.dialect.answers_singly,
+        unnamed_answer=submission.parsed.unnamed_answer,
+        auto_resume=await _find_auto_resume(submission, incoming),
+        skip_unknown=submission.agent.settings.skip_unknown_interrupts,
+    )
+
+
+def _wanted(agent: Agent, input: RunAgentInput) -> bool:
+    """Whether messages may answer questions, by the agent's setting and the request."""
+    mode = agent.settings.auto_resume
+    if mode != "request":
+        return mode == "on"
+    props = input.forwarded_props
+    return isinstance(props, Mapping) and props.get("autoResume") is True
+
+
+async def _find_auto_resume(submission: Submission, incoming: Incoming) -> AutoResume | None:
+    """What a new message answers; None when auto-resume is off, or has nothing to do."""
+    if (
+        not _wanted(submission.agent, submission.parsed.input)
+        or incoming.loaded.status is not ThreadStatus.INTERRUPTED
+        or submission.parsed.entries
+        or submission.parsed.unnamed_answer
+        or not incoming.has_new_message
+    ):
+        return None
+    asks = incoming.loaded.waiting
+    follows = _follows(incoming)
+    reason = _unanswerable(asks) or ("" if follows else _BEFORE)
+    if reason:
+        return AutoResume(follows_ask=follows, misunderstood=reason)
+    (ask,) = asks
+    answer = await _extract(submission, _reply(incoming, ask))
+    if answer is None:
+        return AutoResume(follows_ask=True, misunderstood=_NOT_UNDERSTOOD)
+    fault = find_fault(ask, answer.payload)
+    if fault is not None:
+        return AutoResume(follows_ask=True, misunderstood=f"{_NOT_UNDERSTOOD[:-1]}: {fault}")
+    entry = Entry(ask.id, RecordedAnswer("resolved", answer.payload))
+    return AutoResume((entry,), follows_ask=True)
+
+
+def _unanswerable(asks: Sequence[Interrupt]) -> str | None:
+    if any(ask.tool_call is not None for ask in asks):
+        return _APPROVAL
+    if len(asks) != 1:
+        return _SEVERAL
+    return _NO_SCHEMA if asks[0].response_schema is None else None
+
+
+def _follows(incoming: Incoming) -> bool:
+    """Whether the author of the message can have seen the agent's last words, which ask."""
+    turns = [m for m in incoming.loaded.messages if m.message["role"] in ("user", "assistant")]
+    asking = turns[-1] if turns and turns[-1].message["role"] == "assistant" else None
+    return asking is not None and asking.id in incoming.client.reached
+
+
+def _reply(incoming: Incoming, ask: Interrupt) -> Reply:
+    written = [m for m in incoming.client.added if m["role"] == "user"][-1]
+    assert ask.response_schema is not None
+    return Reply(
+        _text(written.get("content")), ask.response_schema, ask.message, ask.reason, ask.metadata
+    )
+
+
+def _text(content: Json) -> str:
+    """The text of a message; one with a picture or a file in it has none that can be judged."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "".join(p["text"] for p in parts) if all(p.get("type") == "text" for p in parts) else ""
+
+
+async def _extract(submission: Submission, reply: Reply) -> Answer | None:
+    extract = submission.agent.extract or extract_by_rule
+    try:
+        async with asyncio.timeout(EXTRACTOR_PATIENCE):
+            found = extract(reply)
+            answer: object = await found if inspect.isawaitable(found) else found
+    except (Exception, SystemExit):
+        # Let through, sys.exit() would end the whole server.
+        logger.exception(
+            "the extractor of agent %r failed; the question is asked again", submission.agent.name
+        )
+        return None
+    if answer is not None and not isinstance(answer, Answer):
+        kind = type(answer).__name__
+        logger.error(
+            "the extractor of agent %r should give an Answer or None, not %s",
+            submission.agent.name,
+            kind,
+        )
+        return None
+    return answer
+
+
+def question_in_words(
+    agent: Agent,
+    run: Run,
+    asks: Sequence[Interrupt],
+    messages: Sequence[Mapping[str, Json]],
+) -> list[BaseEvent]:
+    """The only question of a pause as a message, unless the agent has said it itself.
+
+    A conversation answers what was said in it, and only a reply to a message that the client
+    has is taken for an answer.
+    """
+    if len(asks) != 1 or asks[0].tool_call is not None or not _wanted(agent, run.input):
+        return []
+    question = asks[0].message
+    if not question:
+        return []
+    for message in reversed(messages):
+        if message["role"] == "user":
+            break
+        if message["role"] == "assistant" and question in str(message.get("content") or ""):
+            return []
+    own = run.mint()
+    return [
+        TextMessageStartEvent(message_id=own, role="assistant"),
+        TextMessageContentEvent(message_id=own, delta=question),
+        TextMessageEndEvent(message_id=own),
+    ]

@@ -1,0 +1,157 @@
+"""The conversation that a run begins with: what is stored, and what the input adds.
+
+Source: docs/contract.md, "Messages and state".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.client_messages import (
+    ClientMessages,
+    merge_client_messages,
+    merge_for_client_history,
+)
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.records import Json, Loaded, ThreadStatus
+
+__all__ = ["Incoming"]
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """What an input brings to a thread, worked out before admission.
+
+    Attributes:
+        client: what counts of the client's list.
+        sent: the client's list itself.
+    """
+
+    loaded: Loaded
+    client: ClientMessages
+    sent: tuple[dict[str, Json], ...]
+
+    @classmethod
+    def of(cls, loaded: Loaded, submission: Submission) -> Incoming:
+        """Compare the client's list with what is stored.
+
+        Only an idle thread can be gone back in: while a question is open, what follows the
+        client's last message includes the very call that it is about.
+        """
+        sent = tuple(
+            _known_members(raw, message)
+            for raw, message in zip(
+                submission.parsed.messages, submission.parsed.input.messages, strict=True
+            )
+        )
+        client = merge_client_messages(
+            loaded.messages,
+            sent,
+            pending_calls=loaded.pending_calls,
+            allow_rewind=loaded.status is ThreadStatus.IDLE and not submission.parsed.entries,
+        )
+        return cls(loaded, client, sent)
+
+    @property
+    def has_new_message(self) -> bool:
+        """Whether there is a user message of an id that the store lacks."""
+        return any(message["role"] == "user" for message in self.client.added)
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The frontend's tool results, content by tool call id."""
+        return {m["toolCallId"]: m["content"] for m in self.client.added if m["role"] == "tool"}
+
+    @property
+    def handoff(self) -> Json:
+        """What an adapter needs to go on with the frontend's results, if it waits for any."""
+        record = self.loaded.record
+        return record.handoff if record is not None else None
+
+    @property
+    def awaits_handoff(self) -> bool:
+        """Whether a handoff still goes on with what it left: calls that were approved before it."""
+        record = self.loaded.record
+        if record is None or record.handoff is None:
+            return False
+        return any(
+            call["id"] in record.pending_calls
+            for stored in self.loaded.messages
+            if stored.id not in self.client.superseded
+            for call in stored.message.get("toolCalls") or ()
+        )
+
+    def unseen_results(self) -> list[WireEvent]:
+        """Stored results of calls that the client's list has, and which it lacks, as events."""
+        listed = {message["id"] for message in self.sent}
+        called = {
+            call["id"]
+            for stored in self.loaded.messages
+            if stored.id in listed
+            for call in stored.message.get("toolCalls") or ()
+        }
+        return [
+            {
+                "type": "TOOL_CALL_RESULT",
+                "messageId": stored.id,
+                "toolCallId": stored.message["toolCallId"],
+                "content": stored.message["content"],
+                "role": "tool",
+            }
+            for stored in self.loaded.messages
+            if stored.message["role"] == "tool"
+            and stored.id not in listed
+            and stored.id not in self.client.superseded
+            and stored.message["toolCallId"] in called
+        ]
+
+    def open_history(self, *, rewind: bool) -> History:
+        """The stored messages with the new ones added, as the run's own history."""
+        gone = set(self.client.superseded) if rewind else set()
+        record = self.loaded.record
+        history = History(
+            [message for message in self.loaded.messages if message.id not in gone],
+            record.state if record is not None else None,
+        )
+        for message in self.client.added:
+            history.add(message)
+        return history
+
+    def for_agent(self, history: History, mode: str) -> list[Mapping[str, Json]]:
+        """The conversation as the agent sees it, by the agent's history setting."""
+        if mode == "server":
+            return list(history.messages)
+        record = self.loaded.record
+        return list(
+            merge_for_client_history(
+                self.loaded.messages,
+                self.sent,
+                pending_calls=record.pending_calls if record is not None else (),
+            )
+        )
+
+
+def _known_members(raw: Mapping[str, Json], message: BaseModel) -> dict[str, Json]:
+    """A client's message with the members that its role has, in their wire names, none null.
+
+    What else it carries is not checked, and would be believed once stored: a user message
+    with `toolCalls`, for one. Most messages are clean, and are not dumped again; one of parts
+    may hold a null deeper down, which clients refuse.
+    """
+    plain = not any(item is None or isinstance(item, list) for item in raw.values())
+    if plain and raw.keys() <= _wire_names(type(message)):
+        return dict(raw)
+    unknown = set(message.model_extra or ())
+    return message.model_dump(mode="json", by_alias=True, exclude=unknown)
+
+
+@cache
+def _wire_names(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(field.alias or name for name, field in model.model_fields.items())

@@ -1,0 +1,1 @@
+"""What the engine tells of its work: to an observer, and in log records."""

@@ -1,0 +1,104 @@
+"""Showing a thread to who comes back to it: as it stands, and what runs on it to its end.
+
+Nothing is begun and nothing is changed, except a recovery that was due. Source: docs/contract.md,
+"What goes on the wire"; reload in CopilotKit's runtime (its `show_thread`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.recovery import recover_thread
+from agui_bridge.engine.run.execution import Execution
+from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.failures import failures_told
+from agui_bridge.engine.streaming.pipe import Pipe
+from agui_bridge.engine.waiting import finish_unless_gone, wait_until
+from agui_bridge.errors import Conflict
+from agui_bridge.protocol.threads.records import Loaded
+
+__all__ = ["show_thread"]
+
+
+def show_thread(engine: Engine, submission: Submission) -> tuple[Pipe, EventStream]:
+    """Begin to show a thread; the pipe gives the bytes.
+
+    A thread that does not exist gives none. One on which nothing runs is told as snapshots and
+    the outcome that it has now, with the open questions. A run of this process is followed
+    event by event, one of another process is shown when it has ended.
+
+    Args:
+        engine: the engine.
+        submission: names the thread and the reader; what else its input holds is not looked at.
+
+    Raises:
+        Refused: TOO_MANY_RUNS: as many readers of the scope are there.
+    """
+    scope = submission.key.scope
+    engine.follow_slots.take(scope)
+    pipe = Pipe(engine.settings.pipe_events, engine.settings.pipe_bytes)
+    stream = EventStream(submission, pipe)
+    task = engine.spawn(_serve(engine, submission, stream))
+    task.add_done_callback(lambda _: engine.follow_slots.free(scope))
+    return pipe, stream
+
+
+async def _serve(engine: Engine, submission: Submission, stream: EventStream) -> None:
+    with failures_told(stream):
+        await finish_unless_gone(_show(engine, submission, stream), stream.pipe)
+
+
+async def _show(engine: Engine, submission: Submission, stream: EventStream) -> None:
+    """Tell how the thread stands until it has been told to an end."""
+    while stream.terminal is None:
+        if (run := _joinable(engine, submission)) is not None:
+            await _follow(run, stream)
+            continue
+        loaded = await engine.store.load(submission.key, messages=True)
+        record = loaded.record
+        if record is None and not stream.begun:
+            return
+        if record is None or record.run is None:
+            stream.restate(loaded)
+        elif loaded.run_lost:
+            with contextlib.suppress(Conflict):
+                await recover_thread(engine.store, submission.key, loaded, mint)
+        else:
+            if not stream.begun:
+                stream.begin()
+                stream.snapshots(record.state, [m.message for m in loaded.messages])
+            await _wait(engine, submission, loaded)
+            if engine.closing:
+                stream.fail("SHUTTING_DOWN")
+
+
+def _joinable(engine: Engine, submission: Submission) -> Execution | None:
+    run = engine.running.get(submission.key)
+    return run if run is not None and run.joinable else None
+
+
+async def _follow(execution: Execution, stream: EventStream) -> None:
+    told = [message for message in execution.history.messages if message["id"] != execution.unsent]
+    execution.stream.let_follow(stream, execution.history.state, told)
+    try:
+        await execution.over.wait()
+    finally:
+        execution.stream.followers.remove(stream)
+
+
+async def _wait(engine: Engine, submission: Submission, loaded: Loaded) -> None:
+    """Wait until a run that can't be followed is over, or can be, or its lease is over."""
+    assert loaded.run is not None, "only a run is waited for"
+    token = loaded.run.token
+    if (ending := engine.running.get(submission.key)) is not None and ending.owner.token == token:
+        await ending.over.wait()
+        return
+
+    def over(seen: Loaded) -> bool:
+        if engine.closing or _joinable(engine, submission) is not None:
+            return True
+        return not seen.runs(token)
+
+    await wait_until(engine.store, submission.key, over)

@@ -1,0 +1,194 @@
+"""What a run's claim writes, and what the run begins with."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from agui_bridge.adapters import HandoffResults, Run
+from agui_bridge.adapters import Resume as AdapterResume
+from agui_bridge.engine.input.incoming import Incoming
+from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.run.leases import Owner
+from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
+from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
+from agui_bridge.protocol.answers.unexecuted import DANGLING, EXPIRED
+from agui_bridge.protocol.contract.requests import Resume, Start
+from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Loaded, RunLease
+from agui_bridge.stores.base import Committed
+
+__all__ = ["Claim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim that is about to be committed.
+
+    Attributes:
+        submission: the input.
+        incoming: what it brings to the thread.
+        change: what the claim writes.
+        history: the conversation that the run begins with.
+        interrupts: what the run carries out, by id; empty for a fresh run.
+        decisions: what was decided on them, by interrupt id.
+        repairs: results of tool calls that the client lacks, as events: those supplied now for
+            calls that nobody had answered, or meanwhile by the sweeper.
+    """
+
+    submission: Submission
+    incoming: Incoming
+    change: Change
+    history: History
+    interrupts: Mapping[str, Interrupt]
+    decisions: Mapping[str, Decision]
+    repairs: tuple[WireEvent, ...]
+
+    @classmethod
+    def of(
+        cls,
+        submission: Submission,
+        incoming: Incoming,
+        ruling: Start | Resume,
+        settings: Settings,
+        mint: Callable[[], str],
+    ) -> Claim:
+        """Work out the claim of an admitted input."""
+        loaded = incoming.loaded
+        history = incoming.open_history(rewind=isinstance(ruling, Start))
+        repairs: list[WireEvent] = []
+        if isinstance(ruling, Start):
+            unseen = incoming.unseen_results()
+            if ruling.closes_expired or not incoming.awaits_handoff:
+                # Answered before the model sees the conversation: a dangling call breaks it.
+                if ruling.closes_expired:
+                    repairs = answer_batch(history, loaded, EXPIRED, mint)
+                else:
+                    repairs = answer_calls(history, DANGLING, mint=mint, but=loaded.pending_calls)
+            repairs += unseen
+        if submission.parsed.has_state:
+            history.apply({"type": "STATE_SNAPSHOT", "snapshot": submission.parsed.input.state})
+        lease = RunLease(submission.run_id, mint(), 0.0, submission.principal.actor)
+        change = _change(submission, incoming, ruling, lease, history, settings.lease_seconds)
+        asks = {ask.id: ask for ask in change.interrupts} if isinstance(ruling, Resume) else {}
+        expired = ruling.expired if isinstance(ruling, Resume) else frozenset()
+        return cls(
+            submission=submission,
+            incoming=incoming,
+            change=change,
+            history=history,
+            interrupts=asks,
+            decisions={
+                ask.id: decide(ask, ask.answer, expired=ask.id in expired)
+                for ask in asks.values()
+                if ask.answer is not None
+            },
+            repairs=tuple(repairs),
+        )
+
+    @property
+    def gated(self) -> dict[str, str]:
+        """The interrupts that are about tool calls, by the id of the call."""
+        asks = self.interrupts.values()
+        return {ask.tool_call.id: ask.id for ask in asks if ask.tool_call is not None}
+
+    @property
+    def carried(self) -> list[str]:
+        """Calls of earlier runs without a result, which neither people nor clients are to give."""
+        messages = self.history.messages
+        others = {*self.gated, *self.change.record.pending_calls}
+        others |= {message["toolCallId"] for message in messages if message["role"] == "tool"}
+        calls = [call["id"] for message in messages for call in message.get("toolCalls") or ()]
+        return [call for call in calls if call not in others]
+
+    def run_of(self, committed: Committed, owner: Owner) -> Run:
+        """The run as the adapter sees it, once the claim is committed."""
+        record = committed.record
+        run = Run(
+            agent=self.submission.agent.name,
+            thread_id=self.submission.key.thread,
+            run_id=self.submission.run_id,
+            input=self.submission.parsed.input,
+            principal=self.submission.principal,
+            state=record.state,
+            closed=record.closed,
+            raw_messages=self.incoming.for_agent(
+                self.history, self.submission.agent.settings.history
+            ),
+            raw_new_messages=[*self._unheard(), *self.incoming.client.added],
+            check_lease=owner.check,
+            policy=self.submission.agent.policy,
+            mint=owner.mint,
+        )
+        if self.interrupts and record.batch is not None:
+            answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
+            told = () if self._by_message else run.new_messages
+            run.resume = AdapterResume(record.batch.continuation, answers, told, self._others())
+        elif self.incoming.handoff is not None and self.incoming.results:
+            run.handoff = HandoffResults(self.incoming.handoff, self.incoming.results)
+        return run
+
+    def _unheard(self) -> list[WireEvent]:
+        """Messages of earlier inputs that no agent has heard, as far as they still stand."""
+        before = self.incoming.loaded.record
+        if before is None or not before.unheard:
+            return []
+        return [m for m in self.history.messages if m["id"] in before.unheard]
+
+    def _others(self) -> dict[str, str]:
+        """Who gave the answers that were held until now, by native id.
+
+        Whoever completes a pause has not approved what somebody else did, unless they say so too.
+        """
+        named = {entry.interrupt_id for entry in self.submission.parsed.entries}
+        return {
+            ask.native_id: ask.audit[-1].actor
+            for ask in self.incoming.loaded.batch_interrupts()
+            if ask.status is InterruptStatus.ANSWERED and ask.id not in named
+        }
+
+    @property
+    def _by_message(self) -> bool:
+        """Whether the new messages were the answer: they are no news besides it."""
+        expired = {i for i, d in self.decisions.items() if d == Cancel("expired")}
+        return not self.submission.parsed.entries and any(
+            self.incoming.loaded.interrupts[i].is_open for i in self.interrupts.keys() - expired
+        )
+
+
+def _change(
+    submission: Submission,
+    incoming: Incoming,
+    ruling: Start | Resume,
+    lease: RunLease,
+    history: History,
+    lease_seconds: float,
+) -> Change:
+    loaded: Loaded = incoming.loaded
+    messages, state = history.take_dirty(), history.take_state()
+    if isinstance(ruling, Resume):
+        return claim_resume(
+            loaded,
+            ruling,
+            lease,
+            messages=messages,
+            returned=incoming.results,
+            state=state,
+            lease_seconds=lease_seconds,
+        )
+    return claim_start(
+        loaded,
+        submission.key,
+        lease,
+        fresh_version=secrets.randbits(52),
+        closes_expired=ruling.closes_expired,
+        messages=messages,
+        superseded=incoming.client.superseded,
+        returned=incoming.results,
+        state=state,
+        lease_seconds=lease_seconds,
+    )

@@ -1,0 +1,216 @@
+"""Closing a run: its end is told to the store first, to the client second.
+
+How it goes, in this order, whatever the ending: what is open is closed with events; the calls that
+nothing answered get a sentence; one commit writes all of it and makes the thread idle (or
+interrupted: `pausing`); only then the client is told. A commit that fails makes the run a lost one.
+
+Source: docs/contract.md, "What goes on the wire" and "Stop".
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agui_bridge.engine.run.final_write import (
+    commit_end,
+    emit_all,
+    still_pending,
+    usage_of,
+    waiting_handoff,
+)
+from agui_bridge.engine.run.pausing import pause_run
+from agui_bridge.errors import AdapterError, Fenced, StoreUnavailable
+from agui_bridge.protocol.answers.unanswered_calls import answer_calls
+from agui_bridge.protocol.answers.unexecuted import (
+    FAILED_AMID,
+    STOPPED,
+    STOPPED_AMID,
+    UNREPORTED,
+)
+from agui_bridge.protocol.contract.transitions import Change, FinalWrite, reopen
+from agui_bridge.protocol.json_values import WireEvent, clean
+from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import Interrupt, ThreadRecord
+from agui_bridge.protocol.threads.run_ends import (
+    Ending,
+    Failed,
+    Finished,
+    Lost,
+    Stopped,
+    Undelivered,
+)
+from agui_bridge.protocol.wire.run_events import CANCELLED, SUCCESS, interrupt_outcome
+
+if TYPE_CHECKING:
+    from agui_bridge.engine.run.execution import Execution
+
+__all__ = ["close_run"]
+
+logger = logging.getLogger("agui_bridge")
+
+
+async def close_run(execution: Execution, ending: Ending) -> Ending:
+    """Store the end of a run, then tell the client.
+
+    Returns:
+        How it ended in truth: storing it may have failed.
+    """
+    try:
+        try:
+            ending = await _close(execution, ending)
+        except (Fenced, StoreUnavailable):
+            raise
+        except Exception as error:
+            # What an adapter hands over last may be anything; the thread must not stay running.
+            code = error.code if isinstance(error, AdapterError) else "AGENT_ERROR"
+            logger.exception("the end of the run is refused")
+            execution.pause = execution.handoff = None
+            execution.run.usage, execution.run.result = [], None
+            ending = await _close(execution, Failed(code))
+    except Fenced:
+        ending = Lost()
+        _tell_lost(execution, ending)
+    except StoreUnavailable:
+        logger.error("the end of the run could not be stored: the store is gone")
+        ending = Lost("STORE_UNAVAILABLE")
+        _tell_lost(execution, ending)
+    finally:
+        # An agent that outlives its run finds its lease over.
+        execution.owner.lost = True
+        execution.over.set()
+    execution.stream.pipe.close()
+    return ending
+
+
+async def _close(execution: Execution, ending: Ending) -> Ending:
+    if isinstance(ending, Lost):
+        _tell_lost(execution, ending)
+    elif isinstance(ending, Undelivered):
+        await _reopen(execution, ending)
+    elif isinstance(ending, Finished) and execution.pause is not None:
+        await pause_run(execution, execution.pause)
+    else:
+        await _end(execution, ending)
+    return ending
+
+
+async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> None:
+    """End with success, cancelled or an error."""
+    # An agent that ended before it said anything has the answers all the same.
+    await execution.deliver()
+    usage, result = usage_of(execution), clean(execution.run.result)
+    if isinstance(ending, Stopped):
+        execution.partial = _partial_text(execution.history.truncate_open())
+    await emit_all(execution, _closing_events(execution.lifecycle, ending))
+    asked = _frontend_calls(execution) if isinstance(ending, Finished) else ()
+    pending = still_pending(execution, asked)
+    results = _results_of_unanswered(execution, ending, pending)
+    write = FinalWrite(
+        _OUTCOME[type(ending)],
+        code=ending.code if isinstance(ending, Failed) else None,
+        pending_calls=pending,
+        handoff=waiting_handoff(execution),
+        unheard=_unheard(execution),
+    )
+    await commit_end(execution, write)
+    for event in results:
+        execution.stream.send(event)
+    if execution.resumed:
+        execution.stream.snapshots(execution.history.state, execution.history.messages)
+    if isinstance(ending, Failed):
+        execution.stream.fail(ending.code, ending.message, usage=usage)
+    elif isinstance(ending, Stopped):
+        execution.stream.finish(CANCELLED, usage=usage)
+    else:
+        outcome = {**SUCCESS, "pendingToolCallIds": list(asked)} if asked else SUCCESS
+        execution.stream.finish(outcome, result=result, usage=usage)
+
+
+_OUTCOME: Mapping[type, Any] = {Finished: "finished", Stopped: "stopped", Failed: "failed"}
+_UNANSWERED: Mapping[type, str] = {Finished: UNREPORTED, Stopped: STOPPED, Failed: FAILED_AMID}
+
+
+def _closing_events(
+    lifecycle: Lifecycle, ending: Finished | Stopped | Failed
+) -> Sequence[WireEvent]:
+    """The events that close what is open."""
+    if isinstance(ending, Stopped):
+        return lifecycle.cancel()
+    return lifecycle.finish() if isinstance(ending, Finished) else lifecycle.fail()
+
+
+def _frontend_calls(execution: Execution) -> tuple[str, ...]:
+    """Ids of the calls of this run that the application is to carry out."""
+    tools = {tool.name for tool in execution.run.input.tools or ()}
+    # Made a set also to find out whether an adapter's handoff names calls at all.
+    declared = set(execution.handoff.tool_call_ids) if execution.handoff is not None else set()
+    return tuple(
+        call.id
+        for call in execution.lifecycle.unanswered
+        if call.id in declared or call.name in tools
+    )
+
+
+def _results_of_unanswered(
+    execution: Execution, ending: Finished | Stopped | Failed, pending: Sequence[str]
+) -> list[WireEvent]:
+    """Answer the calls that nothing answered; an approved one may have run when it stopped."""
+    history, mint = execution.history, execution.mint
+    results: list[WireEvent] = []
+    if isinstance(ending, Stopped):
+        results = answer_calls(history, STOPPED_AMID, mint=mint, only=execution.approved_calls)
+    but = (*pending, *_left_to_handoff(execution, ending))
+    return [*results, *answer_calls(history, _UNANSWERED[type(ending)], mint=mint, but=but)]
+
+
+def _left_to_handoff(execution: Execution, ending: Finished | Stopped | Failed) -> Sequence[str]:
+    """Calls whose results come once the application has returned its own, so none is made up."""
+    if execution.handoff is not None and isinstance(ending, Finished):
+        return execution.approved_calls if execution.handoff.continuation is not None else ()
+    return (
+        execution.carried
+        if execution.run.handoff is None and waiting_handoff(execution) is not None
+        else ()
+    )
+
+
+def _partial_text(messages: Sequence[StoredMessage]) -> str | None:
+    texts = [m.message.get("content") for m in messages if m.message["role"] == "assistant"]
+    return "".join(text for text in texts if isinstance(text, str)) or None
+
+
+async def _reopen(execution: Execution, ending: Undelivered) -> None:
+    """Nothing reached the framework: the same questions stand, then the error."""
+    claimed = list(execution.claimed.values())
+    reopened: list[Interrupt] = []
+    unheard = _unheard(execution)
+
+    def build(record: ThreadRecord, now: float) -> Change:
+        change = reopen(record, claimed, unheard=unheard, now=now)
+        reopened[:] = change.interrupts
+        return change
+
+    await execution.owner.commit(build)
+    now = execution.owner.time.now()
+    waiting = [ask for ask in reopened if not ask.expired(now)]
+    execution.stream.snapshots(execution.history.state, execution.history.messages)
+    execution.stream.finish(interrupt_outcome(waiting) if waiting else SUCCESS)
+    execution.stream.fail("UPSTREAM_ERROR", ending.message or None)
+
+
+def _unheard(execution: Execution) -> tuple[str, ...]:
+    """Ids of the messages that the agent was to hear, and did not."""
+    return (
+        ()
+        if execution.heard
+        else tuple(message["id"] for message in execution.run.raw_new_messages)
+    )
+
+
+def _tell_lost(execution: Execution, ending: Lost) -> None:
+    for event in execution.lifecycle.fail():
+        execution.stream.send(event)
+    execution.stream.fail(ending.code)

@@ -1,0 +1,53 @@
+"""Telling those who want to know that a run is over, and why.
+
+Source: seed 001_e2fced3b13d7ce4f.txt, "after_agent hooks"; docs/stopping.md.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from agui_bridge.adapters import Run
+from agui_bridge.engine.run.execution import Execution
+from agui_bridge.protocol.threads.run_ends import Ending, EndReason, Finished, Stopped
+
+__all__ = ["RunEndHook", "tell_run_end"]
+
+logger = logging.getLogger("agui_bridge")
+
+RunEndHook = Callable[[Run, EndReason], Awaitable[None] | None]
+"""Called once for each run, when its end is stored and its stream is complete."""
+
+
+async def tell_run_end(hooks: Sequence[RunEndHook], execution: Execution, ending: Ending) -> None:
+    """Call the hooks one after the other; what one raises is logged and ends nothing.
+
+    Args:
+        hooks: whom to tell.
+        execution: the run, whose end is stored (or can't be).
+        ending: how it ended in truth.
+    """
+    run, reason = execution.run, _reason(execution, ending)
+    for hook in hooks:
+        try:
+            waiting = hook(run, reason)
+            if inspect.isawaitable(waiting):
+                await waiting
+        except (Exception, SystemExit):
+            # Let through, sys.exit() would end the whole server.
+            name = getattr(hook, "__qualname__", type(hook).__name__)
+            logger.exception("on_run_end hook %s failed (run %r)", name, run.run_id)
+
+
+def _reason(execution: Execution, ending: Ending) -> EndReason:
+    match ending:
+        case Stopped():
+            return EndReason.USER_INTERRUPTED
+        case Finished() if execution.pause is not None:
+            return EndReason.INTERRUPTED
+        case Finished():
+            return execution.run.end_reason or EndReason.SUCCESS
+        case _:
+            return execution.run.end_reason or EndReason.ERROR_OCCURRED

@@ -1,0 +1,105 @@
+"""What the end of every run writes, whatever it came to."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ag_ui.core import TokenUsage
+from pydantic import ValidationError
+
+from agui_bridge.errors import ProtocolViolation
+from agui_bridge.protocol.contract.transitions import Change, FinalWrite, end_run
+from agui_bridge.protocol.json_values import MAX_OUTPUT_DEPTH, WireEvent, clean, find_forbidden
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import Json, ThreadRecord
+
+if TYPE_CHECKING:
+    from agui_bridge.engine.run.execution import Execution
+
+__all__ = [
+    "commit_end",
+    "emit_all",
+    "plain_json",
+    "still_pending",
+    "usage_of",
+    "waiting_handoff",
+]
+
+logger = logging.getLogger("agui_bridge")
+
+
+async def commit_end(execution: Execution, end: FinalWrite) -> None:
+    """Store how a run ended, with all that it said and that is not stored yet.
+
+    Raises:
+        Fenced: the lease is over.
+        StoreUnavailable: the store did not answer in time.
+    """
+    expired = [i for i, d in execution.decisions.items() if getattr(d, "cause", None) == "expired"]
+    messages: list[StoredMessage] = []
+
+    def build(record: ThreadRecord, now: float) -> Change:
+        messages.extend(execution.history.take_dirty(include_open=True))
+        return end_run(
+            record,
+            list(execution.claimed.values()),
+            end,
+            messages=messages,
+            superseded=execution.history.take_dropped(),
+            state=execution.history.state,
+            told=execution.run.closed,
+            expired=expired,
+            now=now,
+        )
+
+    await execution.owner.commit(build)
+
+
+async def emit_all(execution: Execution, events: Sequence[WireEvent]) -> None:
+    """Emit events one after the other."""
+    for event in events:
+        await execution.emit(event)
+
+
+def still_pending(execution: Execution, fresh: Sequence[str]) -> tuple[str, ...]:
+    """Frontend calls that wait for the application: from earlier runs, and of this one."""
+    answered = {m["toolCallId"] for m in execution.history.messages if m["role"] == "tool"}
+    earlier = [call for call in execution.owner.record.pending_calls if call not in answered]
+    return (*earlier, *(call for call in fresh if call not in earlier))
+
+
+def waiting_handoff(execution: Execution) -> Json:
+    """What the adapter needs with the application's results: this run's, or a waiting one's."""
+    if execution.handoff is not None:
+        return plain_json(execution.handoff.continuation)
+    if execution.run.handoff is not None or not still_pending(execution, ()):
+        return None
+    return execution.owner.record.handoff
+
+
+def usage_of(execution: Execution) -> list[Json]:
+    """Token usage as clients accept it; an entry of another shape is left out."""
+    usage: list[Json] = []
+    for entry in execution.run.usage:
+        try:
+            known = TokenUsage.model_validate(clean(entry))
+        except ValidationError:
+            logger.warning("a usage entry was left out: it is malformed")
+        else:
+            usage.append(known.model_dump(mode="json", by_alias=True))
+    return usage
+
+
+def plain_json(continuation: Json) -> Json:
+    """A continuation comes back as it went: what JSON can't say is refused."""
+    try:
+        json.dumps(continuation, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ProtocolViolation(f"a continuation must be plain JSON: {error}") from None
+    fault = find_forbidden(continuation, max_depth=MAX_OUTPUT_DEPTH)
+    if fault is not None and "nested" in fault:
+        raise ProtocolViolation(f"a continuation must be plain JSON: {fault[-80:]}")
+    return clean(continuation)

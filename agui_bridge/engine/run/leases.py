@@ -1,0 +1,236 @@
+"""Ownership of a running thread: its lease, and all the owner's writes through one door.
+
+Source: docs/contract.md, "Crash, lease, lost runs, failed delivery".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from agui_bridge.engine.streaming.clock import Clock, StoreTime
+from agui_bridge.errors import Conflict, Fenced, StoreUnavailable
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord
+from agui_bridge.stores.base import Committed, Expected, Store
+
+__all__ = ["Owner", "commit_safely"]
+
+logger = logging.getLogger("agui_bridge")
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
+_MARGIN = 0.1
+
+
+async def commit_safely(
+    store: Store,
+    clock: Clock,
+    key: ThreadKey,
+    change: Change,
+    expected: Expected,
+    write_id: str,
+    *,
+    give_up: Callable[[], bool],
+) -> Committed:
+    """Commit, and try again while the store does not answer.
+
+    The write id stays the same, so that a try whose acknowledgement was lost counts as done.
+
+    Args:
+        store: where to.
+        clock: what to wait by.
+        key: the thread.
+        change: what to write.
+        expected: the guard.
+        write_id: random, of this change alone.
+        give_up: asked after every failed try.
+
+    Raises:
+        Conflict: the guard does not hold.
+        StoreUnavailable: it was time to give up; whether the change arrived is unknown.
+    """
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return await store.commit(key, change, expected, write_id)
+        except StoreUnavailable:
+            if give_up():
+                raise
+            await clock.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+class Owner:
+    """The right to write to a running thread, for as long as its lease holds.
+
+    Attributes:
+        record: the thread's record as last committed.
+        time: the store's time, estimated between its answers.
+        lost: True once the lease is over or somebody else's; nothing is written from then on.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        key: ThreadKey,
+        claimed: Committed,
+        *,
+        claimed_at: float,
+        lease_seconds: float,
+        store_retry: float,
+        mint: Callable[[], str],
+    ) -> None:
+        """Begin to own.
+
+        Args:
+            store: where the thread lives.
+            clock: what to wait by.
+            key: the thread.
+            claimed: what the claim's commit returned.
+            claimed_at: `clock.monotonic()` from before that commit was sent.
+            lease_seconds: length of the lease.
+            store_retry: for how long a failed write is tried again.
+            mint: makes write ids.
+        """
+        assert claimed.record.run is not None
+        self.key = key
+        self.record: ThreadRecord = claimed.record
+        self.time = StoreTime(clock, claimed.now)
+        self.lost = False
+        self.token = claimed.record.run.token
+        self._store = store
+        self._clock = clock
+        self._lease_seconds = lease_seconds
+        self._store_retry = store_retry
+        self.mint = mint
+        self._renewed_at = claimed_at
+        self._lock = asyncio.Lock()
+
+    @property
+    def deadline(self) -> float:
+        """Monotonic time after which the owner may do nothing more."""
+        return self._renewed_at + self._lease_seconds * (1 - _MARGIN)
+
+    @property
+    def renewal_due(self) -> bool:
+        """Whether a third of the lease has passed since it was renewed."""
+        return self._clock.monotonic() >= self._renewed_at + self._lease_seconds / 3
+
+    def notice_expiry(self) -> None:
+        """Set `lost` if the lease is over by this process's own clock."""
+        self.lost = self.lost or self._clock.monotonic() >= self.deadline
+
+    def check(self) -> None:
+        """Raise Fenced unless the lease still holds by this process's own clock."""
+        self.notice_expiry()
+        if self.lost:
+            raise Fenced("the lease of this run is over; it may do nothing more")
+
+    async def announce_stop(self, timeout: float) -> None:
+        """Note in the store that this run is being stopped, and until when at most.
+
+        Raises:
+            StoreUnavailable: the store did not answer.
+        """
+        run = self.record.run
+        if run is not None:
+            until = self.time.now() + timeout
+            await self._store.request_stop(
+                self.key, StopRequest(self.token, False, until, run.actor)
+            )
+
+    async def commit(
+        self,
+        build: Callable[[ThreadRecord, float], Change],
+        undo: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Write as the owner; every write renews the lease.
+
+        The write is carried through even when the caller is cancelled meanwhile.
+
+        Args:
+            build: makes the change from the owner's record and the store's time; it is called
+                once it is this write's turn.
+            undo: called when the store did not answer in time, also when the caller is gone
+                by then: what `build` took is still to be written.
+
+        Raises:
+            Fenced: the lease is over or another's; nothing was written.
+            StoreUnavailable: the store did not answer in time.
+        """
+        task = asyncio.ensure_future(self._commit(build, undo))
+        task.add_done_callback(_retrieve)
+        await asyncio.shield(task)
+
+    async def _commit(
+        self, build: Callable[[ThreadRecord, float], Change], undo: Callable[[], None]
+    ) -> None:
+        async with self._lock:
+            self.check()
+            began = self._clock.monotonic()
+            change = build(self.record, self.time.now())
+            if change.record.run is not None:
+                change = replace(change, lease_seconds=self._lease_seconds)
+
+            def give_up() -> bool:
+                now = self._clock.monotonic()
+                return now >= min(began + self._store_retry, self.deadline)
+
+            try:
+                committed = await commit_safely(
+                    self._store,
+                    self._clock,
+                    self.key,
+                    change,
+                    Expected(lease=self.token),
+                    self.mint(),
+                    give_up=give_up,
+                )
+            except Conflict as error:
+                if await self._was_mine(change):
+                    return
+                self.lost = True
+                raise Fenced("the lease of this run is over; somebody else owns it") from error
+            except StoreUnavailable:
+                undo()
+                raise
+            self.record = committed.record
+            self.time.seen(committed.now)
+            # The store counted the lease from some moment after this one.
+            self._renewed_at = began
+
+    async def _was_mine(self, change: Change) -> bool:
+        """Whether a conflicting last write had in truth arrived, its acknowledgement lost.
+
+        By now others may have gone on from there, so the write id may be overwritten; the
+        receipt, the new interrupts, or the ending in the record tell.
+        """
+        if change.record.run is not None:
+            return False
+        ids = [row.id for row in change.interrupts]
+        # Those whose result was stored before are closed already, and only the receipt names them.
+        ids += [interrupt_id for receipt in change.receipts for interrupt_id in receipt.answers]
+        try:
+            loaded = await self._store.load(self.key, ids)
+        except StoreUnavailable:
+            return False
+        ended = loaded.record.ended if loaded.record is not None else None
+        batch = change.record.batch
+        return (
+            (ended is not None and ended.token == self.token and ended.outcome != "lost")
+            or any(
+                receipt.lease == self.token and receipt.outcome != "lost"
+                for receipt in loaded.receipts.values()
+            )
+            or (batch is not None and any(i.batch == batch.id for i in loaded.interrupts.values()))
+        )
+
+
+def _retrieve(task: asyncio.Task[None]) -> None:
+    """Take note of a write's failure whose caller is gone: `lost` and the log tell of it."""
+    if not task.cancelled() and task.exception() is not None:
+        logger.debug("a write failed after its caller was cancelled: %s", task.exception())

@@ -1,0 +1,112 @@
+"""A run that ends by asking: its questions are stored first and told second.
+
+Source: docs/contract.md, "What goes on the wire".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from agui_bridge.engine.input.auto_resume import question_in_words
+from agui_bridge.engine.run.final_write import (
+    commit_end,
+    emit_all,
+    plain_json,
+    still_pending,
+    usage_of,
+    waiting_handoff,
+)
+from agui_bridge.engine.run.interrupts import raise_interrupts
+from agui_bridge.errors import ProtocolViolation
+from agui_bridge.protocol.contract.transitions import FinalWrite
+from agui_bridge.protocol.json_values import clean, same_json
+from agui_bridge.protocol.lifecycle.made_events import whole_call
+from agui_bridge.protocol.threads.records import Batch, Interrupt, Json, ToolCall
+from agui_bridge.protocol.wire.run_events import interrupt_outcome
+
+if TYPE_CHECKING:
+    from agui_bridge.adapters import Pause
+    from agui_bridge.engine.run.execution import Execution
+
+__all__ = ["pause_run"]
+
+
+async def pause_run(execution: Execution, pause: Pause) -> None:
+    """End with an interrupt: the questions are stored before the client sees them."""
+    interrupts = raise_interrupts(
+        pause.asks,
+        batch := execution.mint(),
+        capabilities=execution.agent.adapter.capabilities,
+        settings=execution.agent.settings,
+        now=execution.owner.time.now(),
+        mint=execution.mint,
+    )
+    # All that may be refused is made before the commit: after it, only what is stored is told.
+    usage, result = usage_of(execution), clean(execution.run.result)
+    outcome = interrupt_outcome(interrupts)
+    continuation = plain_json(pause.continuation)
+    for item in question_in_words(
+        execution.agent, execution.run, interrupts, execution.history.messages
+    ):
+        await emit_all(execution, execution.lifecycle.feed(item))
+    await _show_calls(execution, interrupts)
+    asking: dict[str, list[str]] = {}
+    for interrupt in interrupts:
+        if interrupt.subagent_run_id is not None:
+            asking.setdefault(interrupt.subagent_run_id, []).append(interrupt.id)
+    await emit_all(execution, execution.lifecycle.suspend(asking))
+    end = FinalWrite(
+        "finished",
+        batch=Batch(
+            batch,
+            continuation,
+            execution.run.trace_headers.get("traceparent"),
+            execution.run.run_id,
+        ),
+        interrupts=interrupts,
+        pending_calls=still_pending(execution, pause.frontend_calls),
+        handoff=waiting_handoff(execution),
+    )
+    await commit_end(execution, end)
+    execution.stream.snapshots(execution.history.state, execution.history.messages)
+    execution.stream.finish(outcome, result=result, usage=usage)
+
+
+async def _show_calls(execution: Execution, interrupts: Sequence[Interrupt]) -> None:
+    """Emit the calls that are asked about, unless the framework did it itself."""
+    for interrupt in interrupts:
+        call = interrupt.tool_call
+        if call is None:
+            continue
+        owner = interrupt.subagent_run_id
+        arguments = json.dumps(call.args, ensure_ascii=False, separators=(",", ":"))
+        shown = _shown(execution, call.id)
+        if shown is not None:
+            _check_shown(shown, call)
+        else:
+            for item in whole_call(call.id, call.name, arguments, owner=owner):
+                await emit_all(execution, execution.lifecycle.feed(item))
+
+
+def _shown(execution: Execution, call_id: str) -> Mapping[str, Json] | None:
+    """The function of a call that the conversation has, as the person sees it."""
+    for message in reversed(execution.history.messages):
+        for call in message.get("toolCalls") or ():
+            if call["id"] == call_id:
+                function: Mapping[str, Json] = call["function"]
+                return function
+    return None
+
+
+def _check_shown(shown: Mapping[str, Json], call: ToolCall) -> None:
+    """What was shown is what runs: a question may not pin another tool or other arguments."""
+    try:
+        arguments = json.loads(shown["arguments"] or "{}")
+    except ValueError:
+        arguments = None
+    if shown["name"] != call.name or not same_json(arguments, call.args):
+        raise ProtocolViolation(
+            f"the question about tool call {call.id} differs from the call that was shown"
+        )

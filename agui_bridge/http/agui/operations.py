@@ -1,0 +1,291 @@
+"""What each route is for, takes and answers: AG-UI's part of the table of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, get_args
+
+from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
+from agui_bridge.protocol.dialects import DialectChoice
+from agui_bridge.protocol.threads.records import InterruptStatus
+
+__all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS"]
+
+Json = dict[str, Any]
+
+_OF_A_THREAD: Final = ("AGENT_NOT_FOUND", "THREAD_NOT_FOUND", "INVALID_INPUT", *OPENS_STORE)
+
+
+def _limit(default: int, most: int) -> Json:
+    return {
+        "name": "limit",
+        "in": "query",
+        "description": "How many at most.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": most, "default": default},
+    }
+
+
+_STATUS: Final[Json] = {
+    "name": "status",
+    "in": "query",
+    "description": "Only interrupts of this status.",
+    "schema": {"type": "string", "enum": [status.value for status in InterruptStatus]},
+}
+_BEFORE: Final[Json] = {
+    "name": "before",
+    "in": "query",
+    "description": "Only threads that were last changed before this time, in seconds since the "
+    "epoch.",
+    "schema": {"type": "number", "minimum": 0, "exclusiveMaximum": 1e12},
+    "example": 1767225600.5,
+}
+
+_DIALECT: Final[Json] = {
+    "name": "dialect",
+    "in": "query",
+    "description": "How pauses look on the wire and are answered; by default what the header "
+    "AG-UI-Dialect names, else the agent's setting.",
+    "schema": {"type": "string", "enum": list(get_args(DialectChoice))},
+}
+
+PATH_PARAMETERS: Final[Mapping[str, Json]] = {
+    "agent": {
+        "name": "agent",
+        "in": "path",
+        "required": True,
+        "description": "The agent's name, of those that GET /agents lists.",
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._~-]+$"},
+        "example": "ops",
+    },
+    "thread": {
+        "name": "thread",
+        "in": "path",
+        "required": True,
+        "description": "The thread's id, percent-encoded.",
+        "schema": {"type": "string", "minLength": 1},
+        "example": "thread-1",
+    },
+}
+
+_STOP_BODY: Final[Json] = {
+    "type": "object",
+    "title": "Stop options",
+    "description": "How to stop; nothing is a graceful stop.",
+    "properties": {
+        "force": {
+            "type": "boolean",
+            "title": "Force",
+            "description": "Cancel at once instead of letting a tool that runs finish.",
+            "default": False,
+        },
+        "timeout": {
+            "type": "number",
+            "title": "Timeout",
+            "description": "Seconds that a graceful stop may take; by default the agent's setting.",
+            "minimum": 0,
+            "maximum": 600,
+        },
+    },
+    "examples": [{"force": True}, {"timeout": 5}],
+}
+
+_SESSION_STOP_BODY: Final[Json] = {
+    "type": "object",
+    "title": "Session stop",
+    "description": "Which session to stop, and how.",
+    "required": ["session_id"],
+    "properties": {
+        "session_id": {
+            "type": "string",
+            "title": "Session",
+            "description": "The thread's id.",
+            "minLength": 1,
+        },
+        "user_id": {
+            "type": ["string", "null"],
+            "title": "User",
+            "description": "Whose session; another user's than the caller's is an unknown one.",
+        },
+        "agent_id": {
+            "type": ["string", "null"],
+            "title": "Agent",
+            "description": "The agent's name; null is every agent of the session.",
+        },
+        **_STOP_BODY["properties"],
+    },
+    "examples": [{"session_id": "thread-1", "force": True}],
+}
+
+_CALL: Final[Json] = {
+    "id": "call-1",
+    "name": "delete_rows",
+    "args": {"table": "users", "limit": 1234},
+}
+_INTERRUPT: Final[Json] = {
+    "id": "kq2nQ7xVY0uB1m5cT9sRfg",
+    "reason": "tool_call",
+    "message": "Delete 1234 rows of users?",
+    "toolCallId": _CALL["id"],
+    "responseSchema": {
+        "type": "object",
+        "required": ["approved"],
+        "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
+    },
+}
+_USER_MESSAGE: Final[Json] = {"id": "m1", "role": "user", "content": "Clean up the users."}
+_CUT_OFF: Final[Json] = {
+    "id": "m2",
+    "role": "assistant",
+    "content": "Counting the r",
+    "metadata": {"agui_bridge": {"truncated": True}},
+}
+_CREATED, _CHANGED = "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:02.250Z"
+_IDS: Final[Json] = {"threadId": "thread-1", "runId": "run-1"}
+_AUDITED: Final[Json] = {
+    **_INTERRUPT,
+    "toolCall": _CALL,
+    "agent": "ops",
+    "threadId": "thread-1",
+    "status": "resolved",
+    "answer": {"status": "resolved", "payload": {"approved": True}},
+    "history": [
+        {"status": "open", "at": _CREATED, "actor": "agent"},
+        {"status": "claimed", "at": _CHANGED, "actor": "ann"},
+        {"status": "resolved", "at": _CHANGED, "actor": "ann"},
+    ],
+}
+
+AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
+    ("GET", "/agents"): Operation(
+        "listAgents",
+        "Agents",
+        "List the agents",
+        answer="Agents",
+        example={"agents": [{"name": "ops", "description": "Deletes rows, once approved."}]},
+        codes=("INTERNAL_ERROR",),
+    ),
+    ("POST", "/agents/{agent}"): Operation(
+        "runAgent",
+        "Agents",
+        "Run an agent, or answer what it asked",
+        "Starts a run, or goes on with a paused one when the body has `resume`. What is wrong "
+        "with an answer, or fails once the stream has begun, is a RUN_ERROR event in it. A "
+        "thread's id may not end in `/stop` or `/interrupts`, which are paths below a thread's.",
+        answer="Events",
+        example=[
+            {"type": "RUN_STARTED", **_IDS, "protocolVersion": "1.0"},
+            {"type": "STATE_SNAPSHOT", "snapshot": {}},
+            {"type": "MESSAGES_SNAPSHOT", "messages": [_USER_MESSAGE]},
+            {
+                "type": "RUN_FINISHED",
+                **_IDS,
+                "outcome": {"type": "interrupt", "interrupts": [_INTERRUPT]},
+            },
+        ],
+        body="RunInput",
+        query=(_DIALECT,),
+        codes=(
+            *OF_AN_AGENT,
+            *OF_A_BODY,
+            "UNSUPPORTED_VERSION",
+            "TOO_MANY_RUNS",
+            "SHUTTING_DOWN",
+            *OPENS_STORE,
+        ),
+    ),
+    ("GET", "/agents/{agent}/capabilities"): Operation(
+        "getCapabilities",
+        "Agents",
+        "Tell what an agent can do",
+        answer="Capabilities",
+        codes=(*OF_AN_AGENT, "INTERNAL_ERROR"),
+    ),
+    ("GET", "/agents/{agent}/threads"): Operation(
+        "listThreads",
+        "Threads",
+        "List an agent's threads, last touched first",
+        answer="Threads",
+        query=(_limit(50, 500), _BEFORE),
+        codes=(*OF_AN_AGENT, "INVALID_INPUT", *OPENS_STORE),
+    ),
+    ("GET", "/agents/{agent}/threads/{thread}/interrupts"): Operation(
+        "listThreadInterrupts",
+        "Interrupts",
+        "List what a thread asked, and who answered what",
+        answer="Interrupts",
+        example={"interrupts": [_AUDITED]},
+        query=(_STATUS, _limit(1000, 1000)),
+        codes=_OF_A_THREAD,
+    ),
+    ("POST", "/agents/{agent}/threads/{thread}/stop"): Operation(
+        "stopThread",
+        "Threads",
+        "Stop what a thread does, and lose nothing",
+        "Answers once the run is over, or the time is. On a thread that waits for answers it "
+        "cancels the questions.",
+        answer="Stop",
+        example={
+            "status": "success",
+            "stopReason": "USER_INTERRUPTED",
+            "messageCount": 2,
+            "messages": [_USER_MESSAGE, _CUT_OFF],
+            "interruptedAtIteration": None,
+            "partialResponse": _CUT_OFF["content"],
+            "error": None,
+        },
+        body=_STOP_BODY,
+        body_required=False,
+        codes=(*OF_A_BODY, *_OF_A_THREAD, "TOO_MANY_RUNS"),
+    ),
+    ("GET", "/agents/{agent}/threads/{thread}"): Operation(
+        "getThread",
+        "Threads",
+        "Show a thread: messages, state, open questions",
+        answer="Thread",
+        example={
+            "threadId": "thread-1",
+            "agent": "ops",
+            "status": "interrupted",
+            "messages": [_USER_MESSAGE],
+            "state": {},
+            "interrupts": [{**_INTERRUPT, "toolCall": _CALL}],
+            "pendingToolCallIds": [],
+            "createdAt": _CREATED,
+            "updatedAt": _CHANGED,
+        },
+        codes=_OF_A_THREAD,
+    ),
+    ("DELETE", "/agents/{agent}/threads/{thread}"): Operation(
+        "deleteThread",
+        "Threads",
+        "Delete a thread for good",
+        "What it runs is stopped first.",
+        codes=(*_OF_A_THREAD, "TOO_MANY_RUNS"),
+    ),
+    ("GET", "/interrupts"): Operation(
+        "listInterrupts",
+        "Interrupts",
+        "List the interrupts of every agent and thread",
+        answer="Interrupts",
+        example={"interrupts": [_AUDITED]},
+        query=(_STATUS, _limit(200, 1000)),
+        codes=("INVALID_INPUT", *OPENS_STORE),
+    ),
+    ("POST", "/stop"): Operation(
+        "stopSession",
+        "Threads",
+        "Stop a session, as NexAU's clients do",
+        "For clients that know a session and no agent. Look at `status`: an unknown session is "
+        "an error with HTTP status 200.",
+        answer="SessionStop",
+        example={
+            "status": "success",
+            "stop_reason": "USER_INTERRUPTED",
+            "message_count": 2,
+            "error": None,
+        },
+        body=_SESSION_STOP_BODY,
+        codes=(*OF_A_BODY, "TOO_MANY_RUNS", *OPENS_STORE),
+    ),
+}
+"""By method and path."""

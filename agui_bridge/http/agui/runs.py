@@ -1,0 +1,95 @@
+"""The AG-UI endpoint: `POST /agents/{agent}`, a run as a stream of server-sent events.
+
+Source: AG-UI 1.0, http-sse; docs/contract.md, "What goes on the wire".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, get_args
+
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.errors import Refused
+from agui_bridge.http.bodies import read_json
+from agui_bridge.http.callers import agent_of, check_addressable, principal_of
+from agui_bridge.http.event_stream import EventStreamResponse, stream_of
+from agui_bridge.http.service import Service
+from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_input
+from agui_bridge.protocol.threads.records import Json, Principal
+
+__all__ = [
+    "DIALECT_HEADER",
+    "begin_run",
+    "dialect_of",
+    "read_input",
+    "run_agent",
+]
+
+DIALECT_HEADER: Final = "ag-ui-dialect"
+"""The request header that names a dialect."""
+
+
+async def run_agent(
+    service: Service, request: Request
+) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    """Begin a run and answer with its stream."""
+    principal = await principal_of(service, request)
+    agent = agent_of(service, request)
+    body = await read_json(service, request)
+    choice = dialect_of(request, agent.settings)
+    return await begin_run(service, principal, agent, body, agent.settings.on_disconnect, choice)
+
+
+async def begin_run(
+    service: Service,
+    principal: Principal,
+    agent: Agent,
+    body: Json,
+    on_disconnect: DisconnectPolicy,
+    choice: DialectChoice,
+) -> EventStreamResponse:
+    """Begin a run of an agent on an input; gives its stream.
+
+    Raises:
+        Refused: the input is none, or no stream could be begun.
+        StoreUnavailable: the store did not answer before the run began.
+    """
+    parsed = read_input(service, body, choice)
+    engine = await service.open()
+    pipe, _ = engine.submit(Submission(agent, principal, parsed, on_disconnect))
+    return await stream_of(pipe, agent.settings)
+
+
+def read_input(service: Service, body: Json, choice: DialectChoice) -> ParsedInput:
+    """Read an input within the limits, in the dialect that was asked for.
+
+    Raises:
+        Refused: INVALID_INPUT, PAYLOAD_TOO_LARGE, UNSUPPORTED_VERSION.
+    """
+    parsed = parse_input(body, service.settings.input_limits, choice)
+    check_addressable("threadId", parsed.input.thread_id)
+    return parsed
+
+
+def dialect_of(request: Request, settings: Settings) -> DialectChoice:
+    """The dialect that a request asks for: `?dialect=`, else its header, else the agent's.
+
+    Raises:
+        Refused: INVALID_INPUT, there is no such dialect.
+    """
+    asked = request.query_params.get("dialect", request.headers.get(DIALECT_HEADER))
+    if asked is None:
+        return settings.dialect
+    for choice in get_args(DialectChoice):
+        if asked == choice:
+            found: DialectChoice = choice
+            return found
+    raise Refused(
+        "INVALID_INPUT",
+        f"dialect: there is no {asked[:40]!r}; there are {', '.join(get_args(DialectChoice))}.",
+        {"field": "dialect"},
+    )

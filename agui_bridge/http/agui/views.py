@@ -1,0 +1,190 @@
+"""The shapes of what is read over HTTP, from which their schemas are made.
+
+mypy holds the handlers to them; nothing is checked while a response is made.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from ag_ui import core
+
+from agui_bridge.protocol.threads.records import InterruptStatus, Json, ThreadStatus
+from agui_bridge.shapes.readable_schema import ShapedAs
+
+if sys.version_info >= (3, 12):
+    from typing import TypedDict
+else:  # the one of 3.11 tells pydantic too little
+    from typing_extensions import TypedDict
+
+__all__ = [
+    "AgentList",
+    "InterruptList",
+    "PinnedCall",
+    "SessionStopped",
+    "Stopped",
+    "Thread",
+    "ThreadList",
+]
+
+
+class PinnedCall(TypedDict):
+    """The tool call that an interrupt asks about."""
+
+    id: str
+    """The call's id, as in TOOL_CALL_START."""
+    name: str
+    """The tool's name."""
+    args: Mapping[str, Json]
+    """The arguments with which it runs if it is approved as it is."""
+
+
+class OpenInterrupt(core.Interrupt):
+    """A question that waits for an answer, with the tool call that it is about."""
+
+    tool_call: PinnedCall | None = None
+    """The tool call, if it asks about one."""
+
+
+class GivenAnswer(TypedDict):
+    """An answer as it was accepted."""
+
+    status: Literal["resolved", "cancelled"]
+    """Whether the question was answered or cancelled."""
+    payload: Json
+    """What was answered; null for no payload."""
+
+
+class AuditEntry(TypedDict):
+    """One change of an interrupt's status."""
+
+    status: InterruptStatus
+    """The status that it took."""
+    at: str
+    """When, in ISO 8601 and UTC."""
+    actor: str
+    """Who: the actor of the principal, or `agent` or another part of the server."""
+
+
+class AuditedInterrupt(OpenInterrupt):
+    """An interrupt of any status, with all that happened to it."""
+
+    agent: str
+    """The agent that asked."""
+    thread_id: str
+    """The thread in which it asked."""
+    status: InterruptStatus
+    """Open, answered or claimed; then resolved, cancelled, expired or indeterminate for good."""
+    answer: GivenAnswer | None
+    """What was answered, null if nothing was."""
+    history: list[AuditEntry]
+    """Every status that it had, the first first."""
+
+
+MessageJson = Annotated[Mapping[str, Json], ShapedAs(core.Message)]
+OpenInterruptJson = Annotated[Mapping[str, Json], ShapedAs(OpenInterrupt)]
+AuditedInterruptJson = Annotated[Mapping[str, Json], ShapedAs(AuditedInterrupt)]
+
+
+class ThreadSummary(TypedDict):
+    """A thread in a list."""
+
+    threadId: str
+    """The thread's id."""
+    status: ThreadStatus
+    """What it is doing."""
+    messageCount: int
+    """How many messages are in context."""
+    openInterrupts: int
+    """How many questions wait for an answer."""
+    createdAt: str
+    """When it was created, in ISO 8601 and UTC."""
+    updatedAt: str
+    """When it was last changed, in ISO 8601 and UTC."""
+
+
+class ThreadList(TypedDict):
+    """Threads of an agent, last touched first."""
+
+    threads: list[ThreadSummary]
+    """The threads."""
+
+
+class Thread(TypedDict):
+    """A thread: its conversation, its state, and what it waits for."""
+
+    threadId: str
+    """The thread's id."""
+    agent: str
+    """The agent's name."""
+    status: ThreadStatus
+    """What it is doing."""
+    messages: list[MessageJson]
+    """The messages in context, in order."""
+    state: Json
+    """The shared state; an empty object if there is none."""
+    interrupts: list[OpenInterruptJson]
+    """The questions that wait for an answer."""
+    pendingToolCallIds: list[str]
+    """The frontend tool calls that wait for the application's result."""
+    createdAt: str
+    """When it was created, in ISO 8601 and UTC."""
+    updatedAt: str
+    """When it was last changed, in ISO 8601 and UTC."""
+
+
+class InterruptList(TypedDict):
+    """Interrupts with their history, the oldest first."""
+
+    interrupts: list[AuditedInterruptJson]
+    """The interrupts."""
+
+
+class Stopped(TypedDict):
+    """What a stop achieved."""
+
+    status: Literal["success", "error"]
+    """success once the run is over because of a stop, else error."""
+    stopReason: Literal["USER_INTERRUPTED"] | None
+    """Why the run ended; null if it did not end because of a stop."""
+    messageCount: int
+    """How many messages the conversation has now."""
+    messages: list[MessageJson]
+    """The conversation, in order."""
+    interruptedAtIteration: int | None
+    """Model steps that the run had begun; null if unknown."""
+    partialResponse: str | None
+    """The assistant's text that was cut off; null if there was none."""
+    error: str | None
+    """Why it is no success; null if it is one."""
+
+
+class SessionStopped(TypedDict):
+    """What a stop of a session achieved."""
+
+    status: Literal["success", "error"]
+    """success once its runs are over because of the stop, else error."""
+    stop_reason: Literal["USER_INTERRUPTED"] | None
+    """Why they ended; null if they did not end because of the stop."""
+    message_count: int
+    """How many messages the conversation has now."""
+    error: str | None
+    """Why it is no success; null if it is one."""
+
+
+class AgentEntry(TypedDict):
+    """An agent in the list."""
+
+    name: str
+    """Its name in addresses."""
+    description: str
+    """What it does, for people; empty if it does not say."""
+
+
+class AgentList(TypedDict):
+    """The agents that are served."""
+
+    agents: list[AgentEntry]
+    """The agents."""

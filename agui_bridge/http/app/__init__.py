@@ -1,0 +1,1 @@
+"""All routes in one table, and what stands beside them: probes, OpenAPI, the playground."""

@@ -1,0 +1,163 @@
+"""The table of routes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Lifespan
+
+from agui_bridge.errors import Refused
+from agui_bridge.http.agui import threads
+from agui_bridge.http.agui.agents import get_capabilities, list_agents
+from agui_bridge.http.agui.runs import run_agent
+from agui_bridge.http.agui.session_stop import post_stop
+from agui_bridge.http.app.openapi import openapi
+from agui_bridge.http.app.playground import PLAYGROUND, playground_routes
+from agui_bridge.http.app.probes import get_health, get_readiness
+from agui_bridge.http.chat import api as chat_api
+from agui_bridge.http.copilotkit import api as copilotkit
+from agui_bridge.http.copilotkit.operations import BASE, placed
+from agui_bridge.http.endpoint import Endpoint, error_response, json_response
+from agui_bridge.http.hosts import HostGuard
+from agui_bridge.http.service import Service
+
+__all__ = ["ROUTES", "TAKEN", "build_app", "build_routes", "document_route"]
+
+Handler = Callable[[Service, Request], Awaitable[Any]]
+
+
+async def get_document(service: Service, request: Request) -> Response:
+    """`GET /openapi.json`: this surface, described; public, since it tells of no agent or data."""
+    # The first one takes long to make, and streams would stand still meanwhile.
+    document = await asyncio.to_thread(
+        openapi,
+        [(method, path) for method, path, _ in (*ROUTES, _DOCUMENT)],
+        authenticated=service.authenticate is not None,
+        server=request.scope.get("root_path") or "/",
+        copilotkit=service.copilotkit,
+    )
+    return json_response(document)
+
+
+ROUTES: tuple[tuple[str, str, Handler], ...] = (
+    ("GET", "/agents", list_agents),
+    ("POST", "/agents/{agent}", run_agent),
+    ("GET", "/agents/{agent}/capabilities", get_capabilities),
+    ("GET", "/agents/{agent}/threads", threads.list_threads),
+    ("GET", "/agents/{agent}/threads/{thread}/interrupts", threads.thread_interrupts),
+    ("POST", "/agents/{agent}/threads/{thread}/stop", threads.stop_thread),
+    ("GET", "/agents/{agent}/threads/{thread}", threads.get_thread),
+    ("DELETE", "/agents/{agent}/threads/{thread}", threads.delete_thread),
+    ("GET", "/interrupts", threads.list_interrupts),
+    ("POST", "/stop", post_stop),
+    ("POST", "/api/v1/chat/stream", chat_api.stream_chat),
+    ("GET", "/api/v1/chat/interrupt_state", chat_api.get_interrupt_state),
+    ("POST", "/api/v1/chat/resume", chat_api.resume_chat),
+    ("POST", BASE, copilotkit.dispatch),
+    ("GET", f"{BASE}/info", copilotkit.get_info),
+    ("POST", f"{BASE}/agent/{{agent}}/run", copilotkit.run_agent),
+    ("POST", f"{BASE}/agent/{{agent}}/connect", copilotkit.connect_agent),
+    ("POST", f"{BASE}/agent/{{agent}}/stop/{{thread}}", copilotkit.stop_agent),
+    ("GET", "/healthz", get_health),
+    ("GET", "/readyz", get_readiness),
+)
+"""Each has a row in `operations.OPERATIONS`, which says what it takes and answers."""
+
+_DOCUMENT: tuple[str, str, Handler] = ("GET", "/openapi.json", get_document)
+
+
+_PROBES: Final = frozenset({"/healthz", "/readyz"})
+"""Paths that tell nothing, and that probes ask for under an address of the machine's."""
+
+
+TAKEN: Final = frozenset(
+    path.split("/")[1]
+    for path in (PLAYGROUND, *(path for _, path, _ in (*ROUTES, _DOCUMENT)))
+    if placed(path, None) is not None
+)
+"""The first segments of the paths that are not CopilotKit's."""
+
+
+def build_routes(service: Service, guard: HostGuard | None = None) -> list[BaseRoute]:
+    """The bridge's routes; a path with another method answers 405 in the documented form.
+
+    Args:
+        service: the bridge.
+        guard: refuses requests by their host and origin.
+
+    Raises:
+        ConfigurationError: the playground is wanted and not installed.
+    """
+    by_path: dict[str, dict[str, Handler]] = {}
+    for method, path, handler in ROUTES:
+        if (place := placed(path, service.copilotkit)) is not None:
+            by_path.setdefault(place, {})[method] = handler
+    routes: list[BaseRoute] = [
+        # Clients choose the ids of threads, and a server sees `%2F` as a slash.
+        Route(
+            path.replace("{thread}", "{thread:path}"),
+            Endpoint(service, _by_method(handlers), None if path in _PROBES else guard),
+            include_in_schema=False,
+        )
+        for path, handlers in by_path.items()
+    ]
+    return [*routes, *playground_routes(service, guard)] if service.playground else routes
+
+
+def document_route(service: Service) -> BaseRoute:
+    """The route of the OpenAPI document, apart: an app that the others join has its own there.
+
+    Like the probes it tells nothing, and is given to whoever asks.
+    """
+    method, path, handler = _DOCUMENT
+    return Route(path, Endpoint(service, _by_method({method: handler})), include_in_schema=False)
+
+
+def build_app(
+    routes: Sequence[BaseRoute],
+    lifespan: Lifespan[Starlette],
+    middleware: Sequence[Middleware],
+) -> Starlette:
+    """An app of the routes; every other path is a 404 in the documented form."""
+    app = Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        middleware=middleware,
+        exception_handlers={404: _no_such_path},
+    )
+    # A redirect would repeat the Host header, which anybody can choose.
+    app.router.redirect_slashes = False
+    return app
+
+
+def _no_such_path(request: Request, _: Exception) -> Response:
+    path = request.url.path[:100]
+    return error_response(Refused("NOT_FOUND", f"There is no path {path!r} here."))
+
+
+def _by_method(handlers: dict[str, Handler]) -> Handler:
+    allowed = sorted({*handlers, *(["HEAD"] if "GET" in handlers else [])})
+
+    async def handle(service: Service, request: Request) -> Any:
+        method = "GET" if request.method == "HEAD" else request.method
+        handler = handlers.get(method)
+        if handler is not None:
+            return await handler(service, request)
+        service.telemetry.refused("METHOD_NOT_ALLOWED")
+        response = error_response(
+            Refused(
+                "METHOD_NOT_ALLOWED",
+                f"{request.method} is not allowed here; allowed: {', '.join(allowed)}.",
+            )
+        )
+        response.headers["Allow"] = ", ".join(allowed)
+        return response
+
+    return handle

@@ -1,0 +1,1 @@
+"""The chat API: frames of text and questions for clients that know no AG-UI."""

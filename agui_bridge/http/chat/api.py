@@ -1,0 +1,163 @@
+"""SuperAgent's chat API, for any agent of the bridge: chat, ask for what is pending, answer it.
+
+A session is the AG-UI thread of the same id: what is raised through one API can be answered
+through the other. Several questions of one pause are answered one after the other.
+Source: seed 000_9c3a40ec0d8c2fa7.txt, "HTTP API".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.errors import Refused
+from agui_bridge.http.bodies import read_json
+from agui_bridge.http.callers import check_addressable, find_agent, principal_of
+from agui_bridge.http.chat.frames import A2UIFrames, Frames, LegacyFrames
+from agui_bridge.http.chat.reply import ChatReply
+from agui_bridge.http.chat.state import payload_of, pending_of, state_of
+from agui_bridge.http.chat.statuses import in_its_statuses
+from agui_bridge.http.endpoint import json_response
+from agui_bridge.http.event_stream import EventStreamResponse
+from agui_bridge.http.service import Service
+from agui_bridge.protocol.dialects import CHAT, parse_input
+from agui_bridge.protocol.json_values import find_forbidden
+from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
+from agui_bridge.surfaces.ids import check_text_id
+
+__all__ = ["get_interrupt_state", "resume_chat", "stream_chat"]
+
+
+@dataclass(frozen=True)
+class _Session:
+    principal: Principal
+    agent: Agent
+    key: ThreadKey
+
+
+@in_its_statuses
+async def stream_chat(service: Service, request: Request) -> EventStreamResponse:
+    """`POST /api/v1/chat/stream` `{agent_id, session_id, message}`: a message, and its reply."""
+    principal = await principal_of(service, request)
+    body = await _object(service, request)
+    session = _session(service, principal, body)
+    message = _text(body, "message")
+    engine = await service.open()
+    return await _reply(
+        engine, session, request, messages=[{"id": mint(), "role": "user", "content": message}]
+    )
+
+
+@in_its_statuses
+async def get_interrupt_state(service: Service, request: Request) -> Response:
+    """`GET /api/v1/chat/interrupt_state?agent_id=&session_id=`: what the session asks now."""
+    principal = await principal_of(service, request)
+    session = _session(service, principal, request.query_params)
+    engine = await service.open()
+    ask = pending_of(await engine.store.load(session.key))
+    if ask is None:
+        return json_response({"interrupted": False})
+    return json_response({"interrupted": True, "state": state_of(session.key, ask)})
+
+
+@in_its_statuses
+async def resume_chat(service: Service, request: Request) -> EventStreamResponse:
+    """`POST /api/v1/chat/resume` `{agent_id, session_id, input}`: an answer, and what follows."""
+    principal = await principal_of(service, request)
+    body = await _object(service, request)
+    session = _session(service, principal, body)
+    values = body.get("input")
+    if not isinstance(values, dict):
+        raise _fault("input", "must be a JSON object: a value for each field, by its name")
+    can = session.agent.adapter.capabilities
+    if not (can.answer or can.approve):
+        raise Refused("INTERRUPTS_UNSUPPORTED", f"Agent {session.agent.name!r} asks nothing.")
+    engine = await service.open()
+    ask = pending_of(await engine.store.load(session.key))
+    if ask is None:
+        raise Refused("INTERRUPT_NOT_PENDING", "This session has no pending interrupt.")
+    entry = {"interruptId": ask.id, "status": "resolved", "payload": payload_of(ask, values)}
+    return await _reply(engine, session, request, resume=[entry])
+
+
+async def _reply(
+    engine: Engine, session: _Session, request: Request, **members: Json
+) -> EventStreamResponse:
+    """Submit an input and answer with frames, or raise what it is refused for."""
+    agent = session.agent
+    # A message comes alone here: the conversation is the stored one, whatever the agent's setting.
+    settings = replace(agent.settings, history="server")
+    parsed = parse_input(
+        {
+            "threadId": session.key.thread,
+            "runId": mint(),
+            "protocolVersion": "1.0",
+            "messages": [],
+            **members,
+        },
+        settings.input_limits,
+    )
+    submission = Submission(
+        replace(agent, settings=settings),
+        session.principal,
+        replace(parsed, dialect=CHAT),
+        on_disconnect=settings.on_disconnect,
+    )
+    adapter = agent.adapter
+    scanner = adapter.scanner if isinstance(adapter, KeywordAdapter) else None
+    pipe, stream = engine.submit(submission)
+    reply = ChatReply(engine, session.key, pipe, stream, _frames(request), scanner)
+    try:
+        first = await reply.begin()
+    except BaseException:
+        # Also when the host gives up on the request: nobody will read this stream.
+        pipe.detach()
+        raise
+    return EventStreamResponse(reply, first, settings)
+
+
+def _frames(request: Request) -> Frames:
+    a2ui = request.headers.get("x-a2ui", "").strip().lower() == "true"
+    return A2UIFrames() if a2ui else LegacyFrames()
+
+
+async def _object(service: Service, request: Request) -> dict[str, Json]:
+    body = await read_json(service, request)
+    if not isinstance(body, dict):
+        raise Refused("INVALID_INPUT", "The body must be a JSON object.")
+    fault = find_forbidden(body, max_depth=service.settings.max_depth)
+    if fault is not None:
+        raise Refused("INVALID_INPUT", f"The body holds what JSON may not: {fault[:300]}.")
+    return body
+
+
+def _session(service: Service, principal: Principal, named: Mapping[str, Json]) -> _Session:
+    """The agent and the session that a request names, in the scope of who asks.
+
+    Raises:
+        Refused: INVALID_INPUT, AGENT_NOT_FOUND.
+    """
+    name, thread = _text(named, "agent_id"), _text(named, "session_id")
+    check_text_id("session_id", thread, service.settings.max_id_bytes)
+    check_addressable("session_id", thread)
+    agent = find_agent(service, name)
+    return _Session(principal, agent, ThreadKey(principal.scope, agent.name, thread))
+
+
+def _text(named: Mapping[str, Json], name: str) -> str:
+    value = named.get(name)
+    if value is None or value == "":
+        raise _fault(name, "is missing")
+    if not isinstance(value, str):
+        raise _fault(name, "must be a string")
+    return value
+
+
+def _fault(field: str, reason: str) -> Refused:
+    return Refused("INVALID_INPUT", f"{field}: {reason}.", {"field": field, "reason": reason})

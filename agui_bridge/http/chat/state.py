@@ -1,0 +1,52 @@
+"""A pending question in the chat API's words: InterruptState and its fields.
+
+Source: seed 000_9c3a40ec0d8c2fa7.txt, "InterruptState".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agui_bridge.protocol.answers.forms import fields_from_schema, payload_from_input
+from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadKey
+
+__all__ = ["payload_of", "pending_of", "state_of"]
+
+
+def pending_of(loaded: Loaded) -> Interrupt | None:
+    """The question that a session asks now: of several the first that is not yet answered."""
+    return next(iter(loaded.waiting), None)
+
+
+def state_of(key: ThreadKey, ask: Interrupt) -> dict[str, Any]:
+    """The InterruptState of a question.
+
+    Its checkpoint_id names agent, session and time, in nanoseconds; the questions of one pause
+    have one time, and are told apart by its last digits.
+    """
+    raised = ask.audit[0].at if ask.audit else 0.0
+    nanoseconds = int(raised * 1_000_000) * 1000 + ask.position
+    return {
+        "session_id": key.thread,
+        "agent_name": key.agent,
+        "reason": _reason(ask),
+        "fields": [field.to_json() for field in fields_from_schema(ask.response_schema or {})],
+        "timestamp": int(raised),
+        "checkpoint_id": f"{key.agent}_{key.thread}_{nanoseconds}",
+    }
+
+
+def payload_of(ask: Interrupt, values: Mapping[str, Json]) -> Json:
+    """The payload that a filled form stands for; admission checks it."""
+    return payload_from_input(ask.response_schema or {}, values)
+
+
+def _reason(ask: Interrupt) -> str:
+    """What people read. Nobody shall approve a tool call that they were not shown."""
+    lines = [ask.message] if ask.message else []
+    if ask.tool_call is not None:
+        arguments = json.dumps(ask.tool_call.args, ensure_ascii=False)
+        lines.append(f"{ask.tool_call.name} {arguments}")
+    return "\n".join(lines) or ask.reason

@@ -1,0 +1,1 @@
+"""CopilotKit's runtime routes, spoken by the bridge itself."""

@@ -1,0 +1,135 @@
+"""Any store with every operation observed: one wrapper instead of a hook in each store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
+    InterruptStatus,
+    Loaded,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+)
+from agui_bridge.stores.base import (
+    Change,
+    Committed,
+    Due,
+    Expected,
+    InterruptRow,
+    Store,
+    ThreadRow,
+)
+
+__all__ = ["ObservedStore", "StoreObserver"]
+
+
+class StoreObserver(Protocol):
+    """Who is told of a store's operations."""
+
+    def operation(self, name: str) -> AbstractContextManager[object]:
+        """An operation takes place inside; what it raises passes through."""
+        ...
+
+    def committed(self, key: ThreadKey, change: Change) -> None:
+        """A change was taken. Told once, also when it took several tries."""
+        ...
+
+
+class ObservedStore:
+    """Passes everything on to a store and tells an observer.
+
+    `watch` and `aclose` are not observed: the one only waits, the other comes last.
+
+    Args:
+        store: does the work.
+        observer: is told.
+    """
+
+    def __init__(self, store: Store, observer: StoreObserver) -> None:
+        self.inner = store
+        self._observer = observer
+
+    async def load(
+        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+    ) -> Loaded:
+        """See `Store.load`."""
+        with self._observer.operation("load"):
+            return await self.inner.load(key, interrupt_ids, messages=messages)
+
+    async def commit(
+        self, key: ThreadKey, change: Change, expected: Expected, write_id: str
+    ) -> Committed:
+        """See `Store.commit`."""
+        with self._observer.operation("commit"):
+            committed = await self.inner.commit(key, change, expected, write_id)
+        self._observer.committed(key, change)
+        return committed
+
+    async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
+        """See `Store.request_stop`."""
+        with self._observer.operation("request_stop"):
+            return await self.inner.request_stop(key, stop)
+
+    async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
+        """See `Store.stops`."""
+        with self._observer.operation("stops"):
+            return await self.inner.stops(tokens)
+
+    async def list_threads(
+        self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
+    ) -> list[ThreadRow]:
+        """See `Store.list_threads`."""
+        with self._observer.operation("list_threads"):
+            return await self.inner.list_threads(scope, agent, limit=limit, before=before)
+
+    async def list_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+        limit: int = 200,
+    ) -> list[InterruptRow]:
+        """See `Store.list_interrupts`."""
+        with self._observer.operation("list_interrupts"):
+            return await self.inner.list_interrupts(
+                scope, agent=agent, thread=thread, status=status, limit=limit
+            )
+
+    async def history(self, key: ThreadKey) -> list[StoredMessage]:
+        """See `Store.history`."""
+        with self._observer.operation("history"):
+            return await self.inner.history(key)
+
+    async def due(self, limit: int = 100) -> list[Due]:
+        """See `Store.due`."""
+        with self._observer.operation("due"):
+            return await self.inner.due(limit)
+
+    async def delete(self, key: ThreadKey, expected: Expected) -> None:
+        """See `Store.delete`."""
+        with self._observer.operation("delete"):
+            await self.inner.delete(key, expected)
+
+    async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
+        """See `Store.prune`."""
+        with self._observer.operation("prune"):
+            return await self.inner.prune(older_than, limit, dry_run=dry_run)
+
+    async def ping(self) -> float:
+        """See `Store.ping`."""
+        with self._observer.operation("ping"):
+            return await self.inner.ping()
+
+    def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
+        """See `Store.watch`."""
+        return self.inner.watch(key)
+
+    async def aclose(self) -> None:
+        """See `Store.aclose`."""
+        await self.inner.aclose()

@@ -1,0 +1,63 @@
+"""Every sentence for a tool call that has no result of its own.
+
+They stand in conversations as the results of calls, so that no history ends in a call that nothing
+answered. Source: docs/contract.md, "What goes on the wire" and "Stop".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
+
+__all__ = [
+    "APPROVED_NOT_BEGUN",
+    "CANCELLED_AMID",
+    "DANGLING",
+    "EXPIRED",
+    "FAILED_AMID",
+    "LOST",
+    "STOPPED",
+    "STOPPED_AMID",
+    "UNREPORTED",
+    "UNTOLD",
+    "denied_by_policy",
+    "refused",
+]
+
+# --- it was certainly not executed ---
+
+DANGLING: Final = "This tool call was not executed."
+EXPIRED: Final = "The time to approve this tool call is over; it was not executed."
+STOPPED: Final = "The run was stopped; this tool call was not executed."
+APPROVED_NOT_BEGUN: Final = (
+    "This tool call was approved but not executed: the run ended before it began."
+)
+
+# --- nobody can tell ---
+
+CANCELLED_AMID: Final = "The tool was cancelled while it ran; whether it acted is unknown."
+FAILED_AMID: Final = "The run failed; whether this tool call was executed is unknown."
+LOST: Final = "The run was lost; whether this tool call was executed is unknown."
+STOPPED_AMID: Final = "The run was stopped; whether this tool call was executed is unknown."
+UNTOLD: Final = "No result was reported; whether this tool call was executed is unknown."
+
+# --- the framework came to its end without a word of it ---
+
+UNREPORTED: Final = "No result was reported for this tool call."
+
+
+def refused(decision: Decision) -> str:
+    """What is said of a call that a person did not approve; it was not executed."""
+    if isinstance(decision, Decline):
+        reason = f" Reason: {decision.reason}" if decision.reason else ""
+        return f"The user declined this tool call; it was not executed.{reason}"
+    if isinstance(decision, Cancel) and decision.cause == "expired":
+        return EXPIRED
+    return "The approval was cancelled; this tool call was not executed."
+
+
+def denied_by_policy(reason: str | None) -> str:
+    """What is said of a call that the bridge's policy denied; it was not executed."""
+    why = f" Reason: {reason}" if reason else ""
+    return f"The policy denied this tool call; it was not executed.{why}"

@@ -1,0 +1,372 @@
+"""`admit()`: what becomes of an input, given what the store knows of the thread.
+
+A pure function and total: every input on every thread gets exactly one ruling, that of the
+first row of the table that holds. The rows are those of docs/contract.md, "Admission", and
+carry its numbers; `ROWS` at the end is the table.
+
+The engine carries a ruling out. All that it changes in the store goes through a
+compare-and-swap on the very look that was decided on, so that of two inputs at once one wins
+and the other is admitted again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from agui_bridge.errors import CODES
+from agui_bridge.protocol.answers.decisions import find_fault
+from agui_bridge.protocol.contract.requests import (
+    AskAgain,
+    Entry,
+    Hold,
+    Join,
+    Recover,
+    Reject,
+    Replay,
+    Request,
+    Resume,
+    Ruling,
+    Start,
+)
+from agui_bridge.protocol.json_values import same_json
+from agui_bridge.protocol.threads.records import (
+    InterruptStatus,
+    Loaded,
+    Receipt,
+    RecordedAnswer,
+    ThreadStatus,
+)
+
+__all__ = ["ROWS", "admit"]
+
+
+def admit(loaded: Loaded, request: Request) -> Ruling:
+    """Decide what becomes of `request` on the thread that `loaded` shows.
+
+    Args:
+        loaded: one consistent look at the thread, with the interrupts that the request names.
+        request: the normalised input.
+
+    Returns:
+        The ruling of the first row of `ROWS` that holds.
+
+    Source: docs/contract.md, "Admission".
+    """
+    if request.skip_unknown:
+        request = _without_unknown(loaded, request)
+    for _, row in ROWS:
+        ruling = row(loaded, request)
+        if ruling is not None:
+            return ruling
+    raise AssertionError("unreachable: row 19 or a row before it holds for every input")
+
+
+def _lease_over(loaded: Loaded, request: Request) -> Ruling | None:
+    return Recover() if loaded.run_lost else None
+
+
+def _same_as_running(loaded: Loaded, request: Request) -> Ruling | None:
+    if loaded.status is ThreadStatus.RUNNING and _identical(request.entries, _given(loaded)):
+        return Join()
+    return None
+
+
+def _other_than_given(loaded: Loaded, request: Request) -> Ruling | None:
+    given = _given(loaded)
+    changed = [
+        entry.interrupt_id
+        for entry in request.entries
+        if entry.interrupt_id in given and not _same(entry.answer, given[entry.interrupt_id])
+    ]
+    if not changed:
+        return None
+    if loaded.status is ThreadStatus.RUNNING:
+        return Join()
+    return _already_answered(changed)
+
+
+def _named_twice(loaded: Loaded, request: Request) -> Ruling | None:
+    seen: set[str] = set()
+    for entry in request.entries:
+        if entry.interrupt_id in seen:
+            return _reject(
+                "INTERRUPT_DUPLICATE",
+                f"The resume names interrupt {entry.interrupt_id} more than once.",
+                [entry.interrupt_id],
+            )
+        seen.add(entry.interrupt_id)
+    return None
+
+
+def _answered_before(loaded: Loaded, request: Request) -> Ruling | None:
+    receipt = _identical_receipt(loaded, request.entries)
+    if receipt is None or receipt.outcome not in ("finished", "stopped"):
+        return None
+    if request.has_new_message:
+        return admit(loaded, replace(request, entries=()))
+    return Replay(stopped=receipt.outcome == "stopped")
+
+
+def _failed_before(loaded: Loaded, request: Request) -> Ruling | None:
+    receipt = _identical_receipt(loaded, request.entries)
+    if receipt is None or receipt.outcome not in ("failed", "lost"):
+        return None
+    code = receipt.code or ("AGENT_ERROR" if receipt.outcome == "failed" else "RUN_INDETERMINATE")
+    if code not in CODES:  # of another version of the bridge
+        code = "AGENT_ERROR"
+    return _reject(code, f"This answer was carried out before. {CODES[code].cause}", _ids(request))
+
+
+def _cancels_expired(loaded: Loaded, request: Request) -> Ruling | None:
+    if request.entries and all(
+        entry.answer.status == "cancelled"
+        and (receipt := _receipt_of(loaded, entry.interrupt_id)) is not None
+        and receipt.outcome == "expired"
+        for entry in request.entries
+    ):
+        # A 1.0 client can't send a message without covering what has expired meanwhile.
+        if request.has_new_message:
+            return admit(loaded, replace(request, entries=()))
+        return Replay()
+    return None
+
+
+def _batch_closed(loaded: Loaded, request: Request) -> Ruling | None:
+    closed = [i for i in _ids(request) if _receipt_of(loaded, i) is not None]
+    if not closed:
+        return None
+    if all(loaded.interrupts[i].status is InterruptStatus.EXPIRED for i in closed):
+        return _expired(closed)
+    return _already_answered(closed)
+
+
+def _never_raised(loaded: Loaded, request: Request) -> Ruling | None:
+    unknown = [i for i in _ids(request) if i not in loaded.interrupts]
+    if unknown:
+        return _reject(
+            "INTERRUPT_NOT_FOUND", f"This thread never raised {_names(unknown)}.", unknown
+        )
+    return None
+
+
+def _running(loaded: Loaded, request: Request) -> Ruling | None:
+    if loaded.status is not ThreadStatus.RUNNING or loaded.record is None:
+        return None
+    stop = loaded.record.stop_requested
+    if stop is not None and loaded.now < stop.until:
+        return Join(until=stop.until)
+    return _reject("RUN_IN_PROGRESS", "Another run of this thread is in progress.", ())
+
+
+def _unnamed(loaded: Loaded, request: Request) -> Ruling | None:
+    if not request.unnamed_answer:
+        return None
+    names = [ask.id for ask in loaded.waiting]
+    if names:
+        return _reject(
+            "INTERRUPT_NOT_COVERED",
+            f"The answer does not say to what it is one; {_names(names)} is to be named.",
+            names,
+        )
+    if loaded.asks:
+        return _expired(ask.id for ask in loaded.asks)
+    return _reject("INTERRUPT_NOT_FOUND", "The answer names no interrupt, and none is open.", ())
+
+
+def _all_expired(loaded: Loaded, request: Request) -> Ruling | None:
+    if loaded.all_expired and not request.entries:
+        return Start(closes_expired=True)
+    return None
+
+
+def _rest_expired(loaded: Loaded, request: Request) -> Ruling | None:
+    if loaded.asks and not request.entries and not _outstanding(loaded, request):
+        return _resume(loaded, request)
+    return None
+
+
+def _auto_answer(loaded: Loaded, request: Request) -> Ruling | None:
+    asks, auto = loaded.asks, request.auto_resume
+    if not asks or request.entries or auto is None or not auto.follows_ask or not auto.entries:
+        return None
+    if any(ask.expired(loaded.now) or ask.tool_call is not None for ask in asks):
+        return None
+    # The extractor's answer passes the very rows that a client's would.
+    verdict = admit(loaded, replace(request, entries=auto.entries, auto_resume=None))
+    return verdict if isinstance(verdict, Resume) else None
+
+
+def _auto_misunderstood(loaded: Loaded, request: Request) -> Ruling | None:
+    if loaded.asks and not request.entries and request.auto_resume is not None:
+        return AskAgain(request.auto_resume.misunderstood)
+    return None
+
+
+def _pending(loaded: Loaded, request: Request) -> Ruling | None:
+    if not loaded.asks or request.entries:
+        return None
+    names = [ask.id for ask in loaded.waiting]
+    return _reject(
+        "INTERRUPT_PENDING",
+        f"The thread waits for an answer to {_names(names)}: resolve or cancel with `resume`.",
+        names,
+    )
+
+
+def _resolves_expired(loaded: Loaded, request: Request) -> Ruling | None:
+    late = [
+        entry.interrupt_id
+        for entry in request.entries
+        if entry.answer.status == "resolved"
+        and loaded.interrupts[entry.interrupt_id].expired(loaded.now)
+    ]
+    return _expired(late) if late else None
+
+
+def _invalid_payload(loaded: Loaded, request: Request) -> Ruling | None:
+    for entry in request.entries:
+        if entry.answer.status == "resolved":
+            fault = find_fault(loaded.interrupts[entry.interrupt_id], entry.answer.payload)
+            if fault is not None:
+                return _reject(
+                    "INVALID_RESUME_PAYLOAD",
+                    f"The answer to interrupt {entry.interrupt_id} is refused: {fault}",
+                    [entry.interrupt_id],
+                )
+    return None
+
+
+def _left_out(loaded: Loaded, request: Request) -> Ruling | None:
+    missing = _outstanding(loaded, request)
+    if not loaded.asks or not missing or request.answers_singly:
+        return None
+    return _reject(
+        "INTERRUPT_NOT_COVERED",
+        f"The resume leaves {_names(missing)} open: answer all interrupts at once.",
+        missing,
+    )
+
+
+def _one_of_several(loaded: Loaded, request: Request) -> Ruling | None:
+    if not loaded.asks or not _outstanding(loaded, request) or not request.answers_singly:
+        return None
+    return Hold({entry.interrupt_id: entry.answer for entry in request.entries})
+
+
+def _complete(loaded: Loaded, request: Request) -> Ruling | None:
+    return _resume(loaded, request) if loaded.asks else None
+
+
+def _idle(loaded: Loaded, request: Request) -> Ruling | None:
+    return Start()
+
+
+Row = Callable[[Loaded, Request], Ruling | None]
+
+ROWS: tuple[tuple[str, Row], ...] = (
+    ("0", _lease_over),
+    ("1", _same_as_running),
+    ("2", _other_than_given),
+    ("3", _named_twice),
+    ("4", _answered_before),
+    ("5", _failed_before),
+    ("6", _cancels_expired),
+    ("7", _batch_closed),
+    ("8", _never_raised),
+    ("9", _running),
+    ("9b", _unnamed),
+    ("10", _all_expired),
+    ("10b", _rest_expired),
+    ("11", _auto_answer),
+    ("12", _auto_misunderstood),
+    ("13", _pending),
+    ("14", _resolves_expired),
+    ("15", _invalid_payload),
+    ("16", _left_out),
+    ("17", _one_of_several),
+    ("18", _complete),
+    ("19", _idle),
+)
+"""Row number and rule; the first that returns a ruling decides."""
+
+
+# --- what the rows are made of ---------------------------------------------------------------
+
+
+def _ids(request: Request) -> list[str]:
+    return [entry.interrupt_id for entry in request.entries]
+
+
+def _names(ids: Iterable[str]) -> str:
+    listed = list(ids)
+    return ("interrupt " if len(listed) == 1 else "interrupts ") + ", ".join(listed)
+
+
+def _same(answer: RecordedAnswer, other: RecordedAnswer) -> bool:
+    return answer.status == other.status and same_json(answer.payload, other.payload)
+
+
+def _identical(entries: Iterable[Entry], answers: Mapping[str, RecordedAnswer]) -> bool:
+    listed = list(entries)
+    return bool(listed) and all(
+        entry.interrupt_id in answers and _same(entry.answer, answers[entry.interrupt_id])
+        for entry in listed
+    )
+
+
+def _given(loaded: Loaded) -> dict[str, RecordedAnswer]:
+    """Answers that are held or being carried out; the answers of closed batches are receipts."""
+    return {i.id: i.answer for i in loaded.batch_interrupts() if i.answer is not None}
+
+
+def _receipt_of(loaded: Loaded, interrupt_id: str) -> Receipt | None:
+    interrupt = loaded.interrupts.get(interrupt_id)
+    return loaded.receipts.get(interrupt.batch) if interrupt is not None else None
+
+
+def _identical_receipt(loaded: Loaded, entries: tuple[Entry, ...]) -> Receipt | None:
+    receipt = _receipt_of(loaded, entries[0].interrupt_id) if entries else None
+    return receipt if receipt is not None and _identical(entries, receipt.answers) else None
+
+
+def _outstanding(loaded: Loaded, request: Request) -> list[str]:
+    """Open, unexpired interrupts that the request leaves out."""
+    named = set(_ids(request))
+    return [ask.id for ask in loaded.waiting if ask.id not in named]
+
+
+def _resume(loaded: Loaded, request: Request) -> Resume:
+    sent = {entry.interrupt_id: entry.answer for entry in request.entries}
+    answers: dict[str, RecordedAnswer] = {}
+    expired: set[str] = set()
+    for ask in loaded.asks:
+        if ask.expired(loaded.now):
+            expired.add(ask.id)
+            answers[ask.id] = sent.get(ask.id, RecordedAnswer("cancelled"))
+        else:
+            answer = sent.get(ask.id, ask.answer)
+            assert answer is not None, "rows 16 and 17 leave nothing unanswered"
+            answers[ask.id] = answer
+    return Resume(answers, frozenset(expired))
+
+
+def _without_unknown(loaded: Loaded, request: Request) -> Request:
+    known = tuple(e for e in request.entries if e.interrupt_id in loaded.interrupts)
+    return replace(request, entries=known)
+
+
+def _reject(code: str, message: str, ids: Iterable[str]) -> Reject:
+    return Reject(code, message, tuple(ids))
+
+
+def _already_answered(ids: Iterable[str]) -> Reject:
+    listed = list(ids)
+    return _reject(
+        "INTERRUPT_ALREADY_ANSWERED", f"Another answer was given to {_names(listed)}.", listed
+    )
+
+
+def _expired(ids: Iterable[str]) -> Reject:
+    listed = list(ids)
+    return _reject("INTERRUPT_EXPIRED", f"The time to answer {_names(listed)} is over.", listed)

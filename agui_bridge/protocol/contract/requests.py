@@ -1,0 +1,147 @@
+"""The vocabulary of admission: what comes in, and the rulings that come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agui_bridge.protocol.threads.records import RecordedAnswer
+
+__all__ = [
+    "AskAgain",
+    "AutoResume",
+    "Entry",
+    "Hold",
+    "Join",
+    "Recover",
+    "Reject",
+    "Replay",
+    "Request",
+    "Resume",
+    "Ruling",
+    "Start",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of `resume`: an interrupt's id and the answer to it."""
+
+    interrupt_id: str
+    answer: RecordedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class AutoResume:
+    """What the extractor made of a new user message, before admission.
+
+    Attributes:
+        entries: answers to the whole batch, or empty when nothing was understood.
+        follows_ask: whether the message stands, in the client's own list, after the message
+            that raised the ask; one that was typed before it is no answer to it.
+        misunderstood: for people: what was not understood.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    follows_ask: bool = False
+    misunderstood: str = "The message was not understood as an answer."
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An input, reduced to what admission depends on.
+
+    Attributes:
+        entries: the resume; empty when absent.
+        has_new_message: whether it brings a user message of an id that the store lacks.
+        answers_singly: the dialect answers one interrupt at a time (draft, langgraph, chat).
+        unnamed_answer: it has an answer that does not say to which interrupt.
+        auto_resume: None when auto-resume is off for this request.
+        skip_unknown: ignore entries for ids that the thread never raised instead of refusing.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    has_new_message: bool = False
+    answers_singly: bool = False
+    unnamed_answer: bool = False
+    auto_resume: AutoResume | None = None
+    skip_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Claim the thread and run the adapter on the new messages.
+
+    Attributes:
+        closes_expired: the open batch has expired whole and is closed with the same commit.
+    """
+
+    closes_expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Claim the batch and hand all its answers to the adapter.
+
+    Attributes:
+        answers: by interrupt id, for every interrupt of the batch.
+        expired: ids that nobody answered in time: their answer is Cancel(expired).
+    """
+
+    answers: Mapping[str, RecordedAnswer]
+    expired: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Commit these answers as `answered`, call no adapter, restate what is still open."""
+
+    answers: Mapping[str, RecordedAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Tell the thread's present outcome again; execute nothing.
+
+    Attributes:
+        stopped: the run that carried these answers out was stopped: an idle thread's outcome
+            is then cancelled, because a stopped run must never look like a success.
+    """
+
+    stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Wait until the thread changes, then admit the same input again.
+
+    Attributes:
+        until: store time at which waiting is over and `otherwise` holds; None: as long as
+            the run goes on.
+    """
+
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskAgain:
+    """Restate the same interrupts, saying what was not understood; no error."""
+
+    misunderstood: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recover:
+    """The run's owner is gone: make the thread idle, then admit the same input again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """Refuse the input; the thread's present outcome is restated, then RUN_ERROR."""
+
+    code: str
+    message: str
+    interrupt_ids: tuple[str, ...] = ()
+
+
+Ruling = Start | Resume | Hold | Replay | Join | AskAgain | Recover | Reject

@@ -1,0 +1,397 @@
+"""How a thread changes: each admitted ruling and each end of a run as one `Change`.
+
+Pure functions from a look at the thread to what shall be committed. The engine decides when,
+the store decides whether (compare-and-swap). Status words are those of contract.md, "Records".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agui_bridge.protocol.contract.requests import Resume
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
+    AuditEntry,
+    Batch,
+    ClosedBatch,
+    Interrupt,
+    InterruptStatus,
+    Json,
+    Loaded,
+    Receipt,
+    ReceiptOutcome,
+    RecordedAnswer,
+    RunEnding,
+    RunLease,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
+
+__all__ = [
+    "Change",
+    "FinalWrite",
+    "claim_resume",
+    "claim_start",
+    "close_unanswered",
+    "end_run",
+    "flush",
+    "hold",
+    "recover",
+    "reopen",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one commit writes. Rows are written by id; what is not named stays.
+
+    Attributes:
+        record: the new record; `version` counts only when the thread is new.
+        interrupts: rows to write.
+        receipts: rows to write.
+        messages: rows to write, by message id.
+        superseded: ids of messages that leave the context (they are kept).
+        lease_seconds: the lease ends this long after the store's now; None leaves it.
+        not_after: store time from which the change is refused: an answer that was in time when
+            it was admitted may be committed too late.
+    """
+
+    record: ThreadRecord
+    interrupts: tuple[Interrupt, ...] = ()
+    receipts: tuple[Receipt, ...] = ()
+    messages: tuple[StoredMessage, ...] = ()
+    superseded: tuple[str, ...] = ()
+    lease_seconds: float | None = None
+    not_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinalWrite:
+    """How a run ended.
+
+    Attributes:
+        outcome: finished (success or interrupt), stopped, failed.
+        code: error code of a failed run.
+        batch: the new batch, when it ended with an interrupt.
+        interrupts: that batch's rows.
+        pending_calls: frontend calls that wait for the application.
+        handoff: continuation for their results.
+        unheard: ids of the messages that the run was to bring to its agent, and did not.
+    """
+
+    outcome: Literal["finished", "stopped", "failed"]
+    code: str | None = None
+    batch: Batch | None = None
+    interrupts: tuple[Interrupt, ...] = ()
+    pending_calls: tuple[str, ...] = ()
+    handoff: Json = None
+    unheard: tuple[str, ...] = ()
+
+
+def claim_start(
+    loaded: Loaded,
+    key: ThreadKey,
+    lease: RunLease,
+    *,
+    fresh_version: int,
+    closes_expired: bool,
+    messages: Sequence[StoredMessage] = (),
+    superseded: Sequence[str] = (),
+    returned: Collection[str] = (),
+    state: Json,
+    lease_seconds: float | None = None,
+) -> Change:
+    """Row 19 (and 10): the thread runs, the input's messages are stored with the claim.
+
+    Results that it brings of frontend calls (`returned`) are taken by this run, once: if it is
+    lost, the handoff that waited for them is over too.
+    """
+    record = loaded.record or ThreadRecord(key=key, version=fresh_version)
+    closing = close_unanswered(loaded, "expired", lease.actor) if closes_expired else None
+    if closing is not None:
+        record = closing.record
+    if returned:
+        record = replace(_without_calls(record, returned), handoff=None)
+    return Change(
+        record=_running(record, lease, state),
+        interrupts=closing.interrupts if closing else (),
+        receipts=closing.receipts if closing else (),
+        messages=tuple(messages),
+        superseded=tuple(superseded),
+        lease_seconds=lease_seconds,
+    )
+
+
+def claim_resume(
+    loaded: Loaded,
+    ruling: Resume,
+    lease: RunLease,
+    *,
+    messages: Sequence[StoredMessage] = (),
+    returned: Collection[str] = (),
+    state: Json,
+    lease_seconds: float | None = None,
+) -> Change:
+    """Row 18 (and 10b, 11): the claim. Whoever commits it is the one that executes."""
+    record = _without_calls(_existing(loaded), returned)
+    return Change(
+        record=_running(record, lease, state),
+        interrupts=tuple(
+            _moved(
+                replace(ask, answer=ruling.answers[ask.id]),
+                InterruptStatus.CLAIMED,
+                loaded.now,
+                lease.actor,
+            )
+            for ask in loaded.batch_interrupts()
+        ),
+        messages=tuple(messages),
+        lease_seconds=lease_seconds,
+        not_after=_earliest(
+            ask for ask in loaded.batch_interrupts() if ask.id not in ruling.expired
+        ),
+    )
+
+
+def hold(loaded: Loaded, answers: Mapping[str, RecordedAnswer], actor: str) -> Change:
+    """Row 17: some answers of the batch are kept until the rest is here."""
+    return Change(
+        record=_existing(loaded),
+        interrupts=tuple(
+            _moved(
+                replace(ask, answer=answers[ask.id]), InterruptStatus.ANSWERED, loaded.now, actor
+            )
+            for ask in loaded.batch_interrupts()
+            if ask.is_open and ask.id in answers
+        ),
+        # The cancel of what has expired is in time for ever: refused, it would be tried for ever.
+        not_after=_earliest(
+            ask
+            for ask in loaded.batch_interrupts()
+            if ask.id in answers and not ask.expired(loaded.now)
+        ),
+    )
+
+
+def recover(loaded: Loaded, messages: Sequence[StoredMessage] = ()) -> Change:
+    """Row 0: the owner is gone. What it may have done is unknown and never done again.
+
+    Claimed interrupts whose result was stored are closed already (see `flush`).
+    """
+    record = _existing(loaded)
+    ended = RunEnding(record.run.token, "lost") if record.run else record.ended
+    idle = replace(record, status=ThreadStatus.IDLE, run=None, batch=None, ended=ended)
+    if record.batch is None:
+        return Change(record=idle, messages=tuple(messages))
+    asks = loaded.batch_interrupts()
+    return Change(
+        record=replace(idle, closed=(*record.closed, _closed(record.batch, "lost"))),
+        interrupts=tuple(
+            _moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge")
+            for ask in asks
+            if ask.status is InterruptStatus.CLAIMED
+        ),
+        receipts=(
+            Receipt(
+                batch=record.batch.id,
+                outcome="lost",
+                answers=_answers(asks),
+                code="RUN_INDETERMINATE",
+                lease=record.run.token if record.run else None,
+                at=loaded.now,
+            ),
+        ),
+        messages=tuple(messages),
+    )
+
+
+def close_unanswered(
+    loaded: Loaded,
+    cause: Literal["expired", "stopped"],
+    actor: str,
+    messages: Sequence[StoredMessage] = (),
+) -> Change:
+    """Close an interrupted thread's batch without answers: it expired, or was stopped."""
+    record = _existing(loaded)
+    assert record.batch is not None, "only an interrupted thread has an open batch"
+    outcome: ReceiptOutcome = "expired" if cause == "expired" else "cancelled"
+    status = InterruptStatus.EXPIRED if cause == "expired" else InterruptStatus.CANCELLED
+    return Change(
+        record=replace(
+            record,
+            status=ThreadStatus.IDLE,
+            batch=None,
+            run=None,
+            closed=(*record.closed, _closed(record.batch, cause)),
+        ),
+        interrupts=tuple(
+            _moved(ask, status, loaded.now, actor) for ask in loaded.batch_interrupts()
+        ),
+        receipts=(Receipt(batch=record.batch.id, outcome=outcome, at=loaded.now),),
+        messages=tuple(messages),
+    )
+
+
+def flush(
+    record: ThreadRecord,
+    *,
+    messages: Sequence[StoredMessage],
+    state: Json,
+    settled: Iterable[Interrupt] = (),
+    now: float,
+) -> Change:
+    """A running owner's write: what finished so far.
+
+    Args:
+        record: the owner's record.
+        messages: rows to write.
+        state: the shared state.
+        settled: claimed interrupts whose gated call has its result among the messages; they
+            are closed with the same commit, so that a crash later on can't unsettle them.
+        now: the store's time.
+    """
+    return Change(
+        record=replace(record, state=state),
+        interrupts=tuple(_settled(ask, now, _actor(record)) for ask in settled),
+        messages=tuple(messages),
+    )
+
+
+def end_run(
+    record: ThreadRecord,
+    claimed: Sequence[Interrupt],
+    end: FinalWrite,
+    *,
+    messages: Sequence[StoredMessage] = (),
+    state: Json,
+    superseded: Sequence[str] = (),
+    told: Collection[ClosedBatch] = (),
+    expired: Collection[str] = (),
+    now: float,
+) -> Change:
+    """The owner's last write: the run's end, its receipt, and the next interrupts if any.
+
+    Args:
+        record: the owner's record.
+        claimed: the interrupts that the run carried out, as last written.
+        end: how it ended.
+        messages: rows to write.
+        state: the shared state.
+        superseded: ids of messages that the agent took out of the conversation.
+        told: closed batches that the adapter has been told of.
+        expired: ids of claimed interrupts that count as expired.
+        now: the store's time.
+    """
+    receipts: tuple[Receipt, ...] = ()
+    if record.batch is not None:
+        receipts = (
+            Receipt(
+                batch=record.batch.id,
+                outcome=end.outcome,
+                answers=_answers(claimed),
+                code=end.code,
+                lease=record.run.token if record.run else None,
+                at=now,
+            ),
+        )
+    interrupted = end.batch is not None
+    return Change(
+        record=replace(
+            record,
+            status=ThreadStatus.INTERRUPTED if interrupted else ThreadStatus.IDLE,
+            run=None,
+            batch=end.batch,
+            state=state,
+            closed=tuple(batch for batch in record.closed if batch not in told),
+            pending_calls=end.pending_calls,
+            handoff=end.handoff,
+            ended=RunEnding(record.run.token, end.outcome) if record.run else record.ended,
+            unheard=end.unheard,
+        ),
+        interrupts=(
+            *(
+                _settled(ask, now, _actor(record), expired=ask.id in expired)
+                for ask in claimed
+                if ask.status is InterruptStatus.CLAIMED
+            ),
+            *end.interrupts,
+        ),
+        receipts=receipts,
+        messages=tuple(messages),
+        superseded=tuple(superseded),
+    )
+
+
+def reopen(
+    record: ThreadRecord, claimed: Sequence[Interrupt], *, unheard: Sequence[str] = (), now: float
+) -> Change:
+    """Nothing reached the framework: the whole batch is open again, answers dropped.
+
+    Args:
+        record: the owner's record.
+        claimed: the interrupts that the run was to carry out, as last written.
+        unheard: ids of the messages that came along.
+        now: the store's time.
+    """
+    return Change(
+        record=replace(record, status=ThreadStatus.INTERRUPTED, run=None, unheard=tuple(unheard)),
+        interrupts=tuple(
+            _moved(replace(ask, answer=None), InterruptStatus.OPEN, now, "bridge")
+            for ask in claimed
+        ),
+    )
+
+
+def _running(record: ThreadRecord, lease: RunLease, state: Json) -> ThreadRecord:
+    # What a run that is lost has told its agent is unknown: nothing is told twice.
+    return replace(record, status=ThreadStatus.RUNNING, run=lease, state=state, unheard=())
+
+
+def _earliest(asks: Iterable[Interrupt]) -> float | None:
+    """When the first of some questions expires."""
+    return min((ask.expires_at for ask in asks if ask.expires_at is not None), default=None)
+
+
+def _without_calls(record: ThreadRecord, returned: Collection[str]) -> ThreadRecord:
+    """A record in which frontend calls whose results are here wait no longer."""
+    left = tuple(call for call in record.pending_calls if call not in returned)
+    return replace(record, pending_calls=left)
+
+
+def _existing(loaded: Loaded) -> ThreadRecord:
+    assert loaded.record is not None, "admission only decides so on a thread that exists"
+    return loaded.record
+
+
+def _actor(record: ThreadRecord) -> str:
+    return record.run.actor if record.run is not None else "bridge"
+
+
+def _answers(asks: Iterable[Interrupt]) -> dict[str, RecordedAnswer]:
+    return {ask.id: ask.answer for ask in asks if ask.answer is not None}
+
+
+def _closed(batch: Batch, cause: Literal["expired", "stopped", "lost"]) -> ClosedBatch:
+    return ClosedBatch(batch.continuation, cause)
+
+
+def _moved(ask: Interrupt, status: InterruptStatus, at: float, actor: str) -> Interrupt:
+    return replace(ask, status=status, audit=(*ask.audit, AuditEntry(status, at, actor)))
+
+
+def _settled(ask: Interrupt, at: float, actor: str, *, expired: bool = False) -> Interrupt:
+    """Close a claimed interrupt with the status that its answer means.
+
+    What had expired when it was claimed is known from the record itself, so that a result that
+    is stored on the way says "expired" as the run's end would.
+    """
+    if expired or (ask.audit and ask.expired(ask.audit[-1].at)):
+        status = InterruptStatus.EXPIRED
+    elif ask.answer is not None and ask.answer.status == "cancelled":
+        status = InterruptStatus.CANCELLED
+    else:
+        status = InterruptStatus.RESOLVED
+    return _moved(ask, status, at, actor)

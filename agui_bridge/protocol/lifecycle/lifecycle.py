@@ -1,0 +1,243 @@
+"""One run's events in their order: what a sloppy framework forgets is supplied.
+
+An adapter yields events as its framework happens to produce them. The official client
+refuses a stream for one event out of order, so this is where starts, ends, ids and parents
+are supplied, repeats are dropped, and what was opened is closed. What can't be repaired is
+a `ProtocolViolation`. The tables are in `lifecycle_tables`, the decisions in
+`lifecycle_state`, the changes in `lifecycle_effects`.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import BaseEvent, TextMessageContentEvent, ToolCallArgsEvent
+
+from agui_bridge.errors import ProtocolViolation
+from agui_bridge.protocol.json_values import WireEvent, clean_text
+from agui_bridge.protocol.lifecycle.effects import Effects
+from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.lifecycle.made_events import delta_event, to_wire
+from agui_bridge.protocol.lifecycle.message_ids import MessageIds
+from agui_bridge.protocol.lifecycle.state import Call, Owner, RunState
+
+__all__ = ["Lifecycle", "ToolCall"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call that this run started, as far as it has been streamed."""
+
+    id: str
+    name: str
+    arguments: str
+    subagent_run_id: str | None
+
+
+class Lifecycle:
+    """Puts the events of one run, between RUN_STARTED and its terminal event, in order.
+
+    Feed it what the adapter yields and send what it returns; before the terminal event
+    call one of `finish`, `suspend`, `cancel` and `fail`, which return what closes the run.
+    """
+
+    def __init__(
+        self,
+        mint: Callable[[], str],
+        *,
+        known_calls: Collection[str] = (),
+        settled_calls: Collection[str] = (),
+        known_messages: Collection[str] = (),
+        known_activities: Collection[str] = (),
+    ) -> None:
+        """Begin a run.
+
+        Args:
+            mint: Returns a new message id at each call.
+            known_calls: Tool calls in the thread's history: a framework that emits them
+                again when it resumes is not heard.
+            settled_calls: Those of them that have a result; a second one is dropped.
+            known_messages: The ids of the messages in the thread's history. An event that
+                would write into one of them gets a new id.
+            known_activities: Those of them that are activities, which a run may update.
+        """
+        self._state = RunState({*known_calls, *settled_calls}, set(settled_calls))
+        self._effects = Effects(
+            self._state, MessageIds(mint, known_messages, known_activities), mint
+        )
+        self._texts = self._state.streams["text"]
+        self._speaking: str | None = None
+
+    def feed(self, item: BaseEvent | str) -> list[WireEvent]:
+        """Take what an adapter yielded and return the events to send, none or several.
+
+        A str is text of the assistant: it goes on with the run's open message or opens one.
+
+        Raises:
+            ProtocolViolation: The event is the engine's own, or names what was never
+                started or belongs to another subagent. Nothing has changed.
+        """
+        if (plain := self.delta(item)) is not None:
+            return [plain]
+        if isinstance(item, str):
+            return self._say(clean_text(item))
+        if not isinstance(item, BaseEvent):
+            raise ProtocolViolation(
+                f"an adapter yields AG-UI events, a Pause or str, not {type(item).__name__}"
+            )
+        out: list[WireEvent] = []
+        self._take(to_wire(item), out)
+        self._listen()
+        return out
+
+    def delta(self, item: Any) -> WireEvent | None:
+        """Take an item that is text or arguments and nothing else, as nearly all are.
+
+        Returns:
+            The one event to send; None when the item is to be fed: nothing has changed.
+        """
+        kind = type(item)
+        if kind is str:
+            if self._speaking is not None and item:
+                return delta_event("text", self._speaking, None, clean_text(item))
+        elif self._state.lanes:
+            return None
+        elif kind is TextMessageContentEvent:
+            # A model's own look-up of an attribute takes thrice that of its dict.
+            fields = item.__dict__
+            stream = self._texts.get(fields["message_id"])
+            if stream is not None and _is_plain(item, fields, stream.owner):
+                delta = clean_text(fields["delta"])
+                return delta_event("text", stream.wire_id, fields["subagent_run_id"], delta)
+        elif kind is ToolCallArgsEvent:
+            fields = item.__dict__
+            call = self._state.calls.get(fields["tool_call_id"])
+            if call is not None and call.open and _is_plain(item, fields, call.owner):
+                delta = clean_text(fields["delta"])
+                call.parts.append(delta)
+                return delta_event("call", call.id, fields["subagent_run_id"], delta)
+        return None
+
+    @property
+    def unanswered(self) -> tuple[ToolCall, ...]:
+        """The calls that this run started and that have no result, in order."""
+        calls, settled = self._state.calls, self._state.settled
+        return tuple(_view(call) for call in calls.values() if call.id not in settled)
+
+    def call(self, call_id: str) -> ToolCall | None:
+        """Return a tool call that this run started, or None."""
+        call = self._state.calls.get(call_id)
+        return _view(call) if call else None
+
+    # The end of the run.
+
+    def finish(self) -> list[WireEvent]:
+        """Close what is open, before RUN_FINISHED with success."""
+        return self._close_all(lambda _: {"type": "SUBAGENT_FINISHED"})
+
+    def suspend(self, interrupts: Mapping[str, Sequence[str]]) -> list[WireEvent]:
+        """Close what is open, before RUN_FINISHED with an interrupt outcome.
+
+        Args:
+            interrupts: Per subagent, the public ids of the interrupts that it raised. It
+                and those above it close as suspended.
+
+        Raises:
+            ProtocolViolation: A subagent in ``interrupts`` was not started in this run, or
+                has closed other than as suspended. Nothing has changed.
+        """
+        subagents = self._state.subagents
+        suspended = set[Owner]()
+        for asking in interrupts:
+            known = subagents.get(asking)
+            if known is None or not (known.open or known.suspended):
+                raise ProtocolViolation(f"subagent {asking!r} asks, but is not active")
+            above: Owner = asking
+            while above is not None:
+                suspended.add(above)
+                above = subagents[above].parent
+
+        def end(subagent_id: str) -> WireEvent:
+            if subagent_id not in suspended:
+                return {"type": "SUBAGENT_FINISHED"}
+            outcome: WireEvent = {"type": "suspended"}
+            if ids := interrupts.get(subagent_id):
+                outcome["interruptIds"] = list(ids)
+            return {"type": "SUBAGENT_FINISHED", "outcome": outcome}
+
+        return self._close_all(end)
+
+    def cancel(self, message: str = "stopped") -> list[WireEvent]:
+        """Close what is open when the run was stopped, before RUN_FINISHED cancelled.
+
+        Subagents, which did not finish, close with SUBAGENT_ERROR and ``message``.
+        """
+        return self._close_all(lambda _: {"type": "SUBAGENT_ERROR", "message": message})
+
+    def fail(self, message: str = "failed") -> list[WireEvent]:
+        """Close what is open, before RUN_ERROR: clients may keep half-open cards else."""
+        return self.cancel(message)
+
+    def _close_all(self, subagent_end: Callable[[str], WireEvent]) -> list[WireEvent]:
+        out: list[WireEvent] = []
+        self._effects.close_owned(lambda _: True, out)
+        # One that was started later is no ancestor, so this is innermost first.
+        for subagent_id, subagent in reversed(self._state.subagents.items()):
+            if subagent.open:
+                end = subagent_end(subagent_id)
+                subagent.open, subagent.suspended = False, "outcome" in end
+                out.append({"type": end.pop("type"), "subagentRunId": subagent_id, **end})
+        self._listen()
+        return out
+
+    # Plain text that has no message yet.
+
+    def _say(self, text: str) -> list[WireEvent]:
+        out: list[WireEvent] = []
+        if not text:
+            return out
+        self._effects.leave_lane(None, out)
+        self._listen()
+        if self._speaking is None:
+            self._effects.open_text(out)
+            self._listen()
+        out.append(delta_event("text", str(self._speaking), None, text))
+        return out
+
+    def _listen(self) -> None:
+        """Remember which message plain text goes to now."""
+        stream = self._state.speaking()
+        self._speaking = stream.wire_id if stream else None
+
+    # Everything else: first what may be refused, then what changes.
+
+    def _take(self, wire: WireEvent, out: list[WireEvent]) -> None:
+        rule = RULES.get(wire["type"])
+        if rule is None or rule.verb == "refuse":
+            raise ProtocolViolation(f"{wire['type']} is not an adapter's to emit")
+        if rule.verb == "chunk":
+            located = self._state.locate_chunk(rule.kind, wire)
+            if isinstance(located, str):
+                raise ProtocolViolation(located)
+            wire = located
+        if reason := self._state.objection(rule, wire):
+            raise ProtocolViolation(reason)
+        if rule.breaks and rule.verb != "chunk":
+            self._effects.leave_lane(wire.get("subagentRunId"), out)
+        self._effects.handle(rule, wire, out)
+
+
+def _view(call: Call) -> ToolCall:
+    return ToolCall(call.id, call.name, "".join(call.parts), call.owner)
+
+
+def _is_plain(event: BaseEvent, fields: Mapping[str, Any], owner: Owner) -> bool:
+    """Tell whether a delta of ``owner``'s has text and nothing but it."""
+    return (
+        fields["delta"] != ""
+        and fields["timestamp"] is None
+        and fields["raw_event"] is None
+        and fields["metadata"] is None
+        and fields["subagent_run_id"] in (None, owner)
+        and not event.__pydantic_extra__
+    )

@@ -1,0 +1,384 @@
+"""A thread's messages and state, folded from wire events.
+
+The messages are what ``@ag-ui/client`` 1.0.0 holds after the same events (its ``apply``),
+so that a snapshot never surprises a client. Message dicts are never mutated: a change
+makes a new one, and what was handed out stays as it was.
+"""
+
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from types import EllipsisType, MappingProxyType
+from typing import Any, Final
+
+from agui_bridge.protocol.json_patch import apply_patch
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.streamed_message import StreamedMessage
+
+__all__ = ["STRIDE", "TRUNCATED", "History", "StoredMessage"]
+
+STRIDE: Final = 10_000
+"""The distance between the positions of two messages, with room for tool results."""
+
+TRUNCATED: Final[Mapping[str, Any]] = MappingProxyType({"agui_bridge": {"truncated": True}})
+"""The metadata of a message whose streaming was stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message as it is stored: positions sort a thread's messages."""
+
+    id: str
+    position: int
+    message: dict[str, Any]
+
+
+class History:
+    """The messages and the state of one thread while a run changes them."""
+
+    def __init__(self, messages: Sequence[StoredMessage] = (), state: Any = None) -> None:
+        """Begin with what is stored: the messages in context, sorted by position."""
+        self._entries = {
+            m.id: StreamedMessage(m.position, m.message, dirty=False) for m in messages
+        }
+        self._calls: dict[str, StreamedMessage] = {}
+        for entry in self._entries.values():
+            self._index_calls(entry)
+        self._last = messages[-1].position if messages else 0
+        self._order: list[StreamedMessage] | None = list(self._entries.values())
+        self._messages: list[dict[str, Any]] | None = None
+        self._dropped: list[str] = []
+        self._state = state
+        self._state_dirty = False
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages in their order, those still streaming as far as they have come.
+
+        The list is not to be changed: it is kept until something changes the messages.
+        """
+        if self._messages is None:
+            self._messages = [entry.settle() for entry in self._sorted()]
+        return self._messages
+
+    @property
+    def state(self) -> Any:
+        """The shared state, a JSON value that is never mutated."""
+        return self._state
+
+    @property
+    def state_dirty(self) -> bool:
+        """Whether the state has changed since the last `take_state`."""
+        return self._state_dirty
+
+    def take_state(self) -> Any:
+        """Return the state in order to store it: `state_dirty` is False afterwards."""
+        self._state_dirty = False
+        return self._state
+
+    def take_dirty(self, *, include_open: bool = False) -> list[StoredMessage]:
+        """Return the messages that have changed since the last time, in order.
+
+        Those that are still streaming are left for later, or with ``include_open``
+        returned as far as they have come.
+        """
+        taken = []
+        for entry in self._sorted():
+            if entry.dirty and (include_open or not entry.open):
+                entry.dirty = False
+                message = entry.settle()
+                taken.append(StoredMessage(message["id"], entry.position, message))
+        return taken
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether `take_dirty` would return anything."""
+        return any(entry.dirty and not entry.open for entry in self._entries.values())
+
+    def put_back(self, messages: Sequence[StoredMessage]) -> None:
+        """Take back what `take_dirty` returned, because it could not be stored."""
+        for message in messages:
+            if message.id in self._entries:
+                self._entries[message.id].dirty = True
+
+    def truncate_open(self) -> list[StoredMessage]:
+        """Mark the messages that are still streaming as cut off; return them as they are.
+
+        To be called before the events that close them are applied.
+        """
+        self._messages = None
+        cut = [entry for entry in self._sorted() if entry.open]
+        for entry in cut:
+            entry.merge_metadata(TRUNCATED)
+        return [StoredMessage(e.message["id"], e.position, e.settle()) for e in cut]
+
+    def take_dropped(self) -> list[str]:
+        """Return the ids of messages that a MESSAGES_SNAPSHOT has removed since the last time."""
+        dropped, self._dropped = self._dropped, []
+        return [message_id for message_id in dropped if message_id not in self._entries]
+
+    def add(self, message: dict[str, Any]) -> None:
+        """Add a message that a client sent: a tool's result to its call, others at the end.
+
+        A message whose id is taken is not added.
+        """
+        if message["id"] in self._entries:
+            return
+        if message["role"] == "tool":
+            self._insert_result(message)
+        else:
+            self._append(message)
+
+    def apply(self, event: WireEvent) -> None:
+        """Fold one event in; those without messages or state in them change nothing.
+
+        Raises:
+            PatchError: A delta does not fit; nothing has changed.
+        """
+        apply = _APPLY.get(event["type"])
+        if apply is not None:
+            self._messages = None
+            apply(self, event)
+
+    # The list.
+
+    def _sorted(self) -> list[StreamedMessage]:
+        if self._order is None:
+            self._order = sorted(self._entries.values(), key=attrgetter("position"))
+        return self._order
+
+    def _append(self, message: dict[str, Any]) -> StreamedMessage:
+        return self._put(StreamedMessage((self._last // STRIDE + 1) * STRIDE, message))
+
+    def _put(self, entry: StreamedMessage) -> StreamedMessage:
+        self._messages = None
+        is_new = entry.message["id"] not in self._entries
+        if is_new and entry.position > self._last and self._order is not None:
+            # Most are added at the end.
+            self._order.append(entry)
+        else:
+            self._order = None
+        self._last = max(self._last, entry.position)
+        self._entries[entry.message["id"]] = entry
+        self._index_calls(entry)
+        return entry
+
+    def _index_calls(self, entry: StreamedMessage) -> None:
+        for call in entry.message.get("toolCalls") or ():
+            self._calls[call["id"]] = entry
+
+    def _insert_result(self, message: dict[str, Any]) -> StreamedMessage:
+        """Put a tool's result after its assistant message and the results that follow it."""
+        carrier = self._calls.get(message["toolCallId"])
+        if carrier is None:
+            return self._append(message)
+        entries = self._sorted()
+        index = bisect(entries, carrier.position, key=lambda entry: entry.position)
+        while index < len(entries) and entries[index].message["role"] == "tool":
+            index += 1
+        position = entries[index - 1].position + 1
+        if index < len(entries) and position >= entries[index].position:
+            # No room is left: what follows moves on.
+            for number, entry in enumerate(entries[index:], start=position // STRIDE + 1):
+                entry.position, entry.dirty = number * STRIDE, True
+                self._last = max(self._last, entry.position)
+        return self._put(StreamedMessage(position, message))
+
+    # Text and reasoning messages.
+
+    def _start_text(self, event: WireEvent) -> None:
+        entry = self._entries.get(event["messageId"])
+        if entry is None:
+            role = "reasoning" if event["type"] == "REASONING_MESSAGE_START" else "assistant"
+            message = {"id": event["messageId"], "role": event.get("role", role), "content": ""}
+            entry = self._append(message | _some(event, "name", "subagentRunId"))
+        if entry.message["role"] != "activity":
+            entry.open |= {""}
+            entry.merge_metadata(event.get("metadata"))
+
+    def _append_text(self, event: WireEvent) -> None:
+        entry = self._entries.get(event["messageId"])
+        if entry is not None and entry.message["role"] != "activity":
+            if entry.text is None:
+                entry.text = []
+            entry.text.append(event["delta"])
+            entry.dirty = True
+            if "metadata" in event:
+                entry.merge_metadata(event["metadata"])
+
+    def _end_text(self, event: WireEvent) -> None:
+        entry = self._entries.get(event["messageId"])
+        if entry is not None:
+            entry.open -= {""}
+            entry.merge_metadata(event.get("metadata"))
+
+    # Tool calls.
+
+    def _start_call(self, event: WireEvent) -> None:
+        call_id, name = event["toolCallId"], event["toolCallName"]
+        entry = self._calls.get(call_id)
+        if entry is None:
+            entry = self._carrier(event)
+            call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
+            call |= _some(event, "metadata")
+            entry.change(toolCalls=[*(entry.settle().get("toolCalls") or ()), call])
+            self._calls[call_id] = entry
+        else:
+            entry.change_call(call_id, lambda call: _merged(_renamed(call, name), event))
+        entry.open |= {call_id}
+
+    def _carrier(self, event: WireEvent) -> StreamedMessage:
+        parent, call_id = event.get("parentMessageId"), event["toolCallId"]
+        found = self._entries.get(parent) if parent else None
+        if found is not None and found.message["role"] == "assistant":
+            return found
+        message_id = parent if parent and found is None else call_id
+        message = {"id": message_id, "role": "assistant", "toolCalls": []}
+        return self._append(message | _some(event, "subagentRunId"))
+
+    def _append_arguments(self, event: WireEvent) -> None:
+        entry = self._calls.get(event["toolCallId"])
+        if entry is not None:
+            if entry.arguments is None:
+                entry.arguments = {}
+            entry.arguments.setdefault(event["toolCallId"], []).append(event["delta"])
+            entry.dirty = True
+            if "metadata" in event:
+                entry.change_call(event["toolCallId"], lambda call: _merged(call, event))
+
+    def _end_call(self, event: WireEvent) -> None:
+        entry = self._calls.get(event["toolCallId"])
+        if entry is not None:
+            entry.open -= {event["toolCallId"]}
+            if "metadata" in event:
+                entry.change_call(event["toolCallId"], lambda call: _merged(call, event))
+
+    def _result(self, event: WireEvent) -> None:
+        message = {
+            "id": event["messageId"],
+            "toolCallId": event["toolCallId"],
+            "role": event.get("role", "tool"),
+            "content": event["content"],
+        }
+        self._insert_result(message | _some(event, "subagentRunId", "metadata"))
+
+    def _encrypted(self, event: WireEvent) -> None:
+        entity, value = event["entityId"], event["encryptedValue"]
+        if event["subtype"] == "tool-call":
+            if entry := self._calls.get(entity):
+                entry.change_call(entity, lambda call: {**call, "encryptedValue": value})
+        elif (found := self._entries.get(entity)) and found.message["role"] != "activity":
+            found.change(encryptedValue=value)
+
+    # Activities, state, snapshots.
+
+    def _activity(self, event: WireEvent) -> None:
+        entry = self._entries.get(event["messageId"])
+        replace = event.get("replace", True)
+        message = {
+            "id": event["messageId"],
+            "role": "activity",
+            "activityType": event["activityType"],
+            "content": event["content"],
+        } | _some(event, "subagentRunId")
+        if entry is None:
+            entry = self._append(message)
+        elif replace:
+            kept = _some(entry.message, "metadata") if entry.message["role"] == "activity" else {}
+            self._calls = {key: held for key, held in self._calls.items() if held is not entry}
+            entry = self._put(StreamedMessage(entry.position, message | kept))
+        entry.merge_metadata(event.get("metadata"))
+
+    def _patch_activity(self, event: WireEvent) -> None:
+        entry = self._entries.get(event["messageId"])
+        if entry is not None and entry.message["role"] == "activity":
+            content = apply_patch(entry.message.get("content") or {}, event["patch"])
+            entry.merge_metadata(event.get("metadata"))
+            entry.change(content=content, activityType=event["activityType"])
+
+    def _set_state(self, event: WireEvent) -> None:
+        self._state, self._state_dirty = event["snapshot"], True
+
+    def _patch_state(self, event: WireEvent) -> None:
+        state = {} if self._state is None else self._state
+        self._state, self._state_dirty = apply_patch(state, event["delta"]), True
+
+    def _snapshot(self, event: WireEvent) -> None:
+        """Reconcile with a snapshot: same ids are replaced, others dropped, new ones added.
+
+        Reasoning, and activities, stay when the snapshot says nothing about them.
+        """
+        incoming = {message["id"]: message for message in event["messages"]}
+        roles = {message["role"] for message in incoming.values()}
+        types = _authoritative_types(event)
+
+        def stays(message: dict[str, Any]) -> bool:
+            if message["role"] == "reasoning":
+                return "reasoning" not in roles
+            if message["role"] != "activity":
+                return False
+            if types is ...:
+                return "activity" not in roles
+            return types is not None and message["activityType"] not in types
+
+        before = self._sorted()
+        self._entries, self._calls, self._order = {}, {}, None
+        for entry in before:
+            message_id = entry.message["id"]
+            if message_id in incoming:
+                replaced = StreamedMessage(
+                    entry.position, incoming.pop(message_id), open=entry.open
+                )
+                replaced.dirty = entry.dirty or replaced.message != entry.settle()
+                self._put(replaced)
+            elif stays(entry.message):
+                self._put(entry)
+            else:
+                self._dropped.append(message_id)
+        for message in incoming.values():
+            self._append(message)
+
+
+def _authoritative_types(snapshot: WireEvent) -> Sequence[str] | EllipsisType | None:
+    """Return which activity types a snapshot speaks for: None for all, ... if it says nothing."""
+    said = snapshot.get("metadata", {}).get("@ag-ui/client", ...)
+    if said is ...:
+        return ...
+    types = said.get("authoritativeActivityTypes", ...) if isinstance(said, dict) else []
+    well_formed = isinstance(types, list) and all(isinstance(kind, str) for kind in types)
+    return types if types is None or types is ... or well_formed else []
+
+
+def _some(source: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: source[key] for key in keys if key in source}
+
+
+def _renamed(call: dict[str, Any], name: str) -> dict[str, Any]:
+    return {**call, "function": {**call["function"], "name": name}}
+
+
+def _merged(call: dict[str, Any], event: WireEvent) -> dict[str, Any]:
+    if "metadata" not in event:
+        return call
+    return {**call, "metadata": {**call.get("metadata", {}), **event["metadata"]}}
+
+
+_APPLY: Final[dict[str, Callable[[History, WireEvent], None]]] = {
+    "TEXT_MESSAGE_START": History._start_text,
+    "TEXT_MESSAGE_CONTENT": History._append_text,
+    "TEXT_MESSAGE_END": History._end_text,
+    "REASONING_MESSAGE_START": History._start_text,
+    "REASONING_MESSAGE_CONTENT": History._append_text,
+    "REASONING_MESSAGE_END": History._end_text,
+    "REASONING_ENCRYPTED_VALUE": History._encrypted,
+    "TOOL_CALL_START": History._start_call,
+    "TOOL_CALL_ARGS": History._append_arguments,
+    "TOOL_CALL_END": History._end_call,
+    "TOOL_CALL_RESULT": History._result,
+    "ACTIVITY_SNAPSHOT": History._activity,
+    "ACTIVITY_DELTA": History._patch_activity,
+    "STATE_SNAPSHOT": History._set_state,
+    "STATE_DELTA": History._patch_state,
+    "MESSAGES_SNAPSHOT": History._snapshot,
+}

@@ -1,0 +1,345 @@
+"""What is known of a thread, as frozen records: the vocabulary of contract.md.
+
+The store keeps these, `contract.admission` decides on them, `contract.transitions` changes them.
+Times are seconds since the epoch by the store's clock. `Json` is any JSON value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal
+
+from agui_bridge.protocol.threads.history import StoredMessage
+
+__all__ = [
+    "AuditEntry",
+    "Batch",
+    "ClosedBatch",
+    "Interrupt",
+    "InterruptStatus",
+    "Json",
+    "Loaded",
+    "Principal",
+    "Receipt",
+    "ReceiptOutcome",
+    "RecordedAnswer",
+    "RunEnding",
+    "RunLease",
+    "StopRequest",
+    "ThreadKey",
+    "ThreadRecord",
+    "ThreadStatus",
+    "ToolCall",
+]
+
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks: `scope` keys all data, `actor` is named in the history."""
+
+    scope: str = "default"
+    actor: str = "anonymous"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadKey:
+    """The identity of a thread. The same thread id under another scope is another thread."""
+
+    scope: str
+    agent: str
+    thread: str
+
+
+class ThreadStatus(StrEnum):
+    """What a thread is doing."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    INTERRUPTED = "interrupted"
+
+
+class InterruptStatus(StrEnum):
+    """The life of an interrupt: open, answered, claimed, then one of the closed four."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    CLAIMED = "claimed"
+    RESOLVED = "resolved"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    INDETERMINATE = "indeterminate"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The tool call that an interrupt asks about; its arguments are pinned."""
+
+    id: str
+    name: str
+    args: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """One answer as it was accepted; an absent payload is recorded as null."""
+
+    status: Literal["resolved", "cancelled"]
+    payload: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One change of an interrupt's status: what, when, and by whom."""
+
+    status: InterruptStatus
+    at: float
+    actor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """One question to a person. Rows are kept until deletion or prune.
+
+    Public, on the wire: id, reason, message, tool_call.id, response_schema, expires_at,
+    subagent_run_id, metadata. Private: batch, native_id, the pinned arguments, allowed.
+
+    Attributes:
+        id: 128 random bits, URL-safe; the key of the interrupt within its thread.
+        batch: id of the pause that raised it together with its siblings.
+        position: its place within the batch, from 0.
+        native_id: the framework's own name for the question.
+        allowed: for tool approvals the decisions that the adapter supports, of
+            approve, decline, edit; empty for other questions.
+        expires_at: store time after which it can't be answered, or None.
+    """
+
+    id: str
+    batch: str
+    position: int
+    native_id: str
+    reason: str
+    status: InterruptStatus = InterruptStatus.OPEN
+    message: str | None = None
+    tool_call: ToolCall | None = None
+    response_schema: Mapping[str, Json] | None = None
+    allowed: tuple[str, ...] = ()
+    expires_at: float | None = None
+    subagent_run_id: str | None = None
+    metadata: Mapping[str, Json] | None = None
+    answer: RecordedAnswer | None = None
+    audit: tuple[AuditEntry, ...] = ()
+
+    def expired(self, now: float) -> bool:
+        """Whether it can no longer be answered at store time `now`."""
+        return self.expires_at is not None and self.expires_at <= now
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still waits for an answer (which may have come too late)."""
+        return self.status is InterruptStatus.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """All that one pause asked, and what the adapter needs to go on from there.
+
+    Attributes:
+        trace: W3C `traceparent` of the run that paused, None when nobody traced it.
+        run_id: the run that paused, by the id that its client gave it.
+    """
+
+    id: str
+    continuation: Json = None
+    trace: str | None = None
+    run_id: str = ""
+
+
+ReceiptOutcome = Literal["finished", "stopped", "failed", "lost", "expired", "cancelled"]
+"""How a batch was closed.
+
+finished, stopped, failed, lost: a run carried out its answers and ended so.
+expired, cancelled: closed without answers, by time or by a stop.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A closed batch: its answers by interrupt id, and how its run ended.
+
+    Attributes:
+        code: the error code of a failed or lost run, else None.
+        lease: token of the run that closed it, by which an owner knows its own receipt.
+    """
+
+    batch: str
+    outcome: ReceiptOutcome
+    answers: Mapping[str, RecordedAnswer] = field(default_factory=dict)
+    code: str | None = None
+    lease: str | None = None
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunLease:
+    """The run that owns a running thread: until `ends_at` only the token's owner may write."""
+
+    run_id: str
+    token: str
+    ends_at: float
+    actor: str = "anonymous"
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnding:
+    """How the last run of a thread ended, by its lease token: the answer to a stop's waiting."""
+
+    token: str
+    outcome: Literal["finished", "stopped", "failed", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequest:
+    """A durable request to stop the run that holds the lease `token`; others ignore it."""
+
+    token: str
+    force: bool
+    until: float
+    actor: str = "anonymous"
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedBatch:
+    """A batch that ended without an answer; the adapter hears of it at the next run."""
+
+    continuation: Json
+    cause: Literal["expired", "stopped", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRecord:
+    """One thread's record, without its messages, interrupts and receipts.
+
+    Attributes:
+        version: random at creation, then one more with every commit; 0 before the first.
+        batch: the open batch of an interrupted thread, the claimed one of a resumed run.
+        run: the lease of a running thread.
+        stop: a stop request, written beside the version (see Store.request_stop).
+        closed: batches of which the adapter has not heard yet that they are over.
+        pending_calls: ids of frontend tool calls that wait for the application's result.
+        handoff: what the adapter needs to go on once those results are here.
+        ended: how the last run ended.
+        unheard: ids of messages whose runs reached no agent; the next run brings them again.
+        write_id: id of the last commit, by which a retry knows that it has succeeded.
+    """
+
+    key: ThreadKey
+    status: ThreadStatus = ThreadStatus.IDLE
+    version: int = 0
+    batch: Batch | None = None
+    run: RunLease | None = None
+    state: Json = None
+    stop: StopRequest | None = None
+    closed: tuple[ClosedBatch, ...] = ()
+    pending_calls: tuple[str, ...] = ()
+    handoff: Json = None
+    ended: RunEnding | None = None
+    unheard: tuple[str, ...] = ()
+    write_id: str = ""
+    created_at: float = 0.0
+    updated_at: float = 0.0
+
+    @property
+    def stop_requested(self) -> StopRequest | None:
+        """The stop request that is meant for the run of now, if any."""
+        if self.stop is not None and self.run is not None and self.stop.token == self.run.token:
+            return self.stop
+        return None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One consistent look at a thread.
+
+    Without slots, so that it can keep what the rows of admission ask for again and again.
+
+    Attributes:
+        record: None when the thread does not exist (which counts as idle).
+        interrupts: by id: those of the record's batch, and those that were asked for by id
+            together with their whole batches.
+        receipts: by batch id, for the batches of `interrupts`.
+        messages: the messages in context, in order; empty unless they were asked for.
+        now: the store's time.
+    """
+
+    record: ThreadRecord | None
+    now: float
+    interrupts: Mapping[str, Interrupt] = field(default_factory=dict)
+    receipts: Mapping[str, Receipt] = field(default_factory=dict)
+    messages: tuple[StoredMessage, ...] = ()
+
+    @property
+    def status(self) -> ThreadStatus:
+        """The thread's status; a missing thread is idle."""
+        return self.record.status if self.record is not None else ThreadStatus.IDLE
+
+    @property
+    def run(self) -> RunLease | None:
+        """The lease of the run that the thread is busy with."""
+        return self.record.run if self.record is not None else None
+
+    @property
+    def pending_calls(self) -> tuple[str, ...]:
+        """Ids of frontend tool calls that wait for the application's result."""
+        return self.record.pending_calls if self.record is not None else ()
+
+    @property
+    def run_lost(self) -> bool:
+        """Whether the thread is running and its lease is over: nobody carries it on."""
+        run = self.run
+        return self.status is ThreadStatus.RUNNING and (run is None or run.ends_at <= self.now)
+
+    def runs(self, token: str) -> bool:
+        """Whether the run of a lease token is still the one under way, its lease not over."""
+        return self.run is not None and self.run.token == token and not self.run_lost
+
+    @property
+    def asks(self) -> tuple[Interrupt, ...]:
+        """The questions of the pause that the thread is in, answered and expired ones too."""
+        return self.batch_interrupts() if self.status is ThreadStatus.INTERRUPTED else ()
+
+    @property
+    def waiting(self) -> tuple[Interrupt, ...]:
+        """Those of them that can be answered: open, and not expired."""
+        return tuple(ask for ask in self.asks if ask.is_open and not ask.expired(self.now))
+
+    @property
+    def asked_calls(self) -> tuple[str, ...]:
+        """Ids of the tool calls that the questions of the record's own batch are about."""
+        asks = self.batch_interrupts()
+        return tuple(ask.tool_call.id for ask in asks if ask.tool_call is not None)
+
+    @property
+    def all_expired(self) -> bool:
+        """Whether there are such questions, and the time of every one is over."""
+        return bool(self.asks) and all(ask.expired(self.now) for ask in self.asks)
+
+    def batch_interrupts(self) -> tuple[Interrupt, ...]:
+        """The interrupts of the record's own batch, in order."""
+        return self._batch_interrupts
+
+    @cached_property
+    def _batch_interrupts(self) -> tuple[Interrupt, ...]:
+        if self.record is None or self.record.batch is None:
+            return ()
+        batch = self.record.batch.id
+        return tuple(
+            sorted(
+                (i for i in self.interrupts.values() if i.batch == batch),
+                key=lambda interrupt: interrupt.position,
+            )
+        )

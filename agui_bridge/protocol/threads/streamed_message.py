@@ -1,0 +1,75 @@
+"""One message of a history while a run changes it: deltas are joined when it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["StreamedMessage"]
+
+
+class StreamedMessage:
+    """A message of a history, its position, and what is streamed into it now.
+
+    A thread may have thousands, of which a run changes a few: what only those need is made
+    once they do.
+
+    Attributes:
+        dirty: whether it has changed since it was taken.
+        open: what is streamed into it now: "" for its text, else tool call ids.
+        text: deltas of its text that are not joined yet.
+        arguments: the same of its tool calls, by their ids.
+    """
+
+    __slots__ = ("arguments", "dirty", "message", "open", "position", "text")
+
+    def __init__(
+        self,
+        position: int,
+        message: dict[str, Any],
+        *,
+        dirty: bool = True,
+        open: frozenset[str] = frozenset(),
+    ) -> None:
+        self.position = position
+        self.message = message
+        self.dirty = dirty
+        self.open = open
+        self.text: list[str] | None = None
+        self.arguments: dict[str, list[str]] | None = None
+
+    def settle(self) -> dict[str, Any]:
+        """Join the deltas that have come since the last time; return the message."""
+        if self.text:
+            content = self.message.get("content")
+            text = (content if isinstance(content, str) else "") + "".join(self.text)
+            self.message = {**self.message, "content": text}
+            self.text = None
+        if self.arguments:
+            calls = [_with_arguments(call, self.arguments) for call in self.message["toolCalls"]]
+            self.message = {**self.message, "toolCalls": calls}
+            self.arguments = None
+        return self.message
+
+    def change(self, **members: Any) -> None:
+        """Set members of the message."""
+        self.message = {**self.settle(), **members}
+        self.dirty = True
+
+    def merge_metadata(self, metadata: Mapping[str, Any] | None) -> None:
+        """Add to the message's metadata; None adds nothing."""
+        if metadata is not None:
+            self.change(metadata={**self.message.get("metadata", {}), **metadata})
+
+    def change_call(self, call_id: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Put what `change` makes of one of its tool calls in that call's place."""
+        calls = self.settle()["toolCalls"]
+        self.change(toolCalls=[change(call) if call["id"] == call_id else call for call in calls])
+
+
+def _with_arguments(call: dict[str, Any], parts: Mapping[str, list[str]]) -> dict[str, Any]:
+    if call["id"] not in parts:
+        return call
+    function = call["function"]
+    arguments = function["arguments"] + "".join(parts[call["id"]])
+    return {**call, "function": {**function, "arguments": arguments}}

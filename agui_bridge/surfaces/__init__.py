@@ -1,0 +1,1 @@
+"""What every surface reads alike, whether it comes over HTTP or standard input."""

@@ -1,0 +1,1 @@
+"""Configuration files as documents: variables, sections, and faults told by line."""

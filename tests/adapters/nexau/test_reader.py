@@ -1,0 +1,45 @@
+"""NexAU's events become AG-UI's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agui_bridge_nexau.reader import Reader
+
+
+def kinds(*events: dict[str, Any]) -> list[str]:
+    reader = Reader(lambda: "minted")
+    found = [e for event in events for e in reader.take(event)] + reader.close()
+    return [str(e.type.value) for e in found]
+
+
+def test_missing_ids_and_ends_are_supplied() -> None:
+    content = {"type": "TEXT_MESSAGE_CONTENT", "delta": "x"}
+    assert kinds(content, content) == [
+        "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END",
+    ]  # fmt: skip
+    thought = {"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": "x"}
+    assert kinds(thought) == [
+        "REASONING_START", "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_END", "REASONING_END",
+    ]  # fmt: skip
+    start = {"type": "TOOL_CALL_START", "tool_call_name": "x", "tool_call_id": "c"}
+    result = {"type": "TOOL_CALL_RESULT", "tool_call_id": "c", "content": {"a": 1}}
+    assert kinds(start, result) == ["TOOL_CALL_START", "TOOL_CALL_END", "TOOL_CALL_RESULT"]
+
+
+def test_text_around_thoughts_is_two_messages() -> None:
+    text = {"type": "TEXT_MESSAGE_CONTENT", "message_id": "m", "delta": "x"}
+    thought = {"type": "THINKING_TEXT_MESSAGE_CONTENT", "thinking_message_id": "t", "delta": "x"}
+    found = kinds(text, thought, text)
+    assert found.count("TEXT_MESSAGE_START") == found.count("TEXT_MESSAGE_END") == 2
+
+
+def test_usage_is_summed_for_each_model() -> None:
+    reader = Reader(lambda: "minted")
+    for model, tokens in (("a", 10), ("b", 1), ("a", 5)):
+        reader.take({"type": "MODEL_CALL_FINISHED", "model_name": model})
+        reader.take({"type": "USAGE_UPDATE", "usage": {"input_tokens": tokens}})
+        reader.take({"type": "USAGE_UPDATE", "usage": {"input_tokens": 0}})
+    found = {entry["model"]: entry["input_tokens"] for entry in reader.usage_entries()}
+    assert found == {"a": 15, "b": 1}

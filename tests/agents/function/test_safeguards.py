@@ -1,0 +1,309 @@
+"""What an author's mistake or a raised exception must not do: act twice, leak, end the server."""
+
+import copy
+import functools
+import itertools
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
+
+import pytest
+
+from agui_bridge.agents.function.adapter import FunctionAdapter
+from agui_bridge.agents.function.results import StepFailed
+from agui_bridge.agents.function.run import FunctionRun
+from agui_bridge.agents.replay.journal import DEEPEST
+from agui_bridge.errors import (
+    AgentMistake,
+    ApprovalSpent,
+    ConfigurationError,
+    NotDelivered,
+    UpstreamError,
+)
+from agui_bridge.protocol.answers.decisions import Approve, Decline
+from tests.agents.function.harness import Thread, yes
+
+pytestmark = pytest.mark.anyio
+
+
+def refused() -> None:
+    raise NotDelivered("connection refused")
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+def leave() -> None:
+    sys.exit(3)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+# --- NotDelivered ---
+
+
+async def by_body(run: FunctionRun) -> None:
+    refused()
+
+
+async def by_step(run: FunctionRun) -> None:
+    await run.step("s", refused)
+
+
+async def by_call(run: FunctionRun) -> None:
+    await run.call("c", {}, refused)
+
+
+async def by_tool(run: FunctionRun) -> None:
+    await run.tool(await run.approve("t", {}), refused)
+
+
+@pytest.mark.parametrize("act", [by_body, by_step, by_call, by_tool])
+async def test_not_delivered_out_of_a_function_never_reopens_the_batch(
+    act: Callable[[FunctionRun], Any],
+) -> None:
+    async def agent(run: FunctionRun) -> None:
+        await run.confirm("charge?")
+        await act(run)
+
+    thread = Thread(lambda: agent)
+    await thread.go()
+    with pytest.raises(UpstreamError, match=r"^connection refused$") as raised:
+        await thread.answer(yes)
+        await thread.answer(yes)
+    assert isinstance(raised.value.__cause__, NotDelivered)
+    assert not isinstance(raised.value, NotDelivered)
+
+
+# --- approvals ---
+
+
+async def test_a_tool_executes_the_journal_s_arguments_whatever_the_author_changes() -> None:
+    done: list[Any] = []
+    seen: list[Any] = []
+
+    async def agent(run: FunctionRun) -> None:
+        approval = await run.approve("pay", {"amount": 1, "to": {"name": "a"}})
+        with pytest.raises(TypeError, match="read-only"):
+            approval.args["amount"] = 1_000_000  # type: ignore[index]  # refused at run time too
+        with pytest.raises(TypeError, match="read-only"):
+            approval.args.update(amount=2)  # type: ignore[attr-defined]  # refused at run time too
+        approval.args["to"]["name"] = "thief"
+        object.__setattr__(approval, "args", {**approval.args, "amount": 3})
+        await run.tool(approval, lambda **args: done.append(args))
+        again = await run.approve("pay", {"amount": 5})
+        seen.append([again.args == {"amount": 5}, json.dumps(again.args), dict(again.args)])
+        seen.append([copy.deepcopy(again.args), await run.step("s", lambda: again.args)])
+
+    thread = Thread(lambda: agent)
+    await thread.go()
+    await thread.answer(yes)
+    await thread.answer(yes)
+    assert done == [{"amount": 1, "to": {"name": "a"}}]
+    args = {"amount": 5}
+    assert seen == [[True, '{"amount": 5}', args], [args, args]]
+
+
+async def test_an_approval_of_another_thread_or_a_forged_one_executes_nothing() -> None:
+    done: list[int] = []
+    kept: list[Any] = []
+
+    async def agent(run: FunctionRun) -> None:
+        approval = await run.approve("pay", {})
+        kept.append(approval)
+        await run.tool(kept[0], lambda: done.append(1))
+
+    async def forge(run: FunctionRun) -> None:
+        approval = await run.approve("pay", {})
+        object.__setattr__(approval, "approved", True)
+        await run.tool(approval, lambda: done.append(2))
+
+    async def none(run: FunctionRun) -> None:
+        await run.tool(True, lambda: done.append(3))  # type: ignore[arg-type]  # no approval, on purpose
+
+    first = Thread(lambda: agent)
+    await first.go()
+    await first.answer(yes)
+    for decision in (Decline("no"), Approve({}, {"approved": True})):
+        other = Thread(lambda: agent, counter=itertools.count(100))
+        await other.go()
+        with pytest.raises(ApprovalSpent, match="of another run or thread"):
+            await other.answer([decision])
+    forged = Thread(lambda: forge)
+    await forged.go()
+    with pytest.raises(ApprovalSpent, match=r"not approved \(declined\)"):
+        await forged.answer([Decline("no")])
+    with pytest.raises(ApprovalSpent, match="not bool"):
+        await Thread(lambda: none).go()
+    assert done == [1]
+
+
+async def test_what_the_author_does_to_an_answer_does_not_reach_the_next_replay() -> None:
+    seen: list[Any] = []
+
+    async def agent(run: FunctionRun) -> None:
+        answer = await run.ask("name?")
+        seen.append(dict(answer))
+        answer["confirm"] = "changed"
+        await run.confirm("ok?")
+
+    thread = Thread(lambda: agent)
+    await thread.go()
+    await thread.answer(yes)
+    await thread.answer(yes)
+    assert seen == [{"confirm": True}] * 2
+
+
+# --- failures ---
+
+
+async def test_a_step_failure_raised_on_a_replay_is_a_plain_agent_error() -> None:
+    def fail() -> None:
+        raise UpstreamError("postgres://admin:hunter2@db")
+
+    async def agent(run: FunctionRun) -> None:
+        try:
+            await run.step("db", fail)
+        except StepFailed as failure:
+            failed = failure
+        if await run.confirm("raise?"):
+            raise failed
+
+    thread = Thread(lambda: agent)
+    await thread.go()
+    with pytest.raises(StepFailed) as raised:
+        await thread.answer(yes)
+    # The engine answers an AgentMistake with a bare AGENT_ERROR.
+    assert isinstance(raised.value, AgentMistake)
+
+
+@pytest.mark.parametrize(("end", "says"), [(leave, r"sys\.exit\(\)"), (interrupt, "Keyboard")])
+async def test_sys_exit_in_an_agent_s_code_fails_its_run_only(
+    end: Callable[[], None], says: str
+) -> None:
+    async def asynchronous() -> None:
+        end()
+
+    async def body(run: FunctionRun) -> AsyncIterator[str]:
+        yield "before"
+        end()
+
+    async def step(run: FunctionRun) -> None:
+        await run.step("s", end)
+
+    async def tool(run: FunctionRun) -> None:
+        await run.call("c", {}, asynchronous)
+
+    for agent in (body, step, tool):
+        with pytest.raises(AgentMistake, match=says) as raised:
+            await Thread(lambda agent=agent: agent).go()  # type: ignore[misc]  # mypy infers no lambda with a default
+        assert isinstance(raised.value.__cause__, SystemExit | KeyboardInterrupt)
+
+
+async def test_sys_exit_in_a_step_can_be_caught_and_replays_alike() -> None:
+    seen: list[tuple[str, str]] = []
+
+    async def agent(run: FunctionRun) -> None:
+        try:
+            await run.step("s", leave)
+        except StepFailed as failure:
+            seen.append((failure.error, failure.text))
+        await run.confirm("ok?")
+
+    thread = Thread(lambda: agent)
+    await thread.go()
+    await thread.answer(yes)
+    assert len(seen) == 2 and seen[0] == seen[1] and seen[0][0] == "SystemExit"
+
+
+# --- depth ---
+
+
+async def test_a_result_at_the_deepest_level_is_equal_on_replay_and_a_deeper_one_refused() -> None:
+    seen: list[Any] = []
+
+    async def fits(run: FunctionRun) -> None:
+        seen.append(await run.step("s", lambda: nested(DEEPEST)))
+        await run.confirm("ok?")
+
+    async def deep(run: FunctionRun) -> None:
+        await run.step("s", lambda: {"a": nested(DEEPEST)})
+
+    async def deeper(run: FunctionRun) -> None:
+        await run.step("s", lambda: nested(DEEPEST + 120))
+
+    async def argument(run: FunctionRun) -> None:
+        await run.call("c", {"a": nested(DEEPEST)}, lambda a: None)
+
+    thread = Thread(lambda: fits)
+    await thread.go()
+    await thread.answer(yes)
+    assert seen == [nested(DEEPEST)] * 2
+    for agent in (deep, deeper, argument):
+        with pytest.raises(AgentMistake, match=f"deeper than {DEEPEST} levels"):
+            await Thread(lambda agent=agent: agent).go()  # type: ignore[misc]  # mypy infers no lambda with a default
+
+
+# --- what is an agent ---
+
+
+class Counter:
+    """Callable agents of several shapes."""
+
+    async def __call__(self, run: FunctionRun) -> None: ...
+
+    async def method(self, run: FunctionRun) -> AsyncIterator[str]:
+        yield "x"
+
+
+class Sync:
+    def __call__(self, run: FunctionRun) -> None: ...
+
+
+async def two(database: str, run: FunctionRun) -> None: ...
+
+
+async def none() -> None: ...
+
+
+def plain(run: FunctionRun) -> str:
+    return "x"
+
+
+@functools.wraps(by_body)
+def decorated(*args: Any) -> Any:
+    return by_body(*args)
+
+
+def test_async_functions_methods_partials_and_async_callables_are_agents() -> None:
+    partials = functools.partial(two, "db"), functools.partial(functools.partial(two), "db")
+    for agent in (by_body, decorated, Counter(), Counter().method, *partials):
+        FunctionAdapter(agent)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (plain, "plain is not async"),
+        (lambda run: run, "is not async"),
+        (Sync(), "Sync is not async"),
+        (Counter, "Counter is not async"),
+        (functools.partial(plain), "plain is not async"),
+        (two, "two.*can't be called with the run alone: missing"),
+        (Counter.method, "can't be called with the run alone"),
+        (none, "none.*too many positional"),
+        (functools.partial(cast(Any, two), "db", None), "too many positional"),
+        (7, "int is not callable"),
+    ],
+)
+def test_what_is_no_agent_is_refused_at_once_with_an_example(wrong: Any, says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says) as raised:
+        FunctionAdapter(wrong)
+    assert "async def agent(run):" in str(raised.value)

@@ -1,0 +1,236 @@
+"""The imports point the way that the design says."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from docs.generators.imports import imports_of, modules_in
+from tests.architecture.checkout import ROOT, lay_out
+
+ANYTHING: Final = "*"
+ADAPTER_PACKAGE: Final = "agui_bridge_*"
+
+CONCRETE_STORES: Final = (
+    "stores.memory",
+    "stores.postgres",
+    "stores.redis",
+    "stores.sqlite",
+)
+CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
+PURE: Final = ("errors", "policy", "protocol")
+ENGINE_SIDE: Final = (*PURE, "adapters", "engine", "stores.base")
+SURFACE: Final = (*ENGINE_SIDE, "shapes", "surfaces")
+
+ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
+    "errors": (),
+    "protocol": ("errors",),
+    "policy": ("errors", "protocol"),
+    "adapters": PURE,
+    "agents": (*PURE, "adapters"),
+    ADAPTER_PACKAGE: (*PURE, "adapters", "client"),
+    "stores.base": PURE,
+    "stores.memory": (*PURE, "stores", "stores.base"),
+    "stores.open": (*PURE, *CONCRETE_STORES, "stores", "stores.base"),
+    "stores.postgres": (*PURE, "stores", "stores.base", "stores.sql"),
+    "stores.redis": (*PURE, "stores", "stores.base"),
+    "stores.sql": (*PURE, "stores", "stores.base"),
+    "stores.sqlite": (*PURE, "stores", "stores.base", "stores.sql"),
+    "stores": (*PURE, "stores.base"),
+    "engine": (*PURE, "adapters", "stores.base"),
+    "client": PURE,
+    "conformance": (*PURE, "client", "yaml_files"),
+    "shapes": PURE,
+    "surfaces": ENGINE_SIDE,
+    "http": SURFACE,
+    "http.agui": (*SURFACE, "http"),
+    "http.chat": (*SURFACE, "agents", "http"),
+    "http.copilotkit": (*SURFACE, "http", "http.agui"),
+    "http.app": (*SURFACE, "http", "http.agui", "http.chat", "http.copilotkit"),
+    "bridge": (*SURFACE, *CHOICE_OF_STORE, "agents", "http", "http.app", "http.copilotkit", "otel"),
+    "otel": ENGINE_SIDE,
+    "stdio": (*ENGINE_SIDE, "surfaces"),
+    "testing": (*ENGINE_SIDE, "bridge"),
+    "yaml_files": PURE,
+    "agent_file": (*ENGINE_SIDE, "agents", "bridge", "yaml_files"),
+    "logs": ("engine",),
+    "config": (
+        *ENGINE_SIDE,
+        "agent_file",
+        "agents",
+        "bridge",
+        "http",
+        "http.copilotkit",
+        "logs",
+        "yaml_files",
+    ),
+    "documents": (*PURE, "config", "engine", "http", "http.app", "shapes"),
+    "cli": (ANYTHING,),
+    "": (ANYTHING,),
+}
+"""Who may import what, as groups of modules below `agui_bridge`.
+
+A module belongs to the row with the longest name that its own begins with (`http.chat.api` to
+`http.chat`, `stores.sql.rows` to `stores.sql`), and may import its own row and those listed. `""`
+is `agui_bridge/__init__.py`, which nothing below imports but for `__version__`.
+"""
+
+IMPURE: Final = frozenset(
+    """
+    alembic anyio asyncio asyncpg concurrent httpx io logging multiprocessing os pathlib
+    queue random redis secrets select selectors shutil signal socket sqlalchemy sqlite3 ssl
+    starlette subprocess tempfile threading time urllib.request uuid uvicorn
+    """.split()
+)
+"""What `protocol/` may not import: loops, IO, clocks, randomness, logging, storage."""
+
+IMPURE_CALLS: Final = frozenset({"open", "print", "input"})
+CLOCK_READS: Final = frozenset({"now", "utcnow", "today"})
+
+
+def group_of(module: str) -> str | None:
+    """The row of ARROWS that a module belongs to; None when it is ours and has none."""
+    top, _, below = module.partition(".")
+    if top.startswith("agui_bridge_"):
+        return ADAPTER_PACKAGE
+    if below in ("", "__main__"):
+        return "cli" if below else ""
+    rows = [row for row in ARROWS if row and (below + ".").startswith(row + ".")]
+    return max(rows, key=len, default=None)
+
+
+def impurities_of(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The calls in pure code that read a clock or touch the outside."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        match node.func:
+            case ast.Name(id=name) if name in IMPURE_CALLS:
+                yield node.lineno, f"{name}()"
+            case ast.Attribute(value=ast.Name(id="datetime" | "date" as owner), attr=name) | (
+                ast.Attribute(value=ast.Attribute(attr="datetime" | "date" as owner), attr=name)
+            ) if name in CLOCK_READS:
+                yield node.lineno, f"{owner}.{name}()"
+
+
+def fault_of(module: str, target: str) -> str | None:
+    """What is wrong with a module importing a target; None when it may."""
+    group = group_of(module)
+    if group is None:
+        return f"{module} has no row in ARROWS: give it one"
+    top = target.partition(".")[0]
+    if group == "protocol" and (top in IMPURE or target in IMPURE):
+        return f"protocol is pure and may not import {target}"
+    if top == "adapters" or (top.startswith("agui_bridge_") and group != ADAPTER_PACKAGE):
+        return f"nothing imports from adapters/, {module} imports {target}"
+    if top.startswith("agui_bridge_"):
+        own = module.partition(".")[0]
+        return None if top == own else f"{own} may not import another adapter, {target}"
+    if top != "agui_bridge":
+        return None
+    wanted = group_of(target)
+    if wanted == group or wanted in ARROWS[group] or ANYTHING in ARROWS[group]:
+        return None
+    return f"{group or 'agui_bridge'} may not import {target}"
+
+
+def find_faults(root: Path) -> list[str]:
+    """Every import below a checkout that the table does not allow, as `file:line: what`."""
+    modules = modules_in(root)
+    faults = []
+    for module, path in modules.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        where = path.relative_to(root).as_posix()
+        for line, target in imports_of(module, path, tree, modules):
+            if fault := fault_of(module, target):
+                faults.append(f"{where}:{line}: {fault}")
+        if group_of(module) == "protocol":
+            faults += [
+                f"{where}:{line}: protocol is pure and may not call {call}"
+                for line, call in impurities_of(tree)
+            ]
+    return faults
+
+
+def test_every_import_follows_the_arrows() -> None:
+    assert len(modules_in(ROOT)) > 10, "the walk found next to nothing: is the layout another?"
+    assert find_faults(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "complaint"),
+    [
+        ("agui_bridge/protocol/x.py", "import asyncio", "may not import asyncio"),
+        ("agui_bridge/protocol/x.py", "from time import time", "may not import time"),
+        ("agui_bridge/protocol/x.py", "import os.path as p", "may not import os.path"),
+        ("agui_bridge/protocol/x.py", "def f():\n    import uuid", "may not import uuid"),
+        ("agui_bridge/protocol/x.py", "t = datetime.now(UTC)", "may not call datetime.now()"),
+        ("agui_bridge/protocol/x.py", "t = datetime.date.today()", "may not call date.today()"),
+        ("agui_bridge/protocol/x.py", "print(1)", "may not call print()"),
+        ("agui_bridge/protocol/x.py", "from ..engine import engine", "agui_bridge.engine.engine"),
+        ("agui_bridge/protocol/x.py", "from agui_bridge import Bridge", "may not import agui_b"),
+        ("agui_bridge/adapters.py", "from .engine.engine import run", "agui_bridge.engine.engine"),
+        ("agui_bridge/agents/x.py", "import agui_bridge.engine.engine", "agents may not import"),
+        ("agui_bridge/engine/engine.py", "from ..http import server", "engine may not import"),
+        ("agui_bridge/engine/x.py", "from ..stores import sqlite", "may not import agui_bridge.st"),
+        ("agui_bridge/engine/x.py", "from ..stores.sql.rows import r", "engine may not import"),
+        ("agui_bridge/engine/x.py", "from ..stores.open import open_store", "engine may not"),
+        (
+            "agui_bridge/http/agui/runs.py",
+            "from ...stores.open import open_store",
+            "http.agui may not",
+        ),
+        ("agui_bridge/stores/sqlite/store.py", "from .. import redis", "stores.sqlite may not"),
+        ("agui_bridge/stores/base.py", "from .memory import M", "stores.base may not import"),
+        ("agui_bridge/http/agui/runs.py", "from ...stores.sqlite import S", "http.agui may not"),
+        ("agui_bridge/conformance/x.py", "from ..engine import engine", "conformance may not"),
+        (
+            "agui_bridge/bridge/bridge.py",
+            "import agui_bridge_mine",
+            "nothing imports from adapters/",
+        ),
+        ("agui_bridge/cli.py", "from adapters.agui_bridge_mine import A", "nothing imports from"),
+        ("adapters/agui_bridge_mine/x.py", "from agui_bridge.engine import engine", "may not"),
+        ("adapters/agui_bridge_mine/x.py", "import agui_bridge_other", "another adapter"),
+        ("agui_bridge/brand_new.py", "import json", "has no row in ARROWS"),
+    ],
+)
+def test_an_import_against_the_arrows_is_found(
+    tmp_path: Path, file: str, code: str, complaint: str
+) -> None:
+    lay_out(tmp_path)
+    path = tmp_path / file
+    path.write_text(f"{code}\n")
+
+    (fault,) = find_faults(tmp_path)
+
+    assert fault.startswith(f"{file}:")
+    assert complaint in fault
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("agui_bridge/protocol/x.py", "from datetime import datetime\nfrom . import y"),
+        ("agui_bridge/protocol/x.py", "from ..errors import BridgeError"),
+        ("agui_bridge/engine/engine.py", "from agui_bridge.stores import base"),
+        ("agui_bridge/stores/sqlite/store.py", "from agui_bridge.stores.sql.rows import r"),
+        ("agui_bridge/stores/sql/rows.py", "from agui_bridge.stores.base import Store"),
+        (
+            "agui_bridge/bridge/bridge.py",
+            "from ..stores.sqlite import S\nfrom ..http import server",
+        ),
+        ("agui_bridge/client.py", "import httpx\nfrom agui_bridge import __version__"),
+        ("agui_bridge/__main__.py", "from agui_bridge.cli import main"),
+        ("adapters/agui_bridge_mine/x.py", "from agui_bridge_mine import y\nimport asyncio"),
+    ],
+)
+def test_an_import_along_the_arrows_is_left_alone(tmp_path: Path, file: str, code: str) -> None:
+    lay_out(tmp_path)
+    (tmp_path / file).write_text(f"{code}\n")
+
+    assert find_faults(tmp_path) == []

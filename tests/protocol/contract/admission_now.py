@@ -1,0 +1,266 @@
+"""The admission table, rows 10 to 19: each with inputs that it decides, and neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from agui_bridge.protocol.contract.requests import (
+    AskAgain,
+    AutoResume,
+    Hold,
+    Replay,
+    Request,
+    Resume,
+    Start,
+)
+from agui_bridge.protocol.threads.records import Loaded
+from tests.protocol.contract.admission_before import Case, by, not_by
+from tests.protocol.loaded_threads import (
+    ANSWERED,
+    CLAIMED,
+    MESSAGE,
+    NOW,
+    ask,
+    closed_as,
+    idle,
+    interrupted,
+    no,
+    resume,
+    running,
+    yes,
+)
+
+__all__ = ["NOW_ASKED"]
+
+ONE, TWO = ask("a"), ask("b")
+GONE = NOW - 1.0
+LATE = ask("a", expires_at=GONE)
+HELD = ask("a", ANSWERED, answer=yes("a"))
+TAKEN = running(ask("a", CLAIMED, answer=yes("a")), ask("b", CLAIMED, answer=no("b")))
+FINISHED = closed_as("finished", yes("a"), no("b"))
+QUESTION = ask("q", tool=False, schema={"type": "string"})
+UNDERSTOOD = AutoResume((yes("q", "text"),), follows_ask=True)
+
+
+UNNAMED = Request(unnamed_answer=True)
+"""An answer in the draft's form that does not say to what."""
+
+NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
+    "9b": (
+        by(
+            "an answer to nothing named is not taken for one to what is open",
+            interrupted(ONE),
+            UNNAMED,
+            "INTERRUPT_NOT_COVERED",
+        ),
+        by("nor does it begin anything anew", interrupted(LATE), UNNAMED, "INTERRUPT_EXPIRED"),
+        by("nor where nothing was asked", idle(), UNNAMED, "INTERRUPT_NOT_FOUND"),
+        by(
+            "what has expired is not among what it leaves out",
+            interrupted(LATE, TWO),
+            UNNAMED,
+            "INTERRUPT_NOT_COVERED",
+        ),
+        not_by("a message that answers nothing", interrupted(ONE), MESSAGE, "INTERRUPT_PENDING"),
+    ),
+    "10": (
+        by("a message after every ask expired starts anew", interrupted(LATE), MESSAGE, Start),
+        by(
+            "an ask expires at the very second",
+            interrupted(ask("a", expires_at=NOW)),
+            MESSAGE,
+            Start,
+        ),
+        by(
+            "held answers expire with their asks",
+            interrupted(ask("a", ANSWERED, answer=yes("a"), expires_at=GONE)),
+            MESSAGE,
+            Start,
+        ),
+        not_by(
+            "not a second before",
+            interrupted(ask("a", expires_at=NOW + 1)),
+            MESSAGE,
+            "INTERRUPT_PENDING",
+        ),
+        not_by(
+            "one open ask keeps the batch", interrupted(LATE, TWO), MESSAGE, "INTERRUPT_PENDING"
+        ),
+    ),
+    "10b": (
+        by(
+            "held answers go on when the rest has expired",
+            interrupted(HELD, ask("b", expires_at=GONE)),
+            MESSAGE,
+            Resume,
+        ),
+        not_by("not while one is open", interrupted(HELD, TWO), MESSAGE, "INTERRUPT_PENDING"),
+        not_by("nor when all have expired", interrupted(ask("b", expires_at=GONE)), MESSAGE, Start),
+    ),
+    "11": (
+        by(
+            "a message that is understood is the answer",
+            interrupted(QUESTION),
+            replace(MESSAGE, auto_resume=UNDERSTOOD),
+            Resume,
+        ),
+        not_by(
+            "not for one typed before the ask",
+            interrupted(QUESTION),
+            replace(MESSAGE, auto_resume=replace(UNDERSTOOD, follows_ask=False)),
+            AskAgain,
+        ),
+        not_by(
+            "not for what the schema refuses",
+            interrupted(QUESTION),
+            replace(MESSAGE, auto_resume=AutoResume((yes("q", 5),), True)),
+            AskAgain,
+        ),
+        not_by(
+            "never for a tool approval",
+            interrupted(ONE),
+            replace(MESSAGE, auto_resume=AutoResume((yes("a"),), True)),
+            AskAgain,
+        ),
+        not_by(
+            "not for a part of the batch",
+            interrupted(QUESTION, replace(QUESTION, id="r")),
+            replace(MESSAGE, auto_resume=UNDERSTOOD),
+            AskAgain,
+        ),
+        not_by(
+            "not beside an expired ask",
+            interrupted(QUESTION, replace(QUESTION, id="r", expires_at=GONE)),
+            replace(MESSAGE, auto_resume=UNDERSTOOD),
+            AskAgain,
+        ),
+    ),
+    "12": (
+        by(
+            "what is not understood is asked again",
+            interrupted(QUESTION),
+            replace(MESSAGE, auto_resume=AutoResume()),
+            AskAgain,
+        ),
+        not_by("only where auto-resume is on", interrupted(QUESTION), MESSAGE, "INTERRUPT_PENDING"),
+        not_by(
+            "and on a thread that asks", idle(), replace(MESSAGE, auto_resume=AutoResume()), Start
+        ),
+    ),
+    "13": (
+        by(
+            "a message while asks are open is refused",
+            interrupted(ONE),
+            MESSAGE,
+            "INTERRUPT_PENDING",
+        ),
+        by("an empty resume is none", interrupted(ONE), resume(), "INTERRUPT_PENDING"),
+        not_by("a cancel is an answer", interrupted(ONE), resume(no("a")), Resume),
+    ),
+    "14": (
+        by(
+            "an expired ask can't be resolved",
+            interrupted(LATE),
+            resume(yes("a")),
+            "INTERRUPT_EXPIRED",
+        ),
+        by(
+            "also beside open ones",
+            interrupted(LATE, TWO),
+            resume(yes("a"), yes("b")),
+            "INTERRUPT_EXPIRED",
+        ),
+        not_by("but it can be cancelled", interrupted(LATE), resume(no("a")), Resume),
+    ),
+    "15": (
+        by(
+            "what is not exactly an approval is none",
+            interrupted(ONE),
+            resume(yes("a", {"approved": "true"})),
+            "INVALID_RESUME_PAYLOAD",
+        ),
+        by(
+            "one bad payload refuses all",
+            interrupted(ONE, TWO),
+            resume(yes("a"), yes("b", None)),
+            "INVALID_RESUME_PAYLOAD",
+        ),
+        by(
+            "edits are refused where there are none",
+            interrupted(ONE),
+            resume(yes("a", {"approved": True, "editedArgs": {}})),
+            "INVALID_RESUME_PAYLOAD",
+        ),
+        by(
+            "one bad payload is not held either",
+            interrupted(ONE, TWO),
+            resume(yes("a", 1), answers_singly=True),
+            "INVALID_RESUME_PAYLOAD",
+        ),
+        not_by(
+            "a refusal is a valid payload",
+            interrupted(ONE),
+            resume(yes("a", {"approved": False})),
+            Resume,
+        ),
+    ),
+    "16": (
+        by(
+            "an ask left out is named",
+            interrupted(ONE, TWO),
+            resume(yes("a")),
+            "INTERRUPT_NOT_COVERED",
+        ),
+        not_by(
+            "an answered one need not be named", interrupted(HELD, TWO), resume(yes("b")), Resume
+        ),
+        not_by("nor one that has expired", interrupted(LATE, TWO), resume(yes("b")), Resume),
+        not_by(
+            "nor by a dialect that answers singly",
+            interrupted(ONE, TWO),
+            resume(yes("a"), answers_singly=True),
+            Hold,
+        ),
+    ),
+    "17": (
+        by(
+            "a single answer is held",
+            interrupted(ONE, TWO),
+            resume(yes("a"), answers_singly=True),
+            Hold,
+        ),
+        by("so is a cancel", interrupted(ONE, TWO), resume(no("a"), answers_singly=True), Hold),
+        by(
+            "the held answer again changes nothing",
+            interrupted(HELD, TWO),
+            resume(yes("a"), answers_singly=True),
+            Hold,
+        ),
+        not_by(
+            "the last one resumes",
+            interrupted(HELD, TWO),
+            resume(yes("b"), answers_singly=True),
+            Resume,
+        ),
+    ),
+    "18": (
+        by("a complete answer resumes", interrupted(ONE, TWO), resume(yes("a"), no("b")), Resume),
+        by("in any order", interrupted(ONE, TWO), resume(no("b"), yes("a")), Resume),
+        by("falsy payloads are payloads", interrupted(QUESTION), resume(yes("q", "")), Resume),
+        not_by(
+            "on an idle thread nothing is to resume",
+            closed_as("finished", yes("a")),
+            resume(yes("a")),
+            Replay,
+        ),
+    ),
+    "19": (
+        by("an idle thread runs", idle(), MESSAGE, Start),
+        by("so does one that does not exist", Loaded(None, NOW), MESSAGE, Start),
+        by("an empty resume is as none", idle(), resume(), Start),
+        not_by("an interrupted thread waits", interrupted(ONE), MESSAGE, "INTERRUPT_PENDING"),
+    ),
+}
+"""Rows 10 to 19: what a thread asks now, and what one that asks nothing does."""
