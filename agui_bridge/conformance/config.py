@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from agui_bridge.conformance.check import PROFILES, Need, Profile
+from agui_bridge.conformance.verdicts import PROFILES, Need, Profile
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.yaml_files.faults import refusal_of
 
@@ -240,30 +241,32 @@ def load(path: Path) -> Config:
 
 
 def filled(value: Any, **values: str) -> Any:
-    """The value with `{name}` replaced in every string of it."""
-    if isinstance(value, str):
-        for name, text in values.items():
-            value = value.replace(f"{{{name}}}", text)
-        return value
-    if isinstance(value, dict):
-        return {key: filled(item, **values) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [filled(item, **values) for item in value]
-    return value
+    """The value with `{name}` replaced in every string of it; tuples come back as lists."""
+
+    def fill(text: str) -> str:
+        for name, given in values.items():
+            text = text.replace(f"{{{name}}}", given)
+        return text
+
+    return _changed(value, fill)
 
 
 def _expanded(value: Any, path: Path) -> Any:
+    def look_up(match: re.Match[str]) -> str:
+        try:
+            return os.environ[match[1]]
+        except KeyError:
+            raise ConfigurationError(
+                f"{path} names the environment variable {match[1]}, which is not set."
+            ) from None
+
+    return _changed(value, lambda text: _VARIABLE.sub(look_up, text))
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with every string of it changed, but for keys."""
     if isinstance(value, str):
-
-        def look_up(match: re.Match[str]) -> str:
-            try:
-                return os.environ[match[1]]
-            except KeyError:
-                raise ConfigurationError(
-                    f"{path} names the environment variable {match[1]}, which is not set."
-                ) from None
-
-        return _VARIABLE.sub(look_up, value)
+        return change(value)
     if isinstance(value, dict):
-        return {key: _expanded(item, path) for key, item in value.items()}
-    return [_expanded(item, path) for item in value] if isinstance(value, list) else value
+        return {key: _changed(item, change) for key, item in value.items()}
+    return [_changed(item, change) for item in value] if isinstance(value, list | tuple) else value

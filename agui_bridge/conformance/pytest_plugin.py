@@ -73,7 +73,12 @@ class ConformanceItem(pytest.Item):
         self.check = check
 
     def runtest(self) -> None:
-        """Fail, skip or pass as the check did."""
+        """Fail, skip or pass as the check did.
+
+        Raises:
+            NotConformant: it failed or was blocked.
+            ConfigurationError: the file is wrong, or nothing answers.
+        """
         file = self.parent
         assert isinstance(file, ConformanceFile)
         # All of the file's that are selected: `-k` and node ids leave the others alone.

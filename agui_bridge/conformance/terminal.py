@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from agui_bridge.conformance.check import Result, Status
+from agui_bridge.conformance.check import Result
 from agui_bridge.conformance.runner import Report
+from agui_bridge.conformance.verdicts import Status
 from agui_bridge.terminal import Terminal, paint
 
 __all__ = ["MARKS", "print_report", "tally"]

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from agui_bridge.conformance import CHECKS, Report, Result
-from agui_bridge.conformance.check import Check, Severity, Status
+from agui_bridge.conformance.check import Check
 from agui_bridge.conformance.reports import (
     as_json,
     as_junit,
@@ -19,6 +19,7 @@ from agui_bridge.conformance.reports import (
     write_reports,
 )
 from agui_bridge.conformance.terminal import print_report
+from agui_bridge.conformance.verdicts import Severity, Status
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal
 

@@ -276,7 +276,7 @@ async def test_an_approved_call_whose_policy_fails_has_certainly_not_begun() -> 
         async for item in FunctionAdapter(agent).run(run):
             items.append(item)  # kept also when it raises
     assert [show(item) for item in items[1:]] == []
-    assert (list(run.not_begun), tool.done) == ([ask.tool_call.id], [])
+    assert (list(run.not_begun), tool.done) == ([ask.native_id], [])
 
 
 @pytest.mark.parametrize("together", [False, True])

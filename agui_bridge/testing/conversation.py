@@ -19,9 +19,9 @@ from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json, Principal
 from agui_bridge.protocol.wire.sse import Decoder
-from agui_bridge.testing.check import CheckFailed, expect
+from agui_bridge.testing.verdicts import Failed, expect
 
-__all__ = ["Stream", "Talk", "entries"]
+__all__ = ["Conversation", "Stream"]
 
 _EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 _AFTER_THE_END = frozenset({"AGUI004", "AGUI005"})
@@ -63,7 +63,7 @@ class Stream:
                 chunk = await self._pipe.read()
         except TimeoutError:
             kinds = [event["type"] for event in self.events]
-            raise CheckFailed(
+            raise Failed(
                 f"nothing came for {self._patience:g} s, and the run does not end; so far: {kinds}"
             ) from None
         self.raw += chunk
@@ -98,7 +98,7 @@ class Stream:
         return sum(e["type"] == kind and e["toolCallId"] == call_id for e in self.events)
 
 
-class Talk:
+class Conversation:
     """One thread, by a client that sends only what is new.
 
     Attributes:
@@ -134,21 +134,17 @@ class Talk:
 
     async def answer(self, asked: Stream, *payloads: Json) -> Stream:
         """Answer what a stream asked, in its order, and read what comes back."""
-        return await self.begin(resume=entries(asked, *payloads)).rest()
+        expect(len(asked.asks) == len(payloads), f"it asked {len(asked.asks)} questions")
+        resume: list[Json] = [
+            {"interruptId": ask["id"], "status": "resolved", "payload": payload}
+            for ask, payload in zip(asked.asks, payloads, strict=True)
+        ]
+        return await self.begin(resume=resume).rest()
 
     async def cancel(self, asked: Stream) -> Stream:
         """Cancel what a stream asked."""
         cancelled = [{"interruptId": ask["id"], "status": "cancelled"} for ask in asked.asks]
         return await self.begin(resume=cancelled).rest()
-
-
-def entries(asked: Stream, *payloads: Json) -> list[Json]:
-    """A resume that answers what was asked, in its order."""
-    expect(len(asked.asks) == len(payloads), f"it asked {len(asked.asks)} questions")
-    return [
-        {"interruptId": ask["id"], "status": "resolved", "payload": payload}
-        for ask, payload in zip(asked.asks, payloads, strict=True)
-    ]
 
 
 def _validate(events: Sequence[Mapping[str, Any]]) -> None:
@@ -166,7 +162,7 @@ def _validate(events: Sequence[Mapping[str, Any]]) -> None:
             _EVENT.validate_python(event)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            raise CheckFailed(f"a {event['type']} on the wire is malformed: {first}") from None
+            raise Failed(f"a {event['type']} on the wire is malformed: {first}") from None
         validator.feed(event)
     validator.finalize()
     refused = kinds[-2:] == ["RUN_FINISHED", "RUN_ERROR"]
