@@ -176,8 +176,8 @@ class StopSignal:
     """
 
     def __init__(self) -> None:
-        self.requested = False
-        self.force = False
+        self.requested: bool = False
+        self.force: bool = False
         self._event: asyncio.Event | None = None
         self._children: list[StopSignal] = []
 

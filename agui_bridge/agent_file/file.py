@@ -26,7 +26,7 @@ from agui_bridge.yaml_files.variables import fill_in
 
 __all__ = ["BACKEND", "AgentFile", "is_agent_document"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 BACKEND: Final[KeyPath] = ("spec", "interrupt", "checkpoint_backend")
 """Where a file names the backend that it wants."""

@@ -92,8 +92,8 @@ class Bridge(Registry):
         self._store = store
         # Also made here to refuse at once what can't match.
         HostGuard(allowed_hosts, cors_origins, cors_origin_regex)
-        self.allowed_hosts = tuple(allowed_hosts)
-        self.cors_origins = tuple(cors_origins)
+        self.allowed_hosts: tuple[str, ...] = tuple(allowed_hosts)
+        self.cors_origins: tuple[str, ...] = tuple(cors_origins)
         self.cors_origin_regex = cors_origin_regex
         check_base(copilotkit, TAKEN)
         self.copilotkit = copilotkit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -39,7 +39,7 @@ Agents behind AG-UI: pauses, answers and stops that are durable, checked and exe
 Every command explains itself: agui-bridge COMMAND --help.
 """
 
-app = typer.Typer(
+app: Final = typer.Typer(
     cls=CommandGroup,
     help=HELP,
     no_args_is_help=True,

@@ -89,7 +89,7 @@ class Client:
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self.url = url
-        self.thread_id = thread_id or str(uuid.uuid4())
+        self.thread_id: str = thread_id or str(uuid.uuid4())
         self.end: RunEnd | None = None
         self._headers = dict(headers or {})
         self._dialect = DIALECTS[dialect]

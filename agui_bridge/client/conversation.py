@@ -17,7 +17,7 @@ from agui_bridge.protocol.threads.history import STRIDE, History, StoredMessage
 
 __all__ = ["Conversation"]
 
-logger = logging.getLogger("agui_bridge.client")
+logger: Final = logging.getLogger("agui_bridge.client")
 
 _EVENT: Final[TypeAdapter[Any]] = TypeAdapter(Event)
 _INTERRUPTS: Final = TypeAdapter(list[Interrupt])
@@ -57,7 +57,7 @@ class Conversation:
             state,
         )
         self._chunks = Chunks()
-        self.pending_interrupts = tuple(pending_interrupts)
+        self.pending_interrupts: tuple[Interrupt, ...] = tuple(pending_interrupts)
 
     @property
     def messages(self) -> list[dict[str, Any]]:

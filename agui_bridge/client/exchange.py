@@ -40,12 +40,12 @@ class Exchange:
     """
 
     def __init__(self, response: httpx.Response) -> None:
-        self.status = response.status_code
-        self.headers = response.headers
+        self.status: int = response.status_code
+        self.headers: httpx.Headers = response.headers
         self._response = response
         self._body: AsyncIterator[bytes] | None = None
         self._read: asyncio.Timeout | None = None
-        self.stopped = False
+        self.stopped: bool = False
 
     @property
     def is_stream(self) -> bool:

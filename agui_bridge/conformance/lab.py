@@ -78,7 +78,7 @@ class Thread:
         self.lab = lab
         self.id = thread
         self.marker = marker
-        self.history = History()
+        self.history: History = History()
         self.answers: list[Answer] = []
 
     def input(self, *, text: str | None = None, **members: Any) -> dict[str, Any]:

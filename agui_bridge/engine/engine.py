@@ -10,6 +10,7 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Coroutine, Sequence
+from typing import Final
 
 from agui_bridge.engine.input.auto_resume import request_of
 from agui_bridge.engine.input.incoming import Incoming
@@ -50,7 +51,7 @@ from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
 
 __all__ = ["Engine", "mint"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 def mint() -> str:
@@ -77,7 +78,7 @@ class Engine:
         on_run_end: Sequence[RunEndHook] = (),
     ) -> None:
         self.running: dict[ThreadKey, Execution] = {}
-        self.store = telemetry.observe(store, self)
+        self.store: Store = telemetry.observe(store, self)
         self.telemetry = telemetry
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
@@ -87,11 +88,11 @@ class Engine:
         # Stops are counted apart: they are how a scope frees its slots.
         self._stop_slots = ScopeSlots(settings.max_runs_per_scope, "stops of this scope")
         # So are readers of what runs: a page that is reloaded must not wait for a slot.
-        self.follow_slots = ScopeSlots(
+        self.follow_slots: ScopeSlots = ScopeSlots(
             settings.max_runs_per_scope, "readers of this scope's threads"
         )
         self._on_run_end = on_run_end
-        self.closing = False
+        self.closing: bool = False
 
     # --- inputs ---
 

@@ -46,7 +46,9 @@ class OpenTelemetry:
         incoming: bool = True,
     ) -> None:
         self._spans = Spans(trace.get_tracer("agui_bridge", __version__, tracer_provider))
-        self.instruments = Instruments.of(meter_provider or metrics.get_meter_provider())
+        self.instruments: Instruments = Instruments.of(
+            meter_provider or metrics.get_meter_provider()
+        )
         self._incoming = incoming
         self._given = tracer_provider is not None or meter_provider is not None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.cli.banner import base_url, show_banner, store_label
@@ -27,7 +28,7 @@ from agui_bridge.logs import LogFormat, configure_logging
 
 __all__ = ["listen", "serve"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 def serve(
