@@ -33,6 +33,9 @@ class Exchange:
     `chunks` gives bytes as they come, `frames` server-sent events, `events` AG-UI events; each
     reads on where the body stands, so that only one of them is to be used.
 
+    Args:
+        response: its body has not been read.
+
     Attributes:
         status: HTTP status.
         headers: of the answer.

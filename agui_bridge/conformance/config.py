@@ -170,6 +170,12 @@ class Config(_Strict):
         settle: seconds after which an execution that was not awaited would be seen.
         races: how often each race is run.
         concurrency: how many checks run at once.
+        prompts: what to say so that it does what a check needs.
+        answers: payloads, as the endpoint understands them.
+        executions: where what was executed is counted; None leaves checks of it out.
+        server: how a server is started that the kit may kill.
+        restart: how the endpoint is restarted.
+        stop: the request that stops a run.
     """
 
     name: str = ""
@@ -199,6 +205,9 @@ class Config(_Strict):
         """The key of what a check needs and this configuration does not have; None if it has it.
 
         A second process and restarts are up to the lab, which may have them from elsewhere.
+
+        Args:
+            need: one of those that a check may name.
         """
         found: dict[str, tuple[object, str]] = {
             "edits": (self.answers.edit, "answers.edit"),
@@ -217,6 +226,9 @@ class Config(_Strict):
 
 def load(path: Path) -> Config:
     """Read a configuration file.
+
+    Args:
+        path: of the TOML file.
 
     Raises:
         ConfigurationError: it is missing, is no TOML, has a wrong or unknown member, or names an

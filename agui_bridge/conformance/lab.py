@@ -61,7 +61,11 @@ class Lab:
         await asyncio.sleep(self.config.settle)
 
     async def get(self, url: str) -> httpx.Response:
-        """Read something of the server, as the principal of this run."""
+        """Read something of the server, as the principal of this run.
+
+        Args:
+            url: may hold the names of this run in braces, such as `{folder}`.
+        """
         return await self.client.get(filled(url, **self.names), headers=self.config.headers)
 
 
