@@ -244,15 +244,18 @@ class Run:
             the run ended.
         trace_headers: send them with every request to the framework, so that its spans become
             children of this run's; empty when nobody traces.
-        not_begun: set it, at the end, to the tool calls of `resume` that were approved and that you
-            certainly did not begin; an adapter that wraps yours then says so of them.
+        not_begun: set it, at the end, to the tool calls that certainly never began, approved ones
+            among them: they are told as "not executed", every other call without a result as
+            "whether it was executed is unknown".
+        late_result: call it with a tool call's id and its result (text) when that comes after the
+            run is over: of a tool that could not be killed, for one. It takes the place of "whether
+            it was executed is unknown", unless the conversation has gone on by then.
         before_act: set by an adapter that wraps yours and may have to keep it from acting, else
             None. Tools that run in `run` itself after their TOOL_CALL_START was yielded need
             nothing. Whoever carries tools out besides, in tasks of its own, waits until all that
             was emitted before has been taken from it, calls this right before a tool begins, and
             then looks at `stop`.
-        raw_messages: `messages` as JSON, before they are made into models.
-        raw_new_messages: `new_messages` as JSON.
+        raw_messages, raw_new_messages: `messages` and `new_messages` as JSON.
         check_lease: raises `Fenced` when another process may have taken the run over.
         policy: the bridge's; ask it with `agui_bridge.policy.judge` before each execution.
         mint: gives a new id, for messages and tool calls.
@@ -274,6 +277,7 @@ class Run:
     end_reason: EndReason | None = None
     trace_headers: Mapping[str, str] = field(default_factory=dict)
     not_begun: Collection[str] = ()
+    late_result: Callable[[str, str], None] = lambda call_id, content: None
     before_act: Callable[[], None] | None = None
     raw_messages: Sequence[Mapping[str, Json]] = ()
     raw_new_messages: Sequence[Mapping[str, Json]] = ()
@@ -347,11 +351,7 @@ class InstalledAdapter:
 
 
 async def close_items(items: object) -> None:
-    """Close what an agent gave to be iterated over, if it can be closed.
-
-    Args:
-        items: an async iterator; only generators and few others have an `aclose`.
-    """
+    """Close the `items` that an agent gave to be iterated over, if they can be closed."""
     aclose = getattr(items, "aclose", None)
     if aclose is not None:
         await aclose()

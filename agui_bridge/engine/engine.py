@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import secrets
 from collections.abc import Coroutine, Sequence
@@ -23,6 +24,7 @@ from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.closing import close_run
 from agui_bridge.engine.run.end_hooks import RunEndHook, tell_run_end
 from agui_bridge.engine.run.execution import Execution
+from agui_bridge.engine.run.late_results import keep_late_result
 from agui_bridge.engine.run.leases import Owner, commit_safely
 from agui_bridge.engine.scope_slots import ScopeSlots
 from agui_bridge.engine.stopping import stop_thread
@@ -195,6 +197,7 @@ class Engine:
         """See a claimed run through to its end."""
         key = execution.owner.key
         self.running[key] = execution
+        execution.run.late_result = functools.partial(self._take_late, execution)
         try:
             ending = await close_run(execution, await execution.carry_out())
             execution.watch.ended(ending)
@@ -203,6 +206,16 @@ class Engine:
             if self.running.get(key) is execution:
                 del self.running[key]
         await tell_run_end(self._on_run_end, execution, ending)
+
+    def _take_late(self, execution: Execution, call_id: str, content: str) -> None:
+        owner, asked = execution.owner, execution.calls.asked_about.get(call_id)
+
+        async def keep() -> None:
+            await execution.over.wait()
+            key, token = owner.key, owner.token
+            await keep_late_result(self.store, key, token, call_id, content, asked, mint)
+
+        self.spawn(keep())
 
     async def _claim(
         self,

@@ -58,7 +58,8 @@ async def wait_for_run(
     local = running.get(key)
     if local is not None and local.owner.token == run.token:
         left = (until if until is not None else run.ends_at) - loaded.now
-        await local.over.wait_until(clock, max(0.0, left))
+        with local.listeners.present():
+            await local.over.wait_until(clock, max(0.0, left))
         return
 
     def over(seen: Loaded) -> bool:

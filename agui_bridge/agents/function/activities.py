@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any
 
 from agui_bridge.adapters import Run
@@ -30,13 +31,39 @@ from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Activities", "Report"]
+__all__ = ["Activities", "Report", "in_thread"]
 
 Report = Callable[[Outcome], None]
 
 _INSIDE: ContextVar[tuple[Activities, EntryKey] | None] = ContextVar(
     "agui_bridge_inside", default=None
 )
+
+
+class StillRunning(asyncio.CancelledError):
+    """The caller was cancelled, and the function runs on in its thread.
+
+    Attributes:
+        thread: what it comes to.
+    """
+
+    def __init__(self, thread: asyncio.Future[Any]) -> None:
+        """Remember the thread."""
+        super().__init__()
+        self.thread = thread
+
+
+async def in_thread(function: Callable[[], Any]) -> Any:
+    """Call a function in a thread, with the caller's context variables.
+
+    Raises:
+        StillRunning: the caller was cancelled.
+    """
+    thread = asyncio.get_running_loop().run_in_executor(None, copy_context().run, function)
+    try:
+        return await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        raise StillRunning(thread) from None
 
 
 class Activities:
@@ -224,17 +251,19 @@ class Activities:
         _INSIDE.set((self, key))
         try:
             value = jsonable(f"The result of {key}", await function())
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             # When the run is ending its journal is lost with it.
             self._conclude(key, Abandoned(), None if self._latch.closed else report)
+            if isinstance(cancelled, StillRunning) and self._latch.closed and report is not None:
+                # Nobody can kill a thread: what it comes to is told when it is known.
+                cancelled.thread.add_done_callback(partial(_tell_late, key, report))
             raise
         except GeneratorExit:
             raise
         except BaseException as error:
-            cause = as_exception(error)
-            failure = Failure(error=type(error).__name__, text=clean_text(str(cause)))
+            failure = _failure(error)
             self._conclude(key, failure, report)
-            raise StepFailed.of(key, failure) from cause
+            raise StepFailed.of(key, failure) from as_exception(error)
         self._conclude(key, Value(value=value), report)
         return copied(value)
 
@@ -248,3 +277,17 @@ class Activities:
         if not task.cancelled():
             task.exception()  # Its branch may be gone: then nobody else retrieves it.
         self._finished()
+
+
+def _failure(error: BaseException) -> Failure:
+    return Failure(error=type(error).__name__, text=clean_text(str(as_exception(error))))
+
+
+def _tell_late(key: EntryKey, report: Report, thread: asyncio.Future[Any]) -> None:
+    """Report what a thread came to that was left behind."""
+    if thread.cancelled():
+        return
+    try:
+        report(Value(value=jsonable(f"The result of {key}", thread.result())))
+    except Exception as error:
+        report(_failure(error))

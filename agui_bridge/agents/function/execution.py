@@ -19,6 +19,7 @@ from agui_bridge.adapters import Ask, Handoff, Pause, Run, close_items
 from agui_bridge.agents.function.activities import Activities
 from agui_bridge.agents.function.latch import RunLatch
 from agui_bridge.agents.function.outbox import Outbox
+from agui_bridge.agents.function.reports import Reports
 from agui_bridge.agents.function.results import StepFailed, as_exception
 from agui_bridge.agents.replay.call_order import CallOrder
 from agui_bridge.agents.replay.continuation import (
@@ -76,6 +77,7 @@ class FunctionExecution:
         context: how many messages the function first saw, and how many of them were new.
         actor: who began the first run; a resumed run's principal is who answered.
         outbox: what was emitted.
+        reports: tells what became of tool calls.
         journal: what is remembered.
         activities: what steps, streams, calls and tools carry out.
         over: whether nothing will be emitted any more.
@@ -94,6 +96,7 @@ class FunctionExecution:
         self.context: tuple[int, int] = past.context if past.context is not None else fresh
         self.actor: str = past.actor or run.principal.actor
         self.outbox: Outbox = Outbox()
+        self.reports: Reports = Reports(run, self.outbox)
         self.journal: Journal = Journal(past.entries)
         self._latch = RunLatch()
         self.activities: Activities = Activities(
@@ -129,8 +132,10 @@ class FunctionExecution:
         if not self.over:
             self.activities.cancel(tools=True)
         while not self.over:
-            self.outbox.take()  # Nobody reads any more; whoever waits for room may end.
+            # Nobody reads any more; whoever waits for room may end.
+            self.reports.leave(self.outbox.take())
             await self.outbox.wait()
+        self.reports.leave(self.outbox.take())
         for task in self._tasks:
             task.cancel()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,6 @@ from agui_bridge.adapters import Ask
 from agui_bridge.agents.function.execution import FunctionExecution, Question
 from agui_bridge.agents.function.results import ReadOnlyArgs
 from agui_bridge.agents.function.tool_events import (
-    not_executed,
     parameter_schema,
     tool_call,
     tool_result,
@@ -95,17 +93,9 @@ async def permit_approved(
         CallDenied: the policy denies it.
         AgentMistake: the policy failed.
     """
-    call_id = approval.tool_call_id or ""
-    try:
-        verdict = await _judge(execution, entry, args, approval)
-    except (AgentMistake, asyncio.CancelledError):
-        # The client has seen the call, and it is certain what became of it; unless it is asked
-        # about again.
-        if not execution.undone:
-            execution.emit(not_executed(call_id, execution.run.mint()))
-        raise
+    verdict = await _judge(execution, entry, args, approval)
     if verdict.action == "deny":
-        await _refuse(execution, entry, call_id, verdict)
+        await _refuse(execution, entry, approval.tool_call_id or "", verdict)
 
 
 def pass_by(execution: FunctionExecution, entry: EntryKey) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agui_bridge.adapters import close_items
+from agui_bridge.agents.function.activities import in_thread
 from agui_bridge.agents.function.permits import pass_by, permit_approved, permit_call
 from agui_bridge.agents.function.results import Approval
 from agui_bridge.agents.function.run_view import RunView
-from agui_bridge.agents.function.tool_events import tool_call, tool_result
+from agui_bridge.agents.function.tool_events import tool_call
 from agui_bridge.agents.replay.continuation import Decided, EntryKey
 from agui_bridge.agents.replay.journal import copied, fingerprint, jsonable
 from agui_bridge.errors import AgentMistake, ApprovalSpent
@@ -102,7 +103,7 @@ class ActingRun(RunView):
             StepFailed: `fn` raised; the client sees "The tool failed: <type>".
             CallDenied: the policy denied it, or had a person asked who did not approve it.
         """
-        execution, run = self._execution, self._run
+        execution = self._execution
         pinned = jsonable(f"an argument of run.call({name!r})", dict(args))
         entry, known = self._visit("call", name, [pinned], key)
         if known is not None:
@@ -115,7 +116,7 @@ class ActingRun(RunView):
             None,
             lambda: _invoke(fn, **copied(permit.args)),
             begin=None if permit.announced else lambda: execution.emit(*announce),
-            report=lambda done: execution.emit(tool_result(permit.call_id, run.mint(), done)),
+            report=lambda done: execution.reports.tell(permit.call_id, done),
         )
 
     async def tool(self, approval: Approval, fn: Callable[..., Any], /, **extra: Any) -> Json:
@@ -166,9 +167,7 @@ class ActingRun(RunView):
             entry,
             known,
             lambda: _invoke(fn, **arguments, **extra),
-            report=lambda done: execution.emit(
-                tool_result(approval.tool_call_id, self._run.mint(), done)
-            ),
+            report=lambda done: execution.reports.tell(approval.tool_call_id, done),
         )
 
     def _visit(self, kind: str, name: str, values: Sequence[Any], key: str | None) -> Any:
@@ -199,5 +198,5 @@ async def _invoke(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     target = fn if inspect.isroutine(fn) else getattr(fn, "func", type(fn).__call__)
     if inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(target):
         return await fn(*args, **kwargs)
-    result = await asyncio.to_thread(fn, *args, **kwargs)
+    result = await in_thread(partial(fn, *args, **kwargs))
     return await result if inspect.isawaitable(result) else result

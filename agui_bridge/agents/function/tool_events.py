@@ -12,14 +12,13 @@ from pydantic import BaseModel, TypeAdapter
 from agui_bridge.agents.replay.continuation import Denied, Failure, Outcome, Value
 from agui_bridge.protocol.answers.schemas import check_schema
 from agui_bridge.protocol.answers.unexecuted import (
-    APPROVED_NOT_BEGUN,
     CANCELLED_AMID,
     denied_by_policy,
 )
 from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["not_executed", "parameter_schema", "tool_call", "tool_result"]
+__all__ = ["parameter_schema", "tool_call", "tool_result"]
 
 
 def tool_call(call_id: str, name: str, args: Mapping[str, Json]) -> tuple[BaseEvent, ...]:
@@ -44,13 +43,6 @@ def tool_result(call_id: str, message_id: str, outcome: Outcome) -> BaseEvent:
         case _:
             content = CANCELLED_AMID
     return ToolCallResultEvent(message_id=message_id, tool_call_id=call_id, content=content)
-
-
-def not_executed(call_id: str, message_id: str) -> BaseEvent:
-    """Make the TOOL_CALL_RESULT event of a call that was approved and never began."""
-    return ToolCallResultEvent(
-        message_id=message_id, tool_call_id=call_id, content=APPROVED_NOT_BEGUN
-    )
 
 
 def parameter_schema(

@@ -20,8 +20,10 @@ from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.observing.telemetry import InputTelemetry
 from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.endings import ending_after
+from agui_bridge.engine.run.gated_calls import GatedCalls
 from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner
+from agui_bridge.engine.run.listeners import Listeners
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.signal import Signal
@@ -63,9 +65,9 @@ class Execution:
         lifecycle: the order of the run's events.
         claimed: the interrupts that this run carries out, by id, as last written.
         decisions: what was decided on them, by interrupt id.
-        carried: calls that earlier runs left to be carried out, without those that this one asks
-            about: approved then, and the adapter asked or handed off something else before.
+        calls: what was approved and is to be carried out.
         partial: text of a message that a stop cut off.
+        listeners: who wants to see its end.
         over: set once the run's end is stored (or can't be).
         joinable: whether others may still follow its stream: its end is not being made.
         unsent: id of a message of the history that the stream has not told yet.
@@ -109,15 +111,17 @@ class Execution:
             known_activities=[m["id"] for m in messages if m["role"] == "activity"],
         )
         self._settings = submission.agent.settings
-        self._on_disconnect = submission.on_disconnect
         self._clock = clock
         self._repairs = claim.repairs
         self._told_state = False
         self._delivered = False
         self._abandoned = False
-        self._gated = claim.gated
-        self.carried: list[str] = claim.carried
+        self._reached = False
+        self.calls: GatedCalls = GatedCalls(claim.gated, claim.carried, claim.decisions)
         self._signal = Signal()
+        self.listeners: Listeners = Listeners(
+            stream.pipe, submission.on_disconnect, self._signal.set
+        )
         self._deserted: asyncio.Task[None] | None = None
         self._stop_timeout = self._settings.stop_timeout
 
@@ -134,9 +138,18 @@ class Execution:
     @property
     def approved_calls(self) -> tuple[str, ...]:
         """Ids of the calls that were approved, are this run's to carry out, and have no result."""
-        now = [c for c, i in self._gated.items() if isinstance(self.decisions[i], Approve)]
         goes_on = self.resumed or self.run.handoff is not None
-        return (*now, *self.carried) if goes_on else ()
+        return (*self.calls.approved, *self.calls.carried) if goes_on else ()
+
+    def never_begun(self) -> frozenset[str]:
+        """Ids of the calls without a result that certainly nobody began to carry out.
+
+        The agent says so of them, they were cut off before their arguments were complete, or
+        were approved for an agent that this run never came to.
+        """
+        cut_off = (call.id for call in self.lifecycle.unanswered if call.cut_off)
+        unreached = () if self._reached else self.calls.approved
+        return frozenset((*self.run.not_begun, *cut_off, *unreached))
 
     @property
     def resumed(self) -> bool:
@@ -187,6 +200,7 @@ class Execution:
     # --- the adapter's items ---
 
     async def _pump(self) -> None:
+        self._reached = True
         items = self.agent.adapter.run(self.run)
         pipe, lifecycle, history = self.stream.pipe, self.lifecycle, self.history
         followers = self.stream.followers
@@ -258,7 +272,7 @@ class Execution:
             self.history.apply(event)
         except PatchError as error:
             raise ProtocolViolation(f"a STATE_DELTA does not fit the state: {error}") from error
-        if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in (*self._gated, *self.carried):
+        if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self.calls:
             self.unsent = event["messageId"]
             await self._settle(event["toolCallId"])
             self.unsent = None
@@ -266,8 +280,7 @@ class Execution:
 
     async def _settle(self, call_id: str) -> None:
         """Store the result of an approved call, and that its interrupt is closed by it."""
-        self.carried = [call for call in self.carried if call != call_id]
-        asked = self._gated.pop(call_id, None)
+        asked = self.calls.settle(call_id)
         await self.write(settled=[self.claimed[asked]] if asked is not None else ())
         # What kept a stop waiting may be over.
         self._signal.set()
@@ -310,13 +323,11 @@ class Execution:
             self.request_stop(force=stop.force, timeout=timeout)
 
     def _heed_client(self) -> None:
-        """Stop the run of a client that went away, if that is its surface's policy.
+        """Stop the run when its last listener went away, if that is its surface's policy.
 
         Never between an approval and its result: what was approved is carried out.
         """
-        if not self.stream.pipe.detached or self._deserted or self._on_disconnect != "stop":
-            return
-        if self.approved_calls:
+        if not self.listeners.deserted or self._deserted or self.approved_calls:
             return
         self.request_stop(force=False)
         self._deserted = asyncio.create_task(self._announce_stop())
