@@ -30,7 +30,7 @@ WHOLE ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 NODE_FOLDERS := tests/e2e tests/servers/mastra examples/copilotkit
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
-TYPED := $(wildcard agui_bridge adapters docs tests examples benchmarks loadtest)
+TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest)
 
 # A version manager may offer a name that it then cannot run, so each candidate is asked.
 find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python); do \
@@ -43,7 +43,7 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 	exit 1; \
 	fi
 
-.PHONY: help demo test soak lint format docs schemas coverage e2e pictures lowest bench load seeded clean
+.PHONY: help demo test soak lint types format docs schemas coverage e2e pictures lowest bench load seeded clean
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
@@ -63,6 +63,9 @@ lint: $(VENV)/.installed-dev ## Check style, formatting and types
 	@$(VENV)/bin/ruff format --quiet --check .
 	@$(VENV)/bin/mypy --no-error-summary $(TYPED)
 	@echo 'lint: no complaints'
+
+types: $(VENV)/.installed-dev ## Count the names that have a type, as users' checkers see them (98 % at least)
+	@$(VENV)/bin/python .ci/type_completeness.py
 
 format: $(VENV)/.installed-dev ## Format the code and sort the imports
 	@$(VENV)/bin/ruff check --quiet --fix-only .

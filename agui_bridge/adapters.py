@@ -142,7 +142,12 @@ class Handoff:
 
 @dataclass(frozen=True, slots=True)
 class HandoffResults:
-    """What the application returned: content by tool call id, for calls that have a result."""
+    """What the application returned.
+
+    Attributes:
+        continuation: exactly what the Handoff carried.
+        results: content by tool call id, for calls that have a result.
+    """
 
     continuation: Json
     results: Mapping[str, Json]
@@ -176,8 +181,8 @@ class StopSignal:
     """
 
     def __init__(self) -> None:
-        self.requested = False
-        self.force = False
+        self.requested: bool = False
+        self.force: bool = False
         self._event: asyncio.Event | None = None
         self._children: list[StopSignal] = []
 
@@ -250,6 +255,10 @@ class Run:
             nothing. Whoever carries tools out besides, in tasks of its own, waits until all that
             was emitted before has been taken from it, calls this right before a tool begins, and
             then looks at `stop`.
+        raw_messages, raw_new_messages: `messages` and `new_messages` as JSON.
+        check_lease: raises `Fenced` when another process may have taken the run over.
+        policy: the bridge's; ask it with `agui_bridge.policy.judge` before each execution.
+        mint: gives a new id, for messages and tool calls.
     """
 
     agent: str
@@ -270,7 +279,6 @@ class Run:
     not_begun: Collection[str] = ()
     late_result: Callable[[str, str], None] = lambda call_id, content: None
     before_act: Callable[[], None] | None = None
-    # The engine's side: raw messages, the check that the lease still holds, the policy.
     raw_messages: Sequence[Mapping[str, Json]] = ()
     raw_new_messages: Sequence[Mapping[str, Json]] = ()
     check_lease: Callable[[], None] = lambda: None
@@ -343,10 +351,7 @@ class InstalledAdapter:
 
 
 async def close_items(items: object) -> None:
-    """Close what an agent gave to be iterated over, if it can be closed.
-
-    A `run` need not be an async generator: any async iterator will do, and few have an `aclose`.
-    """
+    """Close the `items` that an agent gave to be iterated over, if they can be closed."""
     aclose = getattr(items, "aclose", None)
     if aclose is not None:
         await aclose()

@@ -107,6 +107,10 @@ class PolicyFailed(AgentMistake):
 async def judge(policy: Policy, call: ProposedCall) -> Verdict:
     """Ask a policy.
 
+    Args:
+        policy: the bridge's.
+        call: what is about to be executed.
+
     Raises:
         PolicyFailed: it raised, or said something that is no verdict.
     """

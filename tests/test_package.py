@@ -99,7 +99,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(installed: Installed) -> N
     metadata = f"agui_bridge-{agui_bridge.__version__}.dist-info"
 
     assert {name.partition("/")[0] for name in names} == {"agui_bridge", metadata, *adapters}
-    assert "agui_bridge/py.typed" in names
+    assert {f"{name}/py.typed" for name in ("agui_bridge", *adapters)} <= {*names}
     assert not [name for name in names if "__pycache__" in name]
 
 

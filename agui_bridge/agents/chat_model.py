@@ -61,7 +61,7 @@ class ChatModelAdapter:
         ConfigurationError: the model has no name.
     """
 
-    capabilities = AdapterCapabilities(
+    capabilities: AdapterCapabilities = AdapterCapabilities(
         approve=False, decline=False, answer=False, cancel=False, policy=True
     )
 

@@ -47,6 +47,8 @@ class Result:
     """How one check ended on one endpoint.
 
     Attributes:
+        check: which one.
+        status: `pass`, `fail`, `skip` or `blocked`.
         detail: what was seen, or why the check was skipped or blocked; empty for a pass.
         seconds: how long it took.
     """

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -37,7 +37,7 @@ NEAR_MISSES: Final[tuple[Any, ...]] = (
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
 
 class Prompts(_Strict):
@@ -171,6 +171,12 @@ class Config(_Strict):
         settle: seconds after which an execution that was not awaited would be seen.
         races: how often each race is run.
         concurrency: how many checks run at once.
+        prompts: what to say so that it does what a check needs.
+        answers: payloads, as the endpoint understands them.
+        executions: where what was executed is counted; None leaves checks of it out.
+        server: how a server is started that the kit may kill.
+        restart: how the endpoint is restarted.
+        stop: the request that stops a run.
     """
 
     name: str = ""
@@ -200,6 +206,9 @@ class Config(_Strict):
         """The key of what a check needs and this configuration does not have; None if it has it.
 
         A second process and restarts are up to the lab, which may have them from elsewhere.
+
+        Args:
+            need: one of those that a check may name.
         """
         found: dict[str, tuple[object, str]] = {
             "edits": (self.answers.edit, "answers.edit"),
@@ -218,6 +227,9 @@ class Config(_Strict):
 
 def load(path: Path) -> Config:
     """Read a configuration file.
+
+    Args:
+        path: of the TOML file.
 
     Raises:
         ConfigurationError: it is missing, is no TOML, has a wrong or unknown member, or names an

@@ -70,7 +70,11 @@ class Lab:
         return thread
 
     async def get(self, url: str) -> httpx.Response:
-        """Read something of the server, as the principal of this run."""
+        """Read something of the server, as the principal of this run.
+
+        Args:
+            url: may hold the names of this run in braces, such as `{folder}`.
+        """
         return await self.client.get(filled(url, **self.names), headers=self.config.headers)
 
 
@@ -90,7 +94,7 @@ class Thread:
         self.lab = lab
         self.id = thread
         self.marker = marker
-        self.history = History()
+        self.history: History = History()
         self.answers: list[Answer] = []
         self.asked: list[Event] = []
         self.shown: list[Event] = []

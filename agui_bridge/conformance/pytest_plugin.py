@@ -66,7 +66,12 @@ class ConformanceFile(pytest.File):
 
 
 class ConformanceItem(pytest.Item):
-    """One check of one endpoint."""
+    """One check of one endpoint.
+
+    Args:
+        check: which one.
+        **members: as for `pytest.Item`.
+    """
 
     def __init__(self, *, check: Check, **members: Any) -> None:
         super().__init__(**members)

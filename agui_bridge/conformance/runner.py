@@ -110,6 +110,10 @@ def _port_of(url: str) -> str:
 async def run_check(check: Check, lab: Lab) -> Result:
     """Carry out one check.
 
+    Args:
+        check: which one.
+        lab: the endpoint.
+
     Raises:
         ConfigurationError: the configuration is wrong in a way that only shows now.
     """

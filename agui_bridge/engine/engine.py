@@ -11,11 +11,13 @@ import functools
 import logging
 import secrets
 from collections.abc import Coroutine, Sequence
+from typing import Final
 
 from agui_bridge.engine.input.auto_resume import request_of
 from agui_bridge.engine.input.incoming import Incoming
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.late_results import keep_late_result
 from agui_bridge.engine.observing.log_context import RunIds, enter_run
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Telemetry
 from agui_bridge.engine.recovery import close_batch, recover_thread, sweep_forever
@@ -23,7 +25,6 @@ from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.closing import close_run
 from agui_bridge.engine.run.end_hooks import RunEndHook, tell_run_end
 from agui_bridge.engine.run.execution import Execution
-from agui_bridge.engine.run.late_results import keep_late_result
 from agui_bridge.engine.run.leases import Owner, commit_safely
 from agui_bridge.engine.scope_slots import ScopeSlots
 from agui_bridge.engine.stopping import stop_thread
@@ -52,7 +53,7 @@ from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
 
 __all__ = ["Engine", "mint"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 def mint() -> str:
@@ -79,7 +80,7 @@ class Engine:
         on_run_end: Sequence[RunEndHook] = (),
     ) -> None:
         self.running: dict[ThreadKey, Execution] = {}
-        self.store = telemetry.observe(store, self)
+        self.store: Store = telemetry.observe(store, self)
         self.telemetry = telemetry
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
@@ -89,11 +90,11 @@ class Engine:
         # Stops are counted apart: they are how a scope frees its slots.
         self._stop_slots = ScopeSlots(settings.max_runs_per_scope, "stops of this scope")
         # So are readers of what runs: a page that is reloaded must not wait for a slot.
-        self.follow_slots = ScopeSlots(
+        self.follow_slots: ScopeSlots = ScopeSlots(
             settings.max_runs_per_scope, "readers of this scope's threads"
         )
         self._on_run_end = on_run_end
-        self.closing = False
+        self.closing: bool = False
 
     # --- inputs ---
 

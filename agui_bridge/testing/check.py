@@ -26,6 +26,7 @@ class Check:
         hint: what to look at in an adapter that fails it.
         needs: attributes of the scenario without which it does not apply.
         declared: a capability without which it does not apply.
+        body: carries it out, and raises `CheckFailed`.
     """
 
     id: str
@@ -36,7 +37,12 @@ class Check:
     body: Body
 
     def why_not(self, scenario: AdapterScenario, capabilities: AdapterCapabilities) -> str | None:
-        """Why it does not apply to a scenario; None when it does."""
+        """Why it does not apply to a scenario; None when it does.
+
+        Args:
+            scenario: of the adapter that is checked.
+            capabilities: those that the adapter declares.
+        """
         for name in self.needs:
             if getattr(scenario, name) is None:
                 return f"the scenario has no `{name}`"

@@ -37,7 +37,7 @@ class Stream:
     """
 
     def __init__(self, pipe: Pipe, patience: float) -> None:
-        self.raw = bytearray()
+        self.raw: bytearray = bytearray()
         self.events: list[WireEvent] = []
         self._pipe = pipe
         self._patience = patience

@@ -6,7 +6,7 @@ import functools
 import inspect
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import BaseEvent
 
@@ -17,7 +17,7 @@ from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 
 __all__ = ["AgentFunction", "FunctionAdapter"]
 
-logger = logging.getLogger("agui_bridge.agents")
+logger: Final = logging.getLogger("agui_bridge.agents")
 
 AgentFunction = (
     Callable[[FunctionRun], AsyncIterator[str | BaseEvent]]
@@ -38,7 +38,7 @@ class FunctionAdapter:
         ConfigurationError: it is not async, or can't be called with one argument.
     """
 
-    capabilities = AdapterCapabilities(
+    capabilities: AdapterCapabilities = AdapterCapabilities(
         approve=True, decline=True, edit=True, answer=True, cancel=True, stop=True, policy=True
     )
 

@@ -11,7 +11,7 @@ import inspect
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from ag_ui.core import BaseEvent, StateDeltaEvent, ToolCallChunkEvent, ToolCallStartEvent
 
@@ -53,7 +53,7 @@ FORCED_GRACE = 0.5
 POLL = 0.05
 """Seconds between looks at `stop.force`, which has no event of its own."""
 
-logger = logging.getLogger("agui_bridge.agents")
+logger: Final = logging.getLogger("agui_bridge.agents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +93,16 @@ class FunctionExecution:
         past = recall(run)
         self.run = run
         fresh = (len(run.raw_messages), len(run.raw_new_messages))
-        self.context = past.context if past.context is not None else fresh
-        self.actor = past.actor or run.principal.actor
-        self.outbox = Outbox()
-        self.reports = Reports(run, self.outbox)
-        self.journal = Journal(past.entries)
+        self.context: tuple[int, int] = past.context if past.context is not None else fresh
+        self.actor: str = past.actor or run.principal.actor
+        self.outbox: Outbox = Outbox()
+        self.reports: Reports = Reports(run, self.outbox)
+        self.journal: Journal = Journal(past.entries)
         self._latch = RunLatch()
-        self.activities = Activities(
+        self.activities: Activities = Activities(
             run, self.journal, self.outbox, self._latch, self._work_finished, self._fail
         )
-        self.over = False
+        self.over: bool = False
         self.final: Pause | Handoff | None = None
         self.failure: BaseException | None = None
         self._yields = YieldCount(past.yields)

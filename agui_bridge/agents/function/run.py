@@ -72,6 +72,7 @@ class FunctionRun(ActingRun):
 
         Raises:
             UnsafeSchema: the parameters' schema is invalid or could do harm.
+            ReplayMismatch: what was stored is no decision on this call.
         """
         pinned = jsonable(f"an argument of run.approve({name!r})", dict(args))
         entry, known = self._visit("approve", name, [pinned], key)
@@ -171,7 +172,17 @@ class FunctionRun(ActingRun):
         metadata: Mapping[str, Json] | None = None,
         key: str | None = None,
     ) -> bool:
-        """Ask a yes-or-no question; cancelled and expired mean no."""
+        """Ask a yes-or-no question; cancelled and expired mean no.
+
+        Args:
+            message: what people read; with `key` it is the question's identity.
+            expires_in: seconds until it can't be answered; None takes the agent's setting.
+            metadata: public, for the frontend.
+            key: tells equal questions of several tasks apart.
+
+        Returns:
+            True only for `{"confirm": true}`.
+        """
         decision = await self.decide(
             message, reason="confirmation", expires_in=expires_in, metadata=metadata, key=key
         )
@@ -188,7 +199,20 @@ class FunctionRun(ActingRun):
         metadata: Mapping[str, Json] | None = None,
         key: str | None = None,
     ) -> Answer | Cancel:
-        """Ask as `ask` does, and return the decision itself: an Answer, or a Cancel's cause."""
+        """Ask as `ask` does, and return the decision itself: an Answer, or a Cancel's cause.
+
+        Args:
+            message: what people read; with `key` it is the question's identity.
+            schema: a JSON Schema of the answer, or None.
+            reason: `input_required`, `confirmation` or `<framework>:<name>`.
+            expires_in: seconds until it can't be answered; None takes the agent's setting.
+            metadata: public, for the frontend.
+            key: tells equal questions of several tasks apart.
+
+        Raises:
+            UnsafeSchema: the schema is invalid or could do harm.
+            ReplayMismatch: what was stored is no answer to this question.
+        """
         entry, known = self._visit("ask", message, [reason], key)
         if known is None:
             if schema is not None:
@@ -213,6 +237,11 @@ class FunctionRun(ActingRun):
         self, name: str, args: Mapping[str, Any], *, key: str | None = None
     ) -> Json:
         """Have the application carry out one of its own tools; the next run has the result.
+
+        Args:
+            name: the tool's, as the application calls it.
+            args: what can be written as JSON.
+            key: tells equal calls of several tasks apart.
 
         Returns:
             The content of the application's tool message: a str, or content parts.

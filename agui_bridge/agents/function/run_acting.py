@@ -90,6 +90,12 @@ class ActingRun(RunView):
 
         Nobody has to approve it unless the bridge's policy says so; then the run pauses here.
 
+        Args:
+            name: the tool's on the wire; with `args` and `key` the call's identity.
+            args: what can be written as JSON.
+            fn: async, or sync (then it runs in a thread).
+            key: tells equal calls of several tasks apart.
+
         Returns:
             The result as JSON; on the wire a str as it is, else compact JSON.
 
@@ -132,6 +138,7 @@ class ActingRun(RunView):
             ApprovalSpent: it was used before, is of another run, or is no approval.
             StepFailed: `fn` raised; the client sees "The tool failed: <type>".
             CallDenied: the bridge's policy denies it all the same.
+            AgentMistake: `extra` names an argument that was approved.
         """
         execution = self._execution
         if not isinstance(approval, Approval):

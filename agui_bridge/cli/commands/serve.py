@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 import click
 
@@ -26,7 +27,7 @@ from agui_bridge.logs import LogFormat, configure_logging
 
 __all__ = ["listen", "serve"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 @click.command(cls=Command)

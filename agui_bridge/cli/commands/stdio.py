@@ -19,7 +19,7 @@ from agui_bridge.stdio import Pipes, serve_stdio, take_over_pipes
 
 __all__ = ["stdio"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _LAST_SECONDS: Final = 5.0
 

@@ -24,3 +24,4 @@ _TABLES: Final = (
 )  # fmt: skip
 
 CHECKS: Final[tuple[Check, ...]] = tuple(check for table in _TABLES for check in table.checks)
+"""Every check, in the order of the groups."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agui_bridge.engine.run.final_write import (
     commit_end,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["close_run"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 async def close_run(execution: Execution, ending: Ending) -> Ending:

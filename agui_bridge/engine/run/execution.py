@@ -11,11 +11,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import Handoff, Pause, Run, close_items
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.observing.telemetry import InputTelemetry
 from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.endings import ending_after
@@ -39,7 +40,7 @@ from agui_bridge.protocol.contract.transitions import Change, flush
 from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
-from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.records import Interrupt, StopRequest, ThreadRecord
 from agui_bridge.protocol.threads.run_ends import Ending, Lost, Stopped
 from agui_bridge.protocol.wire.run_events import state_snapshot
@@ -47,7 +48,7 @@ from agui_bridge.protocol.wire.sse import encode
 
 __all__ = ["Execution"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _BURST = 256
 """Items of an agent that never suspends, before others have their turn: a millisecond's worth."""
@@ -85,24 +86,24 @@ class Execution:
         mint: Callable[[], str],
         watch: InputTelemetry,
     ) -> None:
-        self.agent = submission.agent
+        self.agent: Agent = submission.agent
         self.watch = watch
         self.owner = owner
         self.stream = stream
         self.run = run
-        self.history = history = claim.history
+        self.history: History = claim.history
         self.claimed: dict[str, Interrupt] = dict(claim.interrupts)
         self.decisions: Mapping[str, Decision] = claim.decisions
         self.mint = mint
         self.partial: str | None = None
-        self.over = Signal()
-        self.joinable = True
+        self.over: Signal = Signal()
+        self.joinable: bool = True
         self.unsent: str | None = None
-        self.heard = True
+        self.heard: bool = True
         self.pause: Pause | None = None
         self.handoff: Handoff | None = None
-        messages = history.messages
-        self.lifecycle = Lifecycle(
+        messages = self.history.messages
+        self.lifecycle: Lifecycle = Lifecycle(
             mint,
             known_calls=[call["id"] for m in messages for call in m.get("toolCalls") or ()],
             settled_calls=[m["toolCallId"] for m in messages if m["role"] == "tool"],
@@ -116,9 +117,11 @@ class Execution:
         self._delivered = False
         self._abandoned = False
         self._reached = False
-        self.calls = GatedCalls(claim.gated, claim.carried, claim.decisions)
+        self.calls: GatedCalls = GatedCalls(claim.gated, claim.carried, claim.decisions)
         self._signal = Signal()
-        self.listeners = Listeners(stream.pipe, submission.on_disconnect, self._signal.set)
+        self.listeners: Listeners = Listeners(
+            stream.pipe, submission.on_disconnect, self._signal.set
+        )
         self._deserted: asyncio.Task[None] | None = None
         self._stop_timeout = self._settings.stop_timeout
 

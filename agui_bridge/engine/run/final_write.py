@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ag_ui.core import TokenUsage
 from pydantic import ValidationError
@@ -29,7 +29,7 @@ __all__ = [
     "waiting_handoff",
 ]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 async def commit_end(execution: Execution, end: FinalWrite) -> None:

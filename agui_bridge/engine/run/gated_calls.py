@@ -31,10 +31,10 @@ class GatedCalls:
         carried: Sequence[str],
         decisions: Mapping[str, Decision],
     ) -> None:
-        self.asked_about = interrupts
+        self.asked_about: Mapping[str, str] = interrupts
         self._interrupts = dict(interrupts)
         self._decisions = decisions
-        self.carried = list(carried)
+        self.carried: list[str] = list(carried)
 
     @property
     def approved(self) -> dict[str, str]:

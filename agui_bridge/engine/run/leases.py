@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from agui_bridge.engine.streaming.clock import Clock, StoreTime
 from agui_bridge.errors import Conflict, Fenced, StoreUnavailable
@@ -18,7 +19,7 @@ from agui_bridge.stores.base import Committed, Expected, Store
 
 __all__ = ["Owner", "commit_safely"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
@@ -99,9 +100,9 @@ class Owner:
         assert claimed.record.run is not None
         self.key = key
         self.record: ThreadRecord = claimed.record
-        self.time = StoreTime(clock, claimed.now)
-        self.lost = False
-        self.token = claimed.record.run.token
+        self.time: StoreTime = StoreTime(clock, claimed.now)
+        self.lost: bool = False
+        self.token: str = claimed.record.run.token
         self._store = store
         self._clock = clock
         self._lease_seconds = lease_seconds

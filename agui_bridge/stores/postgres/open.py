@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, Final
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.stores.postgres.address import FORM, Address
@@ -13,7 +13,7 @@ from agui_bridge.stores.sql.schema import VERSION_TABLE, judge_revision, upgrade
 
 __all__ = ["prepare_database"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 OLDEST_SERVER = 120000
 LOCK = int.from_bytes(b"agui", "big")

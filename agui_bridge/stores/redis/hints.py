@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from redis.exceptions import RedisError
 
@@ -15,7 +16,7 @@ from agui_bridge.stores.redis.keys import key_of
 
 __all__ = ["Hints"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0

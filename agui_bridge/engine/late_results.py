@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.engine.waiting import wait_until
@@ -22,7 +23,7 @@ from agui_bridge.stores.base import Expected, Store
 
 __all__ = ["keep_late_result"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 async def keep_late_result(
