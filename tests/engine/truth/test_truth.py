@@ -15,8 +15,10 @@ import pytest
 
 from agui_bridge.protocol.answers.unexecuted import UNKNOWN
 from agui_bridge.protocol.threads.records import InterruptStatus
+from agui_bridge.stores.base import Expected
 from tests.engine.truth.schedule import Seen, carry_out
 from tests.stores.conftest import BACKENDS, Backend
+from tests.support.agents import Bench
 from tests.support.clock import FakeClock
 
 FEW = 40
@@ -68,16 +70,17 @@ def _status(seen: Seen, number: int) -> InterruptStatus:
 
 async def _compare(backend: Backend, tmp_path: Path, seeds: range) -> str:
     kinds: Counter[str] = Counter()
-    for seed in seeds:
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        store = await backend.open(backend.url(folder) if backend.url else "", FakeClock())
-        try:
+    store = await backend.open(backend.url(tmp_path) if backend.url else "", FakeClock())
+    try:
+        for seed in seeds:
             seen = await carry_out(seed, store)
-        finally:
-            await store.aclose()
-        kinds[seen.breaks] += 1
-        assert (seed, seen.breaks, faults_of(seen)) == (seed, seen.breaks, [])
+            kinds[seen.breaks] += 1
+            assert (seed, seen.breaks, faults_of(seen)) == (seed, seen.breaks, [])
+            record = (await store.load(Bench.KEY)).record
+            assert record is not None
+            await store.delete(Bench.KEY, Expected(version=record.version))
+    finally:
+        await store.aclose()
     return ", ".join(f"{kind} {times}" for kind, times in sorted(kinds.items()))
 
 
