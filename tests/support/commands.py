@@ -1,8 +1,7 @@
 """Python modules run as commands, each a process that begins within milliseconds.
 
-They are forked by a process that has imported what they need, and that does nothing else: to start
-an interpreter and import it all takes most of a second of a core. What a process does besides is
-its own: its number, its signals, how it ends, its files, its folder and its variables.
+They are forked as those of `tests.support.forks` are. All else is their own: the number, the
+signals, how they end, the files, the folder and the variables.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import io
-import multiprocessing
 import os
 import runpy
 import signal
@@ -20,21 +18,10 @@ import termios
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Final
+
+from tests.support.forks import CONTEXT
 
 __all__ = ["Command"]
-
-IMPORTED: Final = [
-    *("agui_bridge.cli", "agui_bridge.http.server", "agui_bridge.agents.chat_model"),
-    *(f"agui_bridge.stores.{name}.store" for name in ("sqlite", "postgres", "redis")),
-    *("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto"),
-    *("typer.rich_utils", "agui_bridge.cli.chat.loop", "agui_bridge_agui", "examples.guide"),
-    "tests.support.commands",
-]
-"""What nearly all of them need; anything else each imports for itself."""
-
-_CONTEXT: Final = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(IMPORTED)
 
 
 class Command:
@@ -89,7 +76,7 @@ class Command:
             # A connection is what can be handed over: it is a descriptor that can be pickled.
             handed = [Connection(os.dup(descriptor)) for descriptor in (stdin, stdout, stderr)]
             # A daemon: it ends with the tests, whatever becomes of them.
-            self._process = _CONTEXT.Process(
+            self._process = CONTEXT.Process(
                 target=_run,
                 args=(module, arguments, str(cwd), dict(env), handed, terminal),
                 daemon=True,
@@ -158,9 +145,8 @@ def _run(
         connection.close()
     if terminal:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    sys.stdin = open(0, closefd=False)
-    sys.stdout = open(1, "w", closefd=False)
-    sys.stderr = open(2, "w", closefd=False, buffering=1, errors="backslashreplace")
+    sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)

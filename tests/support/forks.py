@@ -14,17 +14,19 @@ from collections.abc import Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-__all__ = ["fork"]
+__all__ = ["CONTEXT", "fork"]
 
 IMPORTED = [
     *(f"agui_bridge.stores.{name}.store" for name in ("sqlite", "postgres", "redis")),
     *("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto"),
-    "tests.support.fault_target",
+    *("agui_bridge.cli", "agui_bridge.cli.chat.loop", "agui_bridge.http.server"),
+    *("agui_bridge.agents.chat_model", "agui_bridge_agui", "typer.rich_utils", "examples.guide"),
+    *("tests.support.commands", "tests.support.fault_target"),
 ]
 """What nearly all of them need; anything else each imports for itself."""
 
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(IMPORTED)
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(IMPORTED)
 
 
 def fork(module: str, arguments: Sequence[str], log: Path) -> BaseProcess:
@@ -36,7 +38,7 @@ def fork(module: str, arguments: Sequence[str], log: Path) -> BaseProcess:
         log: where all that it prints goes.
     """
     # A daemon: it ends with the tests, whatever becomes of them.
-    process = _CONTEXT.Process(target=_run, args=(module, arguments, log), daemon=True)
+    process = CONTEXT.Process(target=_run, args=(module, arguments, log), daemon=True)
     process.start()
     return process
 
