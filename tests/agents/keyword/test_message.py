@@ -12,6 +12,9 @@ from tests.support.examples import few_or_many
 
 TABLE = PhraseTable(PHRASES)
 
+# Of what fails Hypothesis would else tell only that it is long.
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+
 
 def scan(text: str) -> tuple[FoundRequest, ...]:
     scanner = SentenceScanner(TABLE)
@@ -34,7 +37,7 @@ TEXTS = st.lists(
 ).map("".join)
 
 
-@few_or_many(40, 1000)
+@few_or_many(40, 500)
 def test_the_phrase_of_every_request_is_visible(examples: int) -> None:
     @settings(max_examples=examples)
     @given(TEXTS)
@@ -55,7 +58,7 @@ def test_the_phrase_of_every_request_is_visible(examples: int) -> None:
     run()
 
 
-@few_or_many(40, 1000)
+@few_or_many(40, 500)
 def test_a_question_is_as_long_as_it_may_be_and_no_longer(examples: int) -> None:
     @settings(max_examples=examples)
     @given(TEXTS)
@@ -87,3 +90,9 @@ def test_short_requests_leave_their_room_to_long_ones() -> None:
     long = f"Please confirm {'x' * 1900}"
 
     assert question(scan(f"Are you sure?\n{long}")) == f"Are you sure?\n{long}"
+
+
+def test_a_phrase_at_the_end_of_its_sentence_leaves_no_room_unused() -> None:
+    requests = scan("\n".join(f"{letter * 1500} are you sure" for letter in "xyz"))
+
+    assert len(question(requests)) == LONGEST_MESSAGE
