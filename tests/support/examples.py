@@ -9,4 +9,5 @@ __all__ = ["few_or_many"]
 
 def few_or_many(few: int, many: int) -> pytest.MarkDecorator:
     """Run a test with its argument `examples` as each of both numbers."""
-    return pytest.mark.parametrize("examples", [few, pytest.param(many, marks=pytest.mark.soak)])
+    patient = [pytest.mark.soak, pytest.mark.timeout(600)]
+    return pytest.mark.parametrize("examples", [few, pytest.param(many, marks=patient)])

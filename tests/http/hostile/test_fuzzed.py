@@ -166,7 +166,7 @@ def aim_chat(paths: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 @few_or_many(2, 40)
 async def test_a_fuzzer_that_reads_the_document_finds_nothing_wrong(
     tmp_path: Path, examples: int

@@ -133,7 +133,7 @@ async def converse(conversation: list[tuple[str, dict[str, Any]]]) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 @few_or_many(25, 400)
 def test_any_conversation_is_answered_with_valid_streams_or_documented_refusals(
     examples: int,
