@@ -83,15 +83,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(sdist, wheel, scripts, folder)
 
 
-def environment_with(folder: Path, *packages: str) -> Path:
-    """An empty environment that pip installs packages in; gives the folder of its programs."""
+def environment_with(folder: Path, *arguments: str) -> Path:
+    """An empty environment, in which pip installs what is said; gives the folder of its programs.
+
+    It is the pip of the tests' own environment: to install one anew takes longer than all else.
+    """
     venv.create(folder)
     scripts = folder / ("Scripts" if os.name == "nt" else "bin")
-    # The pip of the tests' own environment: to install one anew, and to compile modules that are
-    # never imported, takes longer than all else.
     call(
         *(sys.executable, "-m", "pip", "--python", str(scripts / "python"), "install", "-qq"),
-        *("--no-compile", "-c", str(ROOT / "constraints.txt"), *packages),
+        *("-c", str(ROOT / "constraints.txt"), *arguments),
     )
     return scripts
 

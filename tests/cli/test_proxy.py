@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from agui_bridge.cli import app
 from tests.adapters.agui.upstream import Upstream, finished, started, text
