@@ -91,7 +91,9 @@ class Client:
         self.url = url
         self.thread_id = thread_id or str(uuid.uuid4())
         self.end: RunEnd | None = None
-        self._headers = dict(headers or {})
+        # What is refused is raised, however an agent tells it to others.
+        self._headers = {"ag-ui-refusals": "error"}
+        self._headers |= {name.lower(): value for name, value in (headers or {}).items()}
         self._dialect = DIALECTS[dialect]
         if self._dialect.asked_for:
             self._headers.setdefault("ag-ui-dialect", dialect)

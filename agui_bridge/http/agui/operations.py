@@ -8,8 +8,9 @@ from typing import Any, Final, get_args
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
 from agui_bridge.protocol.dialects import DialectChoice
 from agui_bridge.protocol.threads.records import InterruptStatus
+from agui_bridge.protocol.wire.refusals import RefusalChoice
 
-__all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS"]
+__all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS", "REFUSALS"]
 
 Json = dict[str, Any]
 
@@ -46,6 +47,15 @@ _DIALECT: Final[Json] = {
     "description": "How pauses look on the wire and are answered; by default what the header "
     "AG-UI-Dialect names, else the agent's setting.",
     "schema": {"type": "string", "enum": list(get_args(DialectChoice))},
+}
+
+REFUSALS: Final[Json] = {
+    "name": "refusals",
+    "in": "query",
+    "description": "How an input is refused while a question is open: the question, then "
+    "RUN_ERROR; or the question, saying why. By default what the header AG-UI-Refusals says, else "
+    "`forwardedProps.refusals`, else the agent's setting.",
+    "schema": {"type": "string", "enum": list(get_args(RefusalChoice))},
 }
 
 PATH_PARAMETERS: Final[Mapping[str, Json]] = {
@@ -183,7 +193,7 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             },
         ],
         body="RunInput",
-        query=(_DIALECT,),
+        query=(_DIALECT, REFUSALS),
         codes=(
             *OF_AN_AGENT,
             *OF_A_BODY,
