@@ -179,9 +179,9 @@ class Engine:
     ) -> None:
         if ruling.code == "RUN_IN_PROGRESS" and not submission.parsed.entries:
             stream.begin()
+            stream.fail(ruling.code, ruling.message)
         else:
-            stream.restate(loaded)
-        stream.fail(ruling.code, ruling.message)
+            stream.reject(loaded, ruling.code, ruling.message)
 
     async def _hold(self, submission: Submission, loaded: Loaded, ruling: Hold) -> None:
         change = hold(loaded, ruling.answers, submission.principal.actor)
