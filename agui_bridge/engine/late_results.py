@@ -2,7 +2,8 @@
 
 The conversation says of such a call that nobody knows whether it was executed. Its result takes the
 place of that sentence for as long as the thread is idle. Once a new run has begun it is dropped:
-that run's agent has been told otherwise. Source: docs/contract.md, "Stop".
+that run's agent has been told otherwise. So is the result of a run that lost its lease, which may
+write nothing any more. Source: docs/contract.md, "Stop".
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from agui_bridge.engine.recovery import recover_thread
-from agui_bridge.engine.waiting import wait_until
 from agui_bridge.errors import Conflict, StoreError
 from agui_bridge.protocol.answers.unexecuted import UNKNOWN
 from agui_bridge.protocol.contract.endings import late_result
@@ -49,14 +48,7 @@ async def keep_late_result(
     try:
         while True:
             loaded = await store.load(key, [asked] if asked is not None else (), messages=True)
-            if loaded.runs(token):
-                # Its end could not be stored yet.
-                await wait_until(store, key, lambda seen: not seen.runs(token))
-                continue
             try:
-                if loaded.run_lost and loaded.run is not None and loaded.run.token == token:
-                    await recover_thread(store, key, loaded, mint)
-                    continue
                 message = _stored_result(loaded, call_id)
                 if message is not None and message.message["content"] == content:
                     return True
@@ -84,9 +76,11 @@ async def keep_late_result(
 
 
 def _has_place(loaded: Loaded, token: str) -> bool:
-    """Whether nothing has begun on the thread since the run of a lease token was over."""
+    """Whether nothing has begun on the thread since the run of a lease token stored its end."""
     ended = loaded.record.ended if loaded.record is not None else None
-    return loaded.status is ThreadStatus.IDLE and ended is not None and ended.token == token
+    if loaded.status is not ThreadStatus.IDLE or ended is None or ended.token != token:
+        return False
+    return ended.outcome != "lost"
 
 
 def _stored_result(loaded: Loaded, call_id: str) -> StoredMessage | None:

@@ -247,10 +247,3 @@ def _tell_lost(execution: Execution, ending: Lost) -> None:
     for event in execution.lifecycle.fail():
         execution.stream.send(event)
     execution.stream.fail(ending.code)
-    # What is no longer this run's to write has its place all the same, while nobody goes on.
-    for message in execution.history.messages:
-        if message["role"] != "tool" or not isinstance(message["content"], str):
-            continue
-        call = message["toolCallId"]
-        if call in execution.calls.asked_about or execution.lifecycle.call(call) is not None:
-            execution.run.late_result(call, message["content"])

@@ -142,7 +142,12 @@ async def carry_out(seed: int, store: Store) -> Seen:
         yield "done"
 
     bench = Bench(
-        FunctionAdapter(agent), store=store, stop_timeout=0.01, cancel_grace=1.0, flush_interval=0.2
+        FunctionAdapter(agent),
+        store=store,
+        stop_timeout=0.01,
+        cancel_grace=1.0,
+        flush_interval=0.2,
+        lease_seconds=1.0,
     )
     async with bench.open():
         events: list[Event] = []
@@ -159,12 +164,18 @@ async def carry_out(seed: int, store: Store) -> Seen:
                 late = _break_in(breaks, dice.random() * 0.03, bench, reader)
                 breaking = asyncio.create_task(late)
         await asyncio.gather(breaking, return_exceptions=True)
-        loaded = await _once_quiet(bench, log, calls, threads)
-        while loaded.waiting:
-            # Who was to answer has left: somebody else does.
-            asks = [{"id": ask.id} for ask in loaded.waiting]
-            events += await _end_of(bench.begin(resume=bench.entries(asks)))
+        while True:
             loaded = await _once_quiet(bench, log, calls, threads)
+            if loaded.run is not None:
+                # A claim was stored whose acknowledgement nobody waited for.
+                breaks = "lost"
+                await _recover(bench, loaded)
+            elif loaded.waiting:
+                # Who was to answer has left: somebody else does.
+                asks = [{"id": ask.id} for ask in loaded.waiting]
+                events += await _end_of(bench.begin(resume=bench.entries(asks)))
+            elif outcome(await bench.say("next")) == "success":
+                break
         rows = await store.list_interrupts("default")
         statuses = {
             row.interrupt.tool_call.args["n"]: row.interrupt.status
@@ -177,9 +188,15 @@ async def carry_out(seed: int, store: Store) -> Seen:
             if event["type"] == "TOOL_CALL_RESULT" and event["toolCallId"] in numbers:
                 streamed.setdefault(numbers[event["toolCallId"]], []).append(event["content"])
         told = _results([m.message for m in loaded.messages])
-        last = await bench.say("next")
-        assert outcome(last) == "success", last[-1]
         return Seen(breaks, log, told, streamed, statuses, dict(given))
+
+
+async def _recover(bench: Bench, loaded: Loaded) -> None:
+    """Recover a run as if its lease were over."""
+    assert loaded.run is not None
+    over = replace(loaded, now=loaded.run.ends_at + 1)
+    with contextlib.suppress(Conflict):
+        await recover_thread(bench.store, bench.KEY, over, mint)
 
 
 def _asks(events: list[Event]) -> bool:
@@ -239,9 +256,7 @@ async def _break_in(breaks: str, after: float, bench: Bench, reader: Reader) -> 
         case "lost":
             loaded = await bench.load()
             if loaded.run is not None:
-                over = replace(loaded, now=loaded.run.ends_at + 1)
-                with contextlib.suppress(Conflict):
-                    await recover_thread(bench.store, bench.KEY, over, mint)
+                await _recover(bench, loaded)
 
 
 def _numbers(messages: list[Mapping[str, Any]]) -> dict[str, int]:
