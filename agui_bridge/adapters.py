@@ -8,16 +8,23 @@ same pause. Everything else the wire needs is the engine's work.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, runtime_checkable
 
 from ag_ui.core import BaseEvent, Message, RunAgentInput
 from pydantic import TypeAdapter
 
-from agui_bridge.errors import ConfigurationError
+from agui_bridge.installed import InstalledAdapter, installed_adapters, load_adapter
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Decision
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal, ToolCall
@@ -39,9 +46,6 @@ __all__ = [
     "installed_adapters",
     "load_adapter",
 ]
-
-ENTRY_POINTS = "agui_bridge.adapters"
-"""The entry-point group by which adapters, ours and third parties', are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +221,10 @@ class StopSignal:
         return self.wait().__await__()
 
 
+async def _nobody_asks() -> None:
+    """Look for a stop where there is no store to look into."""
+
+
 _MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
 
 
@@ -257,6 +265,10 @@ class Run:
             then looks at `stop`.
         raw_messages, raw_new_messages: `messages` and `new_messages` as JSON.
         check_lease: raises `Fenced` when another process may have taken the run over.
+        check_stop: await it right before a tool begins, then look at `stop`: it reads from the
+            store whether another process took a stop request for this run, and sets `stop` if so.
+            Without it such a request is heard of a little later. It never raises; a store that
+            does not answer has nothing to say.
         policy: the bridge's; ask it with `agui_bridge.policy.judge` before each execution.
         mint: gives a new id, for messages and tool calls.
     """
@@ -282,6 +294,7 @@ class Run:
     raw_messages: Sequence[Mapping[str, Json]] = ()
     raw_new_messages: Sequence[Mapping[str, Json]] = ()
     check_lease: Callable[[], None] = lambda: None
+    check_stop: Callable[[], Awaitable[None]] = _nobody_asks
     policy: Policy | None = None
     mint: Callable[[], str] = field(default=lambda: "")
 
@@ -335,66 +348,8 @@ class Adapter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledAdapter:
-    """An adapter that some installed package offers.
-
-    Attributes:
-        name: its name in the entry-point group.
-        package: the distribution that brings it.
-        missing: the command that installs what it lacks, None when it can be used.
-    """
-
-    name: str
-    package: str
-    missing: str | None
-
-
 async def close_items(items: object) -> None:
     """Close the `items` that an agent gave to be iterated over, if they can be closed."""
     aclose = getattr(items, "aclose", None)
     if aclose is not None:
         await aclose()
-
-
-def installed_adapters() -> list[InstalledAdapter]:
-    """List the adapters that are registered, usable or not, by name."""
-    found = []
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        missing: str | None = None
-        try:
-            load_adapter(entry.name)
-        except ConfigurationError:
-            missing = _install_command(entry)
-        found.append(InstalledAdapter(entry.name, _package(entry), missing))
-    return found
-
-
-def load_adapter(name: str) -> Any:
-    """Load an adapter's class by its name.
-
-    Raises:
-        ConfigurationError: nothing of that name is installed, or its framework is not; the
-            message has the command that installs it.
-    """
-    known = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
-    if name not in known:
-        names = ", ".join(sorted(known)) or "none"
-        raise ConfigurationError(f"There is no adapter {name!r}; installed are: {names}.")
-    try:
-        return known[name].load()
-    except ImportError as error:
-        raise ConfigurationError(
-            f"The adapter {name!r} lacks a package ({error.name or error}). "
-            f"Install it: {_install_command(known[name])}"
-        ) from error
-
-
-def _package(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else "unknown"
-
-
-def _install_command(entry: EntryPoint) -> str:
-    package = _package(entry)
-    extra = f"[{entry.name}]" if package == "agui-bridge" else ""
-    return f'pip install "{package}{extra}"'

@@ -27,13 +27,14 @@ from agui_bridge.engine.run.end_hooks import RunEndHook, tell_run_end
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.run.leases import Owner, commit_safely
 from agui_bridge.engine.scope_slots import ScopeSlots
+from agui_bridge.engine.stop_requests import StopRequests
 from agui_bridge.engine.stopping import stop_thread
 from agui_bridge.engine.streaming.clock import Clock, SystemClock
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.failures import failures_told
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.engine.waiting import finish_unless_gone, wait_for_run
-from agui_bridge.errors import Conflict, Refused, StoreError
+from agui_bridge.errors import Conflict, Refused
 from agui_bridge.protocol.contract.admission import admit
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
@@ -84,6 +85,7 @@ class Engine:
         self.telemetry = telemetry
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
+        self._stops = StopRequests(self.store, self.clock, self.running, settings.stop_poll)
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
         self._slots = ScopeSlots(settings.max_runs_per_scope, "runs of this scope")
@@ -197,6 +199,8 @@ class Engine:
         """See a claimed run through to its end."""
         key = execution.owner.key
         self.running[key] = execution
+        self._stops.begun()
+        execution.run.check_stop = functools.partial(self._stops.look, execution)
         execution.run.late_result = functools.partial(self._take_late, execution)
         try:
             ending = await close_run(execution, await execution.carry_out())
@@ -322,18 +326,8 @@ class Engine:
             self._background.append(
                 asyncio.ensure_future(sweep_forever(self.store, self.clock, interval, mint))
             )
-        self._background.append(asyncio.ensure_future(self._notice_stops()))
-
-    async def _notice_stops(self) -> None:
-        """Ask the store for stop requests that other processes made for runs of this one."""
-        while True:
-            await self.clock.sleep(self.settings.stop_poll)
-            runs = {run.owner.token: run for run in self.running.values()}
-            if not runs:
-                continue
-            with contextlib.suppress(StoreError):
-                for stop in await self.store.stops(tuple(runs)):
-                    runs[stop.token].notice_stop(stop)
+        self._background.append(asyncio.ensure_future(self._stops.poll()))
+        self._background.append(asyncio.ensure_future(self._stops.listen()))
 
     async def aclose(self) -> None:
         """Take no new runs, give the running ones a grace period, then stop and flush them."""

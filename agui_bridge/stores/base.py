@@ -276,6 +276,14 @@ class Store(Protocol):
         """
         ...
 
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody may have been asked to stop; only a hint, and it may be lost.
+
+        The first item comes at once; never less often than once a second thereafter. Stores that
+        can only look (SQLite) do so while the next item is awaited, and at no other time.
+        """
+        ...
+
     async def aclose(self) -> None:
         """Release connections; the store can't be used afterwards."""
         ...

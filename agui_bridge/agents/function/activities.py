@@ -162,17 +162,21 @@ class Activities:
             self._preparing -= 1
             self._finished()
 
-    async def wait_for_leave(self) -> None:
+    async def wait_for_leave(self, *, last: bool = False) -> None:
         """Return when an act may begin, as far as an adapter around this one is concerned.
 
         It judges by what was said so far, so all of that is brought to it first.
+
+        Args:
+            last: whether nothing stands between this and the act; see `look_for_stop`.
         """
-        if self._run.before_act is None:
-            return
-        await self._outbox.read()
-        self._run.before_act()
-        if self._latch.closed or self._run.stop.requested:
-            await self._latch.park()
+        if self._run.before_act is not None:
+            await self._outbox.read()
+            self._run.before_act()
+            if self._latch.closed or self._run.stop.requested:
+                await self._latch.park()
+        if last:
+            await self.look_for_stop()
 
     async def perform(
         self,
@@ -210,6 +214,7 @@ class Activities:
                 begin()
                 await self._outbox.read()
                 await self.wait_for_turn()
+            await self.look_for_stop()
         try:
             self._run.check_lease()
         except BaseException as error:
@@ -234,6 +239,12 @@ class Activities:
         """Wait until something new may happen; in a run that is ending it never may."""
         if self._outbox.full:
             await self._outbox.room()
+        if self._latch.closed or self._run.stop.requested:
+            await self._latch.park()
+
+    async def look_for_stop(self) -> None:
+        """Look last whether the run is to stop, wherever that was asked; then nothing begins."""
+        await self._run.check_stop()
         if self._latch.closed or self._run.stop.requested:
             await self._latch.park()
 

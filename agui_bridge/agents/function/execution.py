@@ -265,7 +265,7 @@ class FunctionExecution:
                 if outbox.full:
                     await outbox.room()
                 if type(item) in (ToolCallStartEvent, ToolCallChunkEvent):
-                    await self.activities.wait_for_leave()
+                    await self.activities.wait_for_leave(last=item.tool_call_name is not None)
         finally:
             await close_items(items)
 

@@ -112,6 +112,7 @@ class Turn:
             before_act=self._before_act,
             # The engine may replace the run's own one while the run goes on.
             check_lease=lambda: run.check_lease(),
+            check_stop=lambda: run.check_stop(),
         )
 
     def _words(self, past: Requested) -> Replies:

@@ -119,6 +119,7 @@ async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> Non
         pending_calls=pending,
         handoff=waiting_handoff(execution),
         unheard=_unheard(execution),
+        iteration=_iteration(execution.run.iteration),
         unsettled=unsettled,
     )
     await commit_end(execution, write)
@@ -142,6 +143,11 @@ _PERHAPS_BEGUN: Mapping[type, str] = {
     Stopped: STOPPED_AMID,
     Failed: FAILED_AMID,
 }
+
+
+def _iteration(told: object) -> int | None:
+    """Model steps as they can be stored: whatever an agent takes for a number."""
+    return int(told) if isinstance(told, int) else None
 
 
 def _closing_events(

@@ -45,6 +45,7 @@ class FinalWrite:
         pending_calls: frontend calls that wait for the application.
         handoff: continuation for their results.
         unheard: ids of the messages that the run was to bring to its agent, and did not.
+        iteration: model steps that the run had begun, None if unknown.
         unsettled: statuses of claimed interrupts whose approved call has no result: cancelled where
             it certainly never began, else indeterminate. The others take what their answers mean.
     """
@@ -56,6 +57,7 @@ class FinalWrite:
     pending_calls: tuple[str, ...] = ()
     handoff: Json = None
     unheard: tuple[str, ...] = ()
+    iteration: int | None = None
     unsettled: Mapping[str, InterruptStatus] = field(default_factory=dict)
 
 
@@ -107,7 +109,9 @@ def end_run(
             closed=tuple(batch for batch in record.closed if batch not in told),
             pending_calls=end.pending_calls,
             handoff=end.handoff,
-            ended=RunEnding(record.run.token, end.outcome) if record.run else record.ended,
+            ended=RunEnding(record.run.token, end.outcome, end.iteration)
+            if record.run
+            else record.ended,
             unheard=end.unheard,
         ),
         interrupts=(

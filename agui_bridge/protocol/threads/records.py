@@ -221,10 +221,18 @@ class RunLease:
 
 @dataclass(frozen=True, slots=True)
 class RunEnding:
-    """How the last run of a thread ended, by its lease token: the answer to a stop's waiting."""
+    """How the last run of a thread ended: the answer to a stop's waiting.
+
+    Attributes:
+        token: of that run's lease.
+        outcome: how it ended.
+        iteration: model steps that it had begun; None where nobody counted them, or before these
+            were stored.
+    """
 
     token: str
     outcome: Literal["finished", "stopped", "failed", "lost"]
+    iteration: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

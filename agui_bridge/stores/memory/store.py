@@ -30,7 +30,7 @@ from agui_bridge.stores.commit_rules import (
     next_record,
 )
 from agui_bridge.stores.memory import copies
-from agui_bridge.stores.watching import Wakeups
+from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["MemoryStore"]
 
@@ -66,6 +66,8 @@ class MemoryStore:
         """
         self._now = clock
         self._threads: dict[ThreadKey, _Thread] = {}
+        # Asked for before every act of every run: no search through all threads.
+        self._stops: dict[str, set[ThreadKey]] = {}
         self._wakeups = Wakeups()
 
     async def load(
@@ -132,14 +134,17 @@ class MemoryStore:
         if thread is None:
             return None
         joined = join_stops(Head.of(thread.record), stop)
+        self._forget_stop(thread.record)
+        self._stops.setdefault(joined.token, set()).add(key)
         thread.record = replace(thread.record, stop=joined)
         self._wakeups.notify(key)
+        self._wakeups.notify(ANY_STOP)
         return copies.copy_thread(thread.record)
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
         """The stop requests for runs with these lease tokens (see `Store.stops`)."""
-        found = (thread.record.stop for thread in self._threads.values())
-        return [stop for stop in found if stop is not None and stop.token in tokens]
+        keys = [key for token in dict.fromkeys(tokens) for key in self._stops.get(token, ())]
+        return [stop for key in keys if (stop := self._threads[key].record.stop) is not None]
 
     async def list_threads(
         self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
@@ -213,6 +218,7 @@ class MemoryStore:
         check_commit(Head.of(thread.record) if thread else None, expected, self._now())
         if thread is None:
             raise Conflict("there is no such thread")
+        self._forget_stop(thread.record)
         del self._threads[key]
         self._wakeups.notify(key)
 
@@ -226,6 +232,7 @@ class MemoryStore:
         ]
         old.sort(key=lambda record: (record.updated_at, *_sortable(record.key)))
         for record in () if dry_run else old[:limit]:
+            self._forget_stop(record)
             del self._threads[record.key]
             self._wakeups.notify(record.key)
         return len(old[:limit])
@@ -238,8 +245,19 @@ class MemoryStore:
         """Yield whenever the thread may have changed (see `Store.watch`)."""
         return self._wakeups.watch(key)
 
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody was asked to stop (see `Store.watch_stops`)."""
+        return self._wakeups.watch(ANY_STOP)
+
     async def aclose(self) -> None:
         """Nothing to release."""
+
+    def _forget_stop(self, record: ThreadRecord) -> None:
+        if record.stop is not None:
+            keys = self._stops[record.stop.token]
+            keys.discard(record.key)
+            if not keys:
+                del self._stops[record.stop.token]
 
 
 def _in_order(thread: _Thread) -> list[StoredMessage]:

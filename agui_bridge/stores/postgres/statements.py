@@ -19,7 +19,9 @@ from typing import Any
 
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.commit_rules import WAITING
+from agui_bridge.stores.postgres.hints import CHANNEL
 from agui_bridge.stores.sql import tables
+from agui_bridge.stores.watching import ANY_STOP
 
 __all__ = ["RECORD", "Statement", "Statements"]
 
@@ -188,13 +190,16 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
         # The same as `join_stops`, decided on the row as it is.
         keep = "(t.stop_token <> :token AND t.stop_token = t.lease) IS TRUE"
         same = "(t.stop_token = :token AND (t.stop_force OR NOT :force)) IS TRUE"
+        # Few, and to be heard of at once: these tell of themselves. Commits do not (see `Hints`).
         return f"""
+WITH told AS MATERIALIZED (SELECT pg_notify('{CHANNEL}', '{ANY_STOP}'))
 UPDATE {self._threads} t SET
     stop_token = CASE WHEN {keep} THEN t.stop_token ELSE :token END,
     stop_force = CASE WHEN {keep} OR {same} THEN t.stop_force ELSE :force::boolean END,
     stop_actor = CASE WHEN {keep} OR {same} THEN t.stop_actor ELSE :actor END,
     stop_until = CASE WHEN {keep} THEN t.stop_until
         WHEN {same} THEN least(t.stop_until, :until::float8) ELSE :until END
+FROM told
 WHERE {KEY.format("t")}
 RETURNING {RECORD}"""
 

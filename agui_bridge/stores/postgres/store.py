@@ -44,7 +44,7 @@ from agui_bridge.stores.postgres.rows import (
 )
 from agui_bridge.stores.postgres.statements import Statement, Statements
 from agui_bridge.stores.sql.rows import key_row, read_message, read_stop
-from agui_bridge.stores.watching import Wakeups
+from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["PostgresStore"]
 
@@ -159,6 +159,7 @@ class PostgresStore:
             rows = await self._run(self._statements.request_stop, key, values)
         finally:
             self._changed(key)
+            self._wakeups.notify(ANY_STOP)
         return read_record(rows[0]) if rows else None
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
@@ -272,6 +273,12 @@ class PostgresStore:
         if hints is not None:
             hints.start()
         return self._wakeups.watch(digest(key), look)
+
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`)."""
+        if self._hints is not None:
+            self._hints.start()
+        return self._wakeups.watch(ANY_STOP)
 
     async def aclose(self) -> None:
         """Release connections; the store can't be used afterwards."""

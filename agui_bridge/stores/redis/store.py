@@ -53,7 +53,7 @@ from agui_bridge.stores.redis.rows import (
     stop_text,
 )
 from agui_bridge.stores.redis.write_scripts import COMMIT, DELETE, PRUNE, REQUEST_STOP
-from agui_bridge.stores.watching import Wakeups
+from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["RedisStore"]
 
@@ -162,10 +162,11 @@ class RedisStore:
         tag = tag_of(key)
         try:
             record = await self._client.run(
-                REQUEST_STOP, self._keys.of(tag), tag, stop_text(stop), self._keys.channel
+                REQUEST_STOP, self._keys.of(tag), tag, stop_text(stop), self._keys.channel, ANY_STOP
             )
         finally:
             self._wakeups.notify(key)
+            self._wakeups.notify(ANY_STOP)
         return None if record is None else read_record(record, key)
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
@@ -308,6 +309,11 @@ class RedisStore:
         keys = self._keys.of(tag_of(key))
         self._hints.start()
         return self._wakeups.watch(key, lambda: self._client.run(MARK, keys))
+
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`)."""
+        self._hints.start()
+        return self._wakeups.watch(ANY_STOP)
 
     async def aclose(self) -> None:
         """Close all connections; the store can't be used afterwards."""

@@ -205,10 +205,14 @@ call('HSET', T, 'stop', result)
 if head.stop then call('ZREM', P .. ':stops', stop_member(tag, head.stop)) end
 call('ZADD', P .. ':stops', 0, stop_member(tag, result))
 announce(channel, tag)
+announce(channel, ARGV[4])
 return record_of()
 """
 )
-"""ARGV: the thread's tag, the request, the channel. Gives the record, if there is one."""
+"""ARGV: the thread's tag, the request, the channel, what tells of stops there.
+
+Gives the record, if there is one.
+"""
 
 DELETE = Script(
     _WRITE

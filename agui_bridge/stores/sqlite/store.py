@@ -40,9 +40,12 @@ from agui_bridge.stores.sql.rows import (
 from agui_bridge.stores.sqlite import statements
 from agui_bridge.stores.sqlite.database import SqliteDatabase
 from agui_bridge.stores.sqlite.open import open_database
-from agui_bridge.stores.watching import Wakeups
+from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["SqliteStore"]
+
+STOP_PAUSE = 0.02
+"""Seconds between two looks whether the file has changed, for who watches stops."""
 
 MOST_PARAMETERS = 500
 """Ids that go into one statement; databases have limits, clients have none."""
@@ -151,6 +154,7 @@ class SqliteStore:
             return await self._database.write(body)
         finally:
             self._wakeups.notify(key)
+            self._wakeups.notify(ANY_STOP)
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
         """The stop requests for runs with these lease tokens (see `Store.stops`)."""
@@ -301,6 +305,13 @@ class SqliteStore:
             return None if row is None else tuple(row)
 
         return self._wakeups.watch(key, lambda: self._database.read(body))
+
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`).
+
+        Another process's request is found by looking at the file: any write of anybody counts.
+        """
+        return self._wakeups.watch(ANY_STOP, self._database.last_written, (STOP_PAUSE, STOP_PAUSE))
 
     async def aclose(self) -> None:
         """Release connections; the store can't be used afterwards."""
