@@ -9,6 +9,7 @@ from __future__ import annotations
 from asyncpg import InterfaceError, InternalClientError, PostgresError
 
 from agui_bridge.errors import ConfigurationError, StoreError, StoreUnavailable
+from agui_bridge.stores.opening import ConnectionCut
 
 __all__ = ["FAILURES", "connection_lost", "is_standby", "may_try_again", "plainly", "refusal"]
 
@@ -24,6 +25,9 @@ ROLLED_BACK = ("40001", "40P01")
 
 NO_CONNECTION = ("08", "57P01", "57P02", "57P03")
 """The connection or its server is going."""
+
+NOT_READY = ("53300",)
+"""Every place at the server is taken, for now."""
 
 MIXED_UP = (
     "a pooler changes servers between statements: add `pooler=transaction` to the store's address"
@@ -97,8 +101,20 @@ def refusal(error: BaseException, shown: str) -> StoreError | ConfigurationError
             return ConfigurationError(f"{shown!r}: {remedy}")
     if isinstance(error, OSError) and not isinstance(error, TimeoutError):
         reason = error.strerror or type(error).__name__
-        return StoreUnavailable(f"no connection to {shown!r}: {reason}")
-    return plainly(error)
+        kind = ConnectionCut if _is_cut(error) else StoreUnavailable
+        return kind(f"no connection to {shown!r}: {reason}")
+    plain = plainly(error)
+    if isinstance(plain, StoreUnavailable) and (
+        connection_lost(error) or state in NOT_READY or isinstance(error, TimeoutError)
+    ):
+        return ConnectionCut(str(plain))
+    return plain
+
+
+def _is_cut(error: OSError) -> bool:
+    """Whether a server was reached and has gone; all else may be a wrong address."""
+    refused = isinstance(error, ConnectionRefusedError) or "rejected" in str(error)
+    return isinstance(error, ConnectionError) and not refused
 
 
 def _first_line(error: PostgresError) -> str:
