@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from asyncpg import InterfaceError, InternalClientError, PostgresError
 
-from agui_bridge.errors import ConfigurationError, StoreError, StoreUnavailable
+from agui_bridge.errors import (
+    ConfigurationError,
+    StoreError,
+    StoreUnavailable,
+    WritesRefused,
+)
 from agui_bridge.stores.opening import ConnectionCut
 
 __all__ = ["FAILURES", "connection_lost", "is_standby", "may_try_again", "plainly", "refusal"]
@@ -19,6 +24,9 @@ FAILURES = (PostgresError, InterfaceError, InternalClientError, OSError, Timeout
 UNAVAILABLE = ("08", "25006", "40", "53", "55", "57", "58", "XX", "F0")
 """How the states begin that tell of the server: connections, standby, rollbacks, resources,
 locks, an operator, the system, internal errors, the server's own files."""
+
+NO_WRITES = ("25006", "53100", "58030")
+"""It only reads, its disk is full, or its files fail."""
 
 ROLLED_BACK = ("40001", "40P01")
 """Serialisation failure and deadlock: nothing took place."""
@@ -35,6 +43,10 @@ MIXED_UP = (
 KNOWN = {
     "26000": MIXED_UP,
     "42P05": MIXED_UP,
+    "42501": (
+        "the database refused a statement: InsufficientPrivilegeError (42501); an upgrade may have "
+        "made a table that its user was not granted (see docs/stores-postgres.md)"
+    ),
     "54000": "an id is too long for the database's indexes",
 }
 
@@ -79,7 +91,8 @@ def plainly(error: BaseException) -> StoreError:
     if isinstance(error, PostgresError):
         state = _state(error)
         if state.startswith(UNAVAILABLE):
-            return StoreUnavailable(f"the database did not answer: {_first_line(error)} ({state})")
+            kind = WritesRefused if state in NO_WRITES else StoreUnavailable
+            return kind(f"the database did not answer: {_first_line(error)} ({state})")
         if state in KNOWN:
             return StoreError(KNOWN[state])
         return StoreError(f"the database refused a statement: {type(error).__name__} ({state})")

@@ -30,7 +30,7 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from agui_bridge.errors import StoreUnavailable
+from agui_bridge.errors import StoreUnavailable, WritesRefused
 from agui_bridge.stores.opening import ConnectionCut
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.lua import Script
@@ -53,6 +53,9 @@ FOR_THE_OPERATOR = {
     "NOREPLICAS": "Redis takes no writes because it has too few replicas",
 }
 """Answers that do not go away by waiting, by their first word."""
+
+NO_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
+"""Answers of a server that still reads, by their first word."""
 
 
 class Client:
@@ -234,7 +237,10 @@ def _raise_plainly(error: Exception, shown: str) -> NoReturn:
     word = word_of(error)
     if word in FOR_THE_OPERATOR:
         logger.error("%s", FOR_THE_OPERATOR[word])
-        raise StoreUnavailable(FOR_THE_OPERATOR[word]) from None
+        kind = WritesRefused if word in NO_WRITES else StoreUnavailable
+        raise kind(FOR_THE_OPERATOR[word]) from None
+    if word in NO_WRITES:
+        raise WritesRefused(f"Redis answered {word}") from None
     if word == "ERR":
         logger.error("Redis refused a command of the store (%s)", type(error).__name__)
     if word:
