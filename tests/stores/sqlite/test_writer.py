@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
+from agui_bridge.errors import Conflict, StoreError, WritesRefused
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Change, Committed, Expected
 from agui_bridge.stores.sqlite import writer as group_writer
@@ -202,7 +202,7 @@ async def test_an_error_of_the_disk_fails_alone(store: SqliteStore) -> None:
         commits += start(store, range(2, 3))
     results = await asyncio.gather(*commits, return_exceptions=True)
 
-    assert [type(result) for result in results] == [Committed, StoreUnavailable, Committed]
+    assert [type(result) for result in results] == [Committed, WritesRefused, Committed]
     assert await stored(store) == {"0", "2"}
 
 
