@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(180)
 SOME = {
     "sqlite": [
         "kill -9 after its effect",
-        "disk full at the end",
+        "disk full at the claim",
         "clock jumps an hour ahead in the tool",
     ],
     "postgres": [

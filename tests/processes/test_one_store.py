@@ -17,7 +17,8 @@ from tests.support.waiting import PATIENCE, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
-LEASE = 2.0
+LEASE = 3.0
+"""Of a replica that loses its run; a busy machine must not end it before."""
 
 
 def races(few: int, many: int) -> pytest.MarkDecorator:
@@ -83,7 +84,7 @@ def test_different_answers_at_once_on_two_processes_give_one_of_them(
 def test_a_process_killed_in_the_tool_gives_run_indeterminate_and_never_a_second_execution(
     targets: Callable[..., Target],
 ) -> None:
-    first, second = targets(LEASE), targets(LEASE)
+    first, second = targets(LEASE), targets()
     (interrupt,) = first.send("crash", "crash bob").interrupts
     resume = [approve(interrupt)]
 
@@ -119,7 +120,7 @@ def test_an_interrupt_survives_the_restart_of_the_server(targets: Callable[..., 
 def test_a_frozen_process_that_comes_back_after_its_lease_writes_and_executes_nothing(
     targets: Callable[..., Target],
 ) -> None:
-    frozen, other = targets(LEASE), targets(LEASE)
+    frozen, other = targets(LEASE), targets()
     (interrupt,) = frozen.send("frozen", "both bob").interrupts[:1]
     asks = frozen.thread("frozen")["interrupts"]
     resume = [approve(ask) for ask in asks]
@@ -149,7 +150,7 @@ def test_a_frozen_process_that_comes_back_after_its_lease_writes_and_executes_no
 def test_a_run_that_is_killed_mid_text_leaves_the_thread_usable_with_what_was_said(
     targets: Callable[..., Target],
 ) -> None:
-    first, second = targets(LEASE), targets(LEASE)
+    first, second = targets(LEASE), targets()
     first.send("text", "hello")
 
     with ThreadPoolExecutor(1) as pool:

@@ -96,7 +96,7 @@ def test_a_lost_run_is_noticed_once_however_many_replicas_sweep(
 ) -> None:
     sweeping: dict[str, Any] = {"module": FAULTY, "options": ["--sweep", "0.02"]}
     replicas = [targets(**sweeping) for _ in range(2)]
-    doomed = targets(1.0)
+    doomed = targets(2.0)
     names = [f"lost-{number}" for number in range(4)]
     for name in names:
         (interrupt,) = replicas[0].send(name, f"crash {name}").interrupts

@@ -12,6 +12,7 @@ from agui_bridge.stores.redis.store import RedisStore
 from agui_bridge.stores.watching import ANY_STOP
 from tests.stores.samples import KEY, LEASE, OTHER, idle, message, put, running, stop
 from tests.support.redis_server import RedisServer
+from tests.support.waiting import eventually
 
 
 async def test_other_processes_hear_of_what_decides_and_not_of_messages(
@@ -44,11 +45,9 @@ async def test_other_processes_hear_of_what_decides_and_not_of_messages(
 
 async def until_listening(server: RedisServer) -> None:
     """Wait until somebody listens for changes."""
-    async with asyncio.timeout(10):
-        with server.client() as plain:
-            # Redis tells nobody when somebody subscribes.
-            while plain.pubsub_numsub("agui:changes")[0][1] == 0:
-                await asyncio.sleep(0.01)
+    with server.client() as plain:
+        # Redis tells nobody when somebody subscribes.
+        await eventually(lambda: plain.pubsub_numsub("agui:changes")[0][1])
 
 
 async def test_all_watchers_of_a_store_share_one_connection(
