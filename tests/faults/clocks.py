@@ -11,8 +11,8 @@ from tests.support.target import Answered
 __all__ = ["CLOCKS"]
 
 HOUR: Final = 3600.0
-IN_TOOL: Final[dict[str, Any]] = {"options": {"tool-seconds": 2.0}, "lease": 5.0}
-"""Renewed once while the tool runs."""
+IN_TOOL: Final[dict[str, Any]] = {"options": {"tool-seconds": 4.0}, "lease": 5.0}
+"""Renewed after a third of it: long before the tool has its effect, if the run is lost by then."""
 
 
 def _off_by(seconds: float) -> Callable[[Case], Answered]:
