@@ -16,7 +16,7 @@ from tests.model.mutants import MUTANTS, Mutant
 from tests.model.world import Violation
 
 FEW = 60
-MANY = int(os.environ.get("AGUI_BRIDGE_MODEL_EXAMPLES", "4000"))
+MANY = int(os.environ.get("AGUI_BRIDGE_MODEL_EXAMPLES", "2000"))
 """How many schedules `make test` and `make soak` try, of fifty steps each."""
 
 _COMMON = settings(

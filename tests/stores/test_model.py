@@ -247,7 +247,7 @@ async def _outcome(call: Call, store: Store) -> Any:
     "schedules",
     [
         pytest.param(8, id="few"),
-        pytest.param(200, id="many", marks=[pytest.mark.soak, pytest.mark.timeout(600)]),
+        pytest.param(100, id="many", marks=[pytest.mark.soak, pytest.mark.timeout(600)]),
     ],
 )
 @pytest.mark.parametrize("backend", COMPARED, ids=lambda backend: backend.name, indirect=True)
