@@ -18,9 +18,12 @@ from tests.support.redis_server import RedisServer
 from tests.support.target import Answered, Target, approve
 from tests.support.waiting import wait_until
 
-__all__ = ["FAULTY", "LEASE", "Case", "Replicas", "Scenario", "play"]
+__all__ = ["FAULTY", "LEASE", "UNHURRIED", "Case", "Replicas", "Scenario", "play"]
 
-LEASE: Final = 2.0
+LEASE: Final = 3.0
+"""Of a replica that loses its run: somebody waits until it is over."""
+UNHURRIED: Final = 30.0
+"""Of all others: however busy the machine is, theirs does not end."""
 FAULTY: Final = "tests.support.fault_target"
 
 
@@ -71,8 +74,9 @@ class Case:
 
     def ask(self, target: Target) -> None:
         """Begin the thread: it waits for one approval."""
-        (interrupt,) = target.send(self.thread, f"send {self.thread}").interrupts
-        self.answer = approve(interrupt)
+        asked = target.send(self.thread, f"send {self.thread}")
+        assert len(asked.interrupts) == 1, asked
+        self.answer = approve(asked.interrupts[0])
 
     def approve_at(self, target: Target) -> Future[Answered]:
         """Send the approval to a replica, beside what else is done."""
@@ -139,7 +143,7 @@ class Scenario:
     at: str = ""
     do: str = "wait"
     options: Mapping[str, str | float] = field(default_factory=dict)
-    lease: float = LEASE
+    lease: float = UNHURRIED
     expires_in: float | None = None
     proxied: bool = False
 

@@ -10,11 +10,12 @@ import importlib
 import multiprocessing
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-__all__ = ["CONTEXT", "fork"]
+__all__ = ["CONTEXT", "fork", "fork_talking"]
 
 IMPORTED = [
     *(f"agui_bridge.stores.{name}.store" for name in ("sqlite", "postgres", "redis")),
@@ -41,6 +42,20 @@ def fork(module: str, arguments: Sequence[str], log: Path) -> BaseProcess:
     process = CONTEXT.Process(target=_run, args=(module, arguments, log), daemon=True)
     process.start()
     return process
+
+
+def fork_talking(function: Callable[..., None], *arguments: str) -> tuple[BaseProcess, Connection]:
+    """Begin a process that calls a function, and gives it the other end of a line to here.
+
+    Args:
+        function: takes its end of the line, and the arguments.
+        arguments: what else it is given.
+    """
+    here, there = CONTEXT.Pipe()
+    process = CONTEXT.Process(target=function, args=(there, *arguments), daemon=True)
+    process.start()
+    there.close()
+    return process, here
 
 
 def _run(module: str, arguments: Sequence[str], log: Path) -> None:

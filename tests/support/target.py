@@ -128,8 +128,13 @@ class Target:
         thread: str,
         text: str | None = None,
         resume: Sequence[dict[str, Any]] | None = None,
+        *,
+        heard: list[dict[str, Any]] | None = None,
     ) -> Answered:
-        """Run the agent and give the whole stream, as far as it came."""
+        """Run the agent and give the whole stream, as far as it came.
+
+        What comes is added to `heard` at once, for who looks meanwhile.
+        """
         body: dict[str, Any] = {
             "threadId": thread,
             "runId": str(uuid.uuid4()),
@@ -140,7 +145,7 @@ class Target:
             body["messages"] = [{"id": str(uuid.uuid4()), "role": "user", "content": text}]
         if resume is not None:
             body["resume"] = list(resume)
-        events: list[dict[str, Any]] = []
+        events = [] if heard is None else heard
         deadline = time.monotonic() + STREAM_SECONDS
         try:
             with self.client.stream("POST", "/agents/target", json=body) as response:

@@ -243,7 +243,9 @@ async def test_with_wait_a_commit_counts_once_a_replica_has_it(server: RedisServ
     # What an owner stores on the way waits for nobody.
     await put(store, running(), LEASE, messages=(message("m", 1),))
 
-    options = ("--replicaof", f"127.0.0.1 {server.port}", "--repl-diskless-sync-delay", "0")
+    with server.client() as client:
+        client.config_set("repl-diskless-sync-delay", 0)
+    options = ("--replicaof", f"127.0.0.1 {server.port}")
     with RedisServer(None, *options) as replica, replica.client() as copy:
         done = await commit_until_it_counts(store, Change(idle()), LEASE, write_id())
         versions = await asyncio.to_thread(copy.hget, "agui:{0}:t:scope/agent/thread", "version")
