@@ -105,7 +105,7 @@ def full_record() -> ThreadRecord:
         closed=(ClosedBatch(ODD_JSON, "lost"), ClosedBatch(None, "expired")),
         pending_calls=("call-1", "call-2"),
         handoff=[ODD_JSON, 0],
-        ended=RunEnding("token-0", "failed"),
+        ended=RunEnding("token-0", "failed", 3),
         unheard=("message-1", "nachricht-é"),
     )
 

@@ -355,7 +355,7 @@ async def test_who_watches_stops_hears_of_those_that_other_stores_took(opener: O
         await asyncio.sleep(0.2)
         await other.request_stop(KEY, stop(until=until))
         await asyncio.wait_for(waiting, 0.5)
-        (found,) = await one.stops([running().run.token])
+        (found,) = await one.stops([stop().token])
         assert found.until == until
     await hints.aclose()
 

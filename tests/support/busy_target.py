@@ -3,7 +3,8 @@
     python -m tests.support.busy_target --port … --effects … --store … [--deaf]
 
 `--deaf` cuts what the store tells of stop requests of other processes. The lines in the effects
-file are `{"what": "call" | "stored" | "heard", "thread": …, "at": seconds since the epoch}`.
+file are `{"what": …, "thread": …, "at": seconds since the epoch}`: a call follows its look into the
+store; a stop is stored, then heard.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 import agui_bridge.bridge.bridge as http_app
 from agui_bridge import Bridge, FunctionRun, Settings
+from agui_bridge.agents.function.activities import Activities
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.http.server import serve
 from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord
@@ -87,8 +89,21 @@ def main() -> None:
             note("heard", execution.owner.key.thread)
         notice_stop(execution, stop)
 
-    http_app.open_store = open_noting  # type: ignore[assignment]
-    Execution.notice_stop = noticed  # type: ignore[method-assign]
+    look_for_stop = Activities.look_for_stop
+
+    async def noted_look(activities: Activities) -> None:
+        note("look", activities._run.thread_id)
+        await look_for_stop(activities)
+
+    # The bridge is left as it is: these are the seams that it has.
+    owners: tuple[tuple[Any, str, Any], ...] = (
+        (Activities, "look_for_stop", noted_look),
+        (Execution, "notice_stop", noticed),
+        (http_app, "open_store", open_noting),
+    )
+    for owner, name, value in owners:
+        assert hasattr(owner, name)
+        setattr(owner, name, value)
     bridge = Bridge(options.store, settings=Settings(lease_seconds=options.lease))
 
     @bridge.agent(name="target")
