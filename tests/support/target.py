@@ -82,6 +82,7 @@ class Target:
         module: what is run, with the target's options.
         options: further options of its command line.
         wait: whether to wait until it answers; else call `await_health`.
+        port: where it listens; by default a free port.
     """
 
     def __init__(
@@ -94,10 +95,11 @@ class Target:
         module: str = "examples.approval_target",
         options: Sequence[str] = (),
         wait: bool = True,
+        port: int | None = None,
     ) -> None:
         self.effects_file = folder / "effects.jsonl"
         self.store = store or f"sqlite:///{folder / 'target.db'}"
-        self.port = free_port()
+        self.port = free_port() if port is None else port
         arguments = ["--port", str(self.port), *options]
         arguments += ["--effects", str(self.effects_file), "--lease", str(lease)]
         arguments += ["--store", self.store]

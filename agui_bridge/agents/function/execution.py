@@ -264,7 +264,7 @@ class FunctionExecution:
                 outbox.put(item)
                 if outbox.full:
                     await outbox.room()
-                if type(item) in (ToolCallStartEvent, ToolCallChunkEvent):
+                if isinstance(item, ToolCallStartEvent | ToolCallChunkEvent):
                     await self.activities.wait_for_leave(last=item.tool_call_name is not None)
         finally:
             await close_items(items)
