@@ -133,7 +133,7 @@ def wait_for_readiness(target: Target, status: int) -> None:
 
 
 def test_inputs_fail_fast_where_nobody_asks_for_readiness(tmp_path: Path) -> None:
-    options = ["--store-retry", "1"]
+    options = ["--store-retry", "1", "--signals", str(tmp_path)]
     faulty = "tests.support.fault_target"
     with (
         RedisServer() as server,
