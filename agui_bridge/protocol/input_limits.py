@@ -28,8 +28,8 @@ class InputLimits:
 
     Attributes:
         max_messages: messages.
-        max_members: tools, context items, and resume entries, of each, and of each message the
-            content parts and the tool calls.
+        max_members: tools, context items, resume entries, and the content parts and the tool
+            calls of all messages together, of each.
         max_id_bytes: bytes of an id in UTF-8.
         max_depth: nesting of the whole input.
     """
@@ -69,11 +69,15 @@ def check_members(body: Mapping[str, Any], limits: InputLimits) -> None:
     Raises:
         Refused: PAYLOAD_TOO_LARGE.
     """
+    within: dict[str, int] = {}
     for field, members in _lists(body):
         setting = "max_messages" if field == "messages" else "max_members"
         limit = limits.max_messages if field == "messages" else limits.max_members
-        if limit is not None and len(members) > limit:
-            found = len(members)
+        found = len(members)
+        if field.startswith("messages."):
+            kind = "content" if field.endswith(".content") else "calls"
+            found = within[kind] = within.get(kind, 0) + found
+        if limit is not None and found > limit:
             raise beyond(
                 "PAYLOAD_TOO_LARGE", field, found=found, limit=limit, unit="members",
                 setting=setting,
