@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -39,6 +40,9 @@ class InputLimits:
     max_id_bytes: int | None
     max_depth: int = MAX_DEPTH
 
+
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""What no line of a log, and no path, may hold: control characters and line ends."""
 
 UNLIMITED: Final = InputLimits(None, None, None)
 """For inputs that code makes, not a client."""
@@ -99,13 +103,11 @@ def _lists(body: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def check_ids(parsed: RunAgentInput, limits: InputLimits) -> None:
-    """Check the length of the ids that stores have as keys.
+    """Check the ids that stores have as keys, and people read in paths and logs.
 
     Raises:
         Refused: INVALID_INPUT, naming the field.
     """
-    if (limit := limits.max_id_bytes) is None:
-        return
     ids = [
         ("threadId", parsed.thread_id),
         ("runId", parsed.run_id),
@@ -114,19 +116,22 @@ def check_ids(parsed: RunAgentInput, limits: InputLimits) -> None:
     ids += [(f"messages.{i}.id", message.id) for i, message in enumerate(parsed.messages)]
     ids += [(f"resume.{i}.interruptId", e.interrupt_id) for i, e in enumerate(parsed.resume or ())]
     for field, value in ids:
-        check_id(field, value, limit)
+        check_id(field, value, limits.max_id_bytes)
 
 
-def check_id(field: str, value: str, limit: int) -> None:
-    """Check the length of one id.
+def check_id(field: str, value: str, limit: int | None) -> None:
+    """Check one id: its length, and that it is one line of text.
 
     Raises:
         Refused: INVALID_INPUT, naming the field.
     """
-    if (size := len(value.encode())) > limit:
+    if limit is not None and (size := len(value.encode())) > limit:
         raise beyond(
             "INVALID_INPUT", field, found=size, limit=limit, unit="bytes", setting="max_id_bytes"
         )
+    if found := _CONTROL.search(value):
+        reason = f"an id may not hold the control character U+{ord(found[0]):04X}"
+        raise Refused("INVALID_INPUT", f"{field}: {reason}.", {"field": field, "reason": reason})
 
 
 def depth_of(value: Any) -> int:
