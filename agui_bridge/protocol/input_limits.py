@@ -13,6 +13,7 @@ from agui_bridge.errors import Refused
 from agui_bridge.protocol.json_values import MAX_DEPTH
 
 __all__ = [
+    "NOT_IN_IDS",
     "UNLIMITED",
     "InputLimits",
     "beyond",
@@ -41,8 +42,10 @@ class InputLimits:
     max_depth: int = MAX_DEPTH
 
 
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-"""What no line of a log, and no path, may hold: control characters and line ends."""
+NOT_IN_IDS: Final = r"[\u0000-\u001f\u007f-\u009f\u2028\u2029]"
+"""What no line of a log, and no path, may hold: control characters and line ends, as a pattern."""
+
+_CONTROL: Final = re.compile(NOT_IN_IDS)
 
 UNLIMITED: Final = InputLimits(None, None, None)
 """For inputs that code makes, not a client."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
+from agui_bridge.shapes.readable_schema import OF_IDS
 
 __all__ = ["BASE", "COPILOTKIT_OPERATIONS", "check_base", "placed"]
 
@@ -86,6 +87,7 @@ _PARAMS: Final[Json] = {
         "title": "Thread",
         "description": "The thread's id.",
         "minLength": 1,
+        **OF_IDS,
     },
 }
 _STOP_IN_ENVELOPE: Final[Json] = {**_STOP_BODY, "type": ["object", "null"]}
