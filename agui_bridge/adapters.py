@@ -22,12 +22,12 @@ from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from ag_ui.core import BaseEvent, Message, RunAgentInput
-from pydantic import TypeAdapter
 
 from agui_bridge.installed import InstalledAdapter, installed_adapters, load_adapter
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.decisions import Decision
 from agui_bridge.protocol.answers.pauses import Ask, Handoff, Pause
+from agui_bridge.protocol.threads.content_parts import known_messages
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
 
@@ -166,9 +166,6 @@ async def _nobody_asks() -> None:
     """Look for a stop where there is no store to look into."""
 
 
-_MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
-
-
 @dataclass(eq=False)
 class Run:
     """One run, as its adapter sees it.
@@ -241,8 +238,11 @@ class Run:
 
     @cached_property
     def messages(self) -> list[Message]:
-        """The conversation so far: what a model should see, this input's messages included."""
-        return _MESSAGES.validate_python(list(self.raw_messages))
+        """The conversation so far: what a model should see, this input's messages included.
+
+        Content parts of types that AG-UI 1.0 does not have are in `raw_messages` alone.
+        """
+        return known_messages(self.raw_messages)
 
     @cached_property
     def new_messages(self) -> list[Message]:
@@ -250,7 +250,7 @@ class Run:
 
         Those of earlier inputs come first whose runs ended with `NotDelivered`.
         """
-        return _MESSAGES.validate_python(list(self.raw_new_messages))
+        return known_messages(self.raw_new_messages)
 
     @property
     def text(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
+from agui_bridge.protocol.threads.content_parts import is_unknown_part
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["memory_of", "messages_of", "new_messages", "workflow_input"]
@@ -83,7 +84,9 @@ def _part(part: Mapping[str, Any]) -> dict[str, Json] | None:
     """A part of a message as Mastra's model interface has it."""
     if part.get("type") == "text":
         return {"type": "text", "text": part["text"]}
-    source = part.get("source") or {}
+    source = part.get("source")
+    if is_unknown_part(part) or not isinstance(source, Mapping):
+        return None
     value, media = source.get("value"), source.get("mimeType")
     if not value:
         return None

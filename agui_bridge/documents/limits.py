@@ -45,6 +45,13 @@ LIMITS: Final = (
         "every request body, while it is read",
     ),
     Limit(
+        "max_values",
+        "values",
+        "PAYLOAD_TOO_LARGE",
+        "time, in which everybody else would wait",
+        "every request body, before it is parsed: its commas and opening brackets outside of texts",
+    ),
+    Limit(
         "body_timeout",
         "seconds",
         "REQUEST_TIMEOUT",
@@ -70,8 +77,8 @@ LIMITS: Final = (
         "members",
         "PAYLOAD_TOO_LARGE",
         "time to validate them",
-        "`tools`, `context` and `resume` of a run's input, and `content` and `toolCalls` of a "
-        "message, each",
+        "`tools`, `context` and `resume` of a run's input, and the parts and tool calls of all its "
+        "messages, each",
     ),
     Limit(
         "max_id_bytes",

@@ -16,6 +16,9 @@ from agui_bridge.surfaces.json_text import parse_json
 
 __all__ = ["read_json", "read_json_if_any"]
 
+_LARGE: Final = 256 * 1024
+"""Bytes of a body that takes noticeable time."""
+
 _CHARSET: Final = re.compile(r'charset\s*=\s*"?([^\s;"]+)')
 
 
@@ -26,7 +29,7 @@ async def read_json(service: Service, request: Request) -> Json:
         Refused: UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT, INVALID_INPUT.
     """
     _check_media_type(request)
-    return parse_json(await _body(service, request), service.settings.max_depth)
+    return await _parsed(service, await _body(service, request))
 
 
 async def read_json_if_any(service: Service, request: Request) -> Json:
@@ -35,7 +38,16 @@ async def read_json_if_any(service: Service, request: Request) -> Json:
     if not body:
         return {}
     _check_media_type(request)
-    return parse_json(body, service.settings.max_depth)
+    return await _parsed(service, body)
+
+
+async def _parsed(service: Service, body: bytes) -> Json:
+    limits = service.settings
+    parsed = parse_json(body, limits.max_depth, max_values=limits.max_values)
+    if len(body) > _LARGE:
+        # What is done with it takes as long again: others have their turn before.
+        await asyncio.sleep(0)
+    return parsed
 
 
 def _check_media_type(request: Request) -> None:

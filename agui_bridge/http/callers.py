@@ -97,11 +97,20 @@ def key_of(service: Service, principal: Principal, agent: Agent, thread: str) ->
 
 
 def check_addressable(field: str, thread: str) -> None:
-    """Check that a thread can have paths of its own: `a/stop` would be the stop of `a`.
+    """Check that a thread can have paths of its own.
+
+    `a/stop` would be the stop of `a`; `.` and `..` are removed from a path by every client, also
+    where they are escaped.
 
     Raises:
         Refused: INVALID_INPUT.
     """
+    if thread in (".", ".."):
+        raise Refused(
+            "INVALID_INPUT",
+            f"{field}: {thread!r} can't be an id: paths have another meaning for it.",
+            {"field": field},
+        )
     for ending in _NO_ENDINGS:
         if thread.endswith(ending):
             raise Refused(

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.hosts import is_loopback, names_of_address
+from agui_bridge.http.request_heads import BoundedRequests
 from agui_bridge.http.service import Authenticate
 
 __all__ = ["Served", "serve"]
@@ -81,6 +82,8 @@ def serve(
     """Serve a bridge until SIGINT or SIGTERM, which let its streams end with their last event.
 
     Runs go on for `shutdown_grace` at most, then they are stopped. A second SIGINT ends at once.
+    Heads of requests are bounded in size and time (docs/security.md), unless `http` names another
+    protocol of uvicorn's.
 
     Args:
         bridge: the bridge.
@@ -100,7 +103,8 @@ def serve(
     # Where a socket that was opened elsewhere is bound, nobody knows here.
     app = _app(bridge, host if options.get("fd") is None else "0.0.0.0", anonymous)
     asyncio.run(bridge.check_store())
-    config = uvicorn.Config(app, host=host, port=port, **{**_timeouts(bridge.settings), **options})
+    defaults = {"http": BoundedRequests, **_timeouts(bridge.settings)}
+    config = uvicorn.Config(app, host=host, port=port, **{**defaults, **options})
     # uvicorn would log why it can't bind, and exit by itself.
     elsewhere = any(options.get(name) is not None for name in ("uds", "fd"))
     sockets = None if elsewhere else _listen(host, port)

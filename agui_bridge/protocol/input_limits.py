@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,7 @@ from agui_bridge.errors import Refused
 from agui_bridge.protocol.json_values import MAX_DEPTH
 
 __all__ = [
+    "NOT_IN_IDS",
     "UNLIMITED",
     "InputLimits",
     "beyond",
@@ -28,8 +30,8 @@ class InputLimits:
 
     Attributes:
         max_messages: messages.
-        max_members: tools, context items, and resume entries, of each, and of each message the
-            content parts and the tool calls.
+        max_members: tools, context items, resume entries, and the content parts and the tool
+            calls of all messages together, of each.
         max_id_bytes: bytes of an id in UTF-8.
         max_depth: nesting of the whole input.
     """
@@ -39,6 +41,11 @@ class InputLimits:
     max_id_bytes: int | None
     max_depth: int = MAX_DEPTH
 
+
+NOT_IN_IDS: Final = r"[\u0000-\u001f\u007f-\u009f\u2028\u2029]"
+"""What no line of a log, and no path, may hold: control characters and line ends, as a pattern."""
+
+_CONTROL: Final = re.compile(NOT_IN_IDS)
 
 UNLIMITED: Final = InputLimits(None, None, None)
 """For inputs that code makes, not a client."""
@@ -69,11 +76,15 @@ def check_members(body: Mapping[str, Any], limits: InputLimits) -> None:
     Raises:
         Refused: PAYLOAD_TOO_LARGE.
     """
+    within: dict[str, int] = {}
     for field, members in _lists(body):
         setting = "max_messages" if field == "messages" else "max_members"
         limit = limits.max_messages if field == "messages" else limits.max_members
-        if limit is not None and len(members) > limit:
-            found = len(members)
+        found = len(members)
+        if field.startswith("messages."):
+            kind = "content" if field.endswith(".content") else "calls"
+            found = within[kind] = within.get(kind, 0) + found
+        if limit is not None and found > limit:
             raise beyond(
                 "PAYLOAD_TOO_LARGE", field, found=found, limit=limit, unit="members",
                 setting=setting,
@@ -95,13 +106,11 @@ def _lists(body: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def check_ids(parsed: RunAgentInput, limits: InputLimits) -> None:
-    """Check the length of the ids that stores have as keys.
+    """Check the ids that stores have as keys, and people read in paths and logs.
 
     Raises:
         Refused: INVALID_INPUT, naming the field.
     """
-    if (limit := limits.max_id_bytes) is None:
-        return
     ids = [
         ("threadId", parsed.thread_id),
         ("runId", parsed.run_id),
@@ -110,19 +119,22 @@ def check_ids(parsed: RunAgentInput, limits: InputLimits) -> None:
     ids += [(f"messages.{i}.id", message.id) for i, message in enumerate(parsed.messages)]
     ids += [(f"resume.{i}.interruptId", e.interrupt_id) for i, e in enumerate(parsed.resume or ())]
     for field, value in ids:
-        check_id(field, value, limit)
+        check_id(field, value, limits.max_id_bytes)
 
 
-def check_id(field: str, value: str, limit: int) -> None:
-    """Check the length of one id.
+def check_id(field: str, value: str, limit: int | None) -> None:
+    """Check one id: its length, and that it is one line of text.
 
     Raises:
         Refused: INVALID_INPUT, naming the field.
     """
-    if (size := len(value.encode())) > limit:
+    if limit is not None and (size := len(value.encode())) > limit:
         raise beyond(
             "INVALID_INPUT", field, found=size, limit=limit, unit="bytes", setting="max_id_bytes"
         )
+    if found := _CONTROL.search(value):
+        reason = f"an id may not hold the control character U+{ord(found[0]):04X}"
+        raise Refused("INVALID_INPUT", f"{field}: {reason}.", {"field": field, "reason": reason})
 
 
 def depth_of(value: Any) -> int:

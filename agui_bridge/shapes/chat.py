@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agui_bridge.shapes.errors import code_schema
-from agui_bridge.shapes.readable_schema import Schema, document
+from agui_bridge.shapes.readable_schema import OF_IDS, Schema, document
 
 __all__ = ["ANSWER", "FRAMES", "MESSAGE", "chat_frame", "chat_state"]
 
@@ -30,7 +30,7 @@ def _text(description: str, **more: Any) -> Schema:
 
 
 _AGENT: Final = _text("Name of the agent.", minLength=1)
-_SESSION: Final = _text("The session: the AG-UI thread of the same id.", minLength=1)
+_SESSION: Final = _text("The session: the AG-UI thread of the same id.", minLength=1, **OF_IDS)
 _TIMESTAMP: Final = {"type": "integer", "description": "Unix time in seconds."}
 _REASON: Final = _text("The question, as it was asked; of a tool call its name and arguments too.")
 

@@ -20,12 +20,42 @@ from pydantic import GetCoreSchemaHandler, TypeAdapter
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
-__all__ = ["DIALECT", "REF", "Schema", "ShapedAs", "document", "schema_of", "title_of", "within"]
+from agui_bridge.protocol.input_limits import NOT_IN_IDS
+from agui_bridge.protocol.threads.content_parts import KNOWN_PARTS
+
+__all__ = [
+    "DIALECT",
+    "OF_IDS",
+    "REF",
+    "Schema",
+    "ShapedAs",
+    "document",
+    "schema_of",
+    "title_of",
+    "within",
+]
 
 Schema = dict[str, Any]
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 REF: Final = "#/$defs/"
+OF_IDS: Final[Schema] = {"not": {"type": "string", "pattern": NOT_IN_IDS}}
+"""The rule of ids that clients choose, besides that they are text."""
+
+_LATER_PART: Final[Schema] = {
+    "type": "object",
+    "title": "Part of a later version",
+    "description": "A part of a type that AG-UI 1.0 does not have is kept as it is.",
+    "required": ["type"],
+    "properties": {
+        "type": {
+            "type": "string",
+            "title": "Type",
+            "description": "Any other type.",
+            "not": {"enum": sorted(KNOWN_PARTS)},
+        }
+    },
+}
 
 _AG_UI: Final = RunAgentInput.__module__
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -66,6 +96,13 @@ def schema_of(kind: Any, *, modules: Iterable[str] = (), nullable: Collection[st
                 schema["properties"][key] = _without_null(value)
     for schema in (made, *defs.values()):
         _drop_noise(schema)
+        members = schema.get("properties", {})
+        for key in ("id", "interruptId") if {"role", "interruptId"} & members.keys() else ():
+            if key in members:
+                members[key] |= OF_IDS
+    if "UserMessage" in defs:
+        [parts] = (c for c in defs["UserMessage"]["properties"]["content"]["anyOf"] if "items" in c)
+        parts["items"] = {"anyOf": [parts["items"], _LATER_PART]}
     return {**made, "$defs": dict(sorted(defs.items()))} if defs else made
 
 

@@ -14,7 +14,7 @@ from agui_bridge.protocol.lifecycle.event_rules import RULES
 from agui_bridge.protocol.wire.refusals import RefusalChoice
 from agui_bridge.protocol.wire.run_events import PROTOCOL_VERSION
 from agui_bridge.shapes.errors import code_schema
-from agui_bridge.shapes.readable_schema import REF, Schema, document, schema_of, within
+from agui_bridge.shapes.readable_schema import OF_IDS, REF, Schema, document, schema_of, within
 
 __all__ = ["events", "from_clients", "interrupt", "resume", "run_input"]
 
@@ -32,6 +32,7 @@ _DRAFT_ANSWER: Final[Schema] = {
             "type": ["string", "null"],
             "title": "Interrupt",
             "description": "The interrupt's id; without it the answer is refused.",
+            **OF_IDS,
         },
         "payload": {"title": "Payload", "description": "The answer, any JSON value."},
         "status": {
@@ -57,7 +58,8 @@ def run_input() -> Schema:
     schema = schema_of(RunAgentInput, nullable="*")
     properties = schema["properties"]
     for name in ("threadId", "runId"):
-        properties[name]["minLength"] = 1
+        properties[name] |= {"minLength": 1, **OF_IDS}
+    properties["parentRunId"] |= OF_IDS
     properties["protocolVersion"]["anyOf"][0]["pattern"] = VERSION_PATTERN
     properties["forwardedProps"] |= {
         "description": "Values of the application, passed on to the agent as they are. Any JSON "

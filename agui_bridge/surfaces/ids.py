@@ -23,5 +23,4 @@ def check_text_id(field: str, value: str, max_bytes: int | None) -> None:
     if find_forbidden(value) is not None:
         reason = "holds what no text may"
         raise Refused("INVALID_INPUT", f"{field}: {reason}.", {"field": field, "reason": reason})
-    if max_bytes is not None:
-        check_id(field, value, max_bytes)
+    check_id(field, value, max_bytes)

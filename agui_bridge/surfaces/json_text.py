@@ -1,4 +1,8 @@
-"""Strict JSON from bytes and from code: what passes here is stored as what it is."""
+"""Strict JSON from bytes and from code: what passes here is stored as what it is.
+
+Of a key that stands twice in an object every reader takes another value: a gateway that judges the
+first `approved` would pass what is executed by the last. Such an object is refused.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,17 @@ import math
 
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.input_limits import beyond
+from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["check_json", "parse_json"]
+__all__ = ["check_json", "count_values", "parse_json"]
+
+_LONGEST_KEY = 100
 
 
-def parse_json(text: bytes, max_depth: int, what: str = "The body") -> Json:
+def parse_json(
+    text: bytes, max_depth: int, what: str = "The body", *, max_values: int | None = None
+) -> Json:
     """Read JSON in UTF-8, without the constants that only Python knows.
 
     Args:
@@ -20,12 +29,22 @@ def parse_json(text: bytes, max_depth: int, what: str = "The body") -> Json:
         max_depth: how deep values may nest, for the message about what is deeper than the reader
             can go; what is less deep is the caller's to check.
         what: names the text in messages.
+        max_values: how many values it may hold (see `count_values`), counted before it is read;
+            None is no limit.
 
     Raises:
-        Refused: INVALID_INPUT.
+        Refused: INVALID_INPUT, also for a key that stands twice in an object;
+            PAYLOAD_TOO_LARGE, for more values.
     """
+    if max_values is not None and (found := count_values(text, max_values)) > max_values:
+        raise beyond(
+            "PAYLOAD_TOO_LARGE", what[:1].lower() + what[1:], found=found, limit=max_values,
+            unit="values", setting="max_values",
+        )  # fmt: skip
     try:
-        return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
+        return json.loads(
+            text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_object
+        )
     except UnicodeDecodeError as error:
         raise Refused("INVALID_INPUT", f"{what} is not UTF-8 (byte {error.start}).") from None
     except RecursionError:
@@ -39,6 +58,43 @@ def parse_json(text: bytes, max_depth: int, what: str = "The body") -> Json:
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
+
+
+def _object(members: list[tuple[str, Json]]) -> Json:
+    made = dict(members)
+    if len(made) < len(members):
+        seen: set[str] = set()
+        for key, _ in members:
+            if key in seen:
+                shown = key if len(key) <= _LONGEST_KEY else key[:_LONGEST_KEY] + "…"
+                quoted = clean_text(json.dumps(shown, ensure_ascii=False))
+                raise ValueError(f"an object has the key {quoted} more than once")
+            seen.add(key)
+    return made
+
+
+def count_values(text: bytes, enough: int) -> int:
+    """Count the values of a JSON text, without reading it: its commas and opening brackets.
+
+    That is no less than there are, and more by one for each container that is empty.
+
+    Args:
+        text: the JSON, which may be none.
+        enough: a count up to which texts within strings may be counted as well.
+    """
+    found = _marks(text)
+    if found <= enough:
+        return found
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # An outer value has a key and itself as strings at most.
+    if (quotes := text.count(b'"')) > 4 * enough + 4:
+        return quotes // 4
+    return _marks(b"".join(text.split(b'"')[::2]))
+
+
+def _marks(text: bytes) -> int:
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def check_json(value: object, path: str) -> None:

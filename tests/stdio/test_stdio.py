@@ -205,6 +205,7 @@ BAD: list[tuple[bytes, int, str | None]] = [
     (b"not json", -32700, None),
     (b'{"jsonrpc":"2.0","id":"x"', -32700, None),
     (b'{"a":NaN}', -32700, None),
+    (b'{"jsonrpc":"3.0","id":"1","id":"2","method":"initialize"}', -32700, None),
     (b'{"a":"\xff"}', -32700, None),
     (b"[" * 100_000, -32700, None),
     (b"7", -32600, None),

@@ -14,6 +14,7 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp
 
+from agui_bridge.http.request_heads import BoundedRequests
 from agui_bridge.protocol.wire.sse import Decoder
 from tests.support.shapes import check_response
 from tests.support.streams import check_stream
@@ -41,6 +42,7 @@ async def serve(app: ASGIApp, *, lifespan: Literal["on", "off"] = "on") -> Async
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(
         app,
+        http=BoundedRequests,
         lifespan=lifespan,
         log_config=None,
         access_log=False,

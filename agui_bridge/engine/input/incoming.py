@@ -19,6 +19,7 @@ from agui_bridge.protocol.threads.client_messages import (
     merge_client_messages,
     merge_for_client_history,
 )
+from agui_bridge.protocol.threads.content_parts import with_unknown_parts
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.records import Json, Loaded, ThreadStatus
 
@@ -149,7 +150,8 @@ def _known_members(raw: Mapping[str, Json], message: BaseModel) -> dict[str, Jso
     if plain and raw.keys() <= _wire_names(type(message)):
         return dict(raw)
     unknown = set(message.model_extra or ())
-    return message.model_dump(mode="json", by_alias=True, exclude=unknown)
+    known = message.model_dump(mode="json", by_alias=True, exclude=unknown)
+    return with_unknown_parts(known, raw)
 
 
 @cache

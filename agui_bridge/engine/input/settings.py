@@ -63,6 +63,7 @@ _COUNTS: Final = frozenset(
         "pipe_bytes",
         "max_interrupts",
         "max_body_bytes",
+        "max_values",
         "max_messages",
         "max_members",
         "max_depth",
@@ -112,10 +113,12 @@ class Settings:
         pipe_bytes: bytes that wait for a client at most (one chunk may exceed it).
         max_interrupts: questions of one pause at most.
         max_body_bytes: a larger request body is refused.
+        max_values: JSON values of one request body at most; its commas and opening brackets are
+            counted, those within texts are not.
         body_timeout: a request body that takes longer to arrive is refused.
         max_messages: messages of one input at most.
         max_members: tools, context items, or resume entries of one input, or content parts or
-            tool calls of one message, at most.
+            tool calls of all its messages together, at most.
         max_depth: how deep an input may nest, 100 at most; the body itself is the first level.
         max_id_bytes: bytes of the id of a thread, run, message or interrupt in UTF-8 at most.
         max_runs_per_scope: inputs of one scope that this process carries out at once; one that
@@ -154,6 +157,7 @@ class Settings:
     pipe_bytes: int = 256 * 1024
     max_interrupts: int = 100
     max_body_bytes: int = 8 * 1024 * 1024
+    max_values: int = 100_000
     body_timeout: float = 30.0
     max_messages: int = 10_000
     max_members: int = 10_000

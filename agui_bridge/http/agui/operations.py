@@ -9,6 +9,7 @@ from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Oper
 from agui_bridge.protocol.dialects import DialectChoice
 from agui_bridge.protocol.threads.records import InterruptStatus
 from agui_bridge.protocol.wire.refusals import RefusalChoice
+from agui_bridge.shapes.readable_schema import OF_IDS
 
 __all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS", "REFUSALS"]
 
@@ -72,7 +73,7 @@ PATH_PARAMETERS: Final[Mapping[str, Json]] = {
         "in": "path",
         "required": True,
         "description": "The thread's id, percent-encoded.",
-        "schema": {"type": "string", "minLength": 1},
+        "schema": {"type": "string", "minLength": 1, **OF_IDS},
         "example": "thread-1",
     },
 }
@@ -110,11 +111,13 @@ _SESSION_STOP_BODY: Final[Json] = {
             "title": "Session",
             "description": "The thread's id.",
             "minLength": 1,
+            **OF_IDS,
         },
         "user_id": {
             "type": ["string", "null"],
             "title": "User",
             "description": "Whose session; another user's than the caller's is an unknown one.",
+            **OF_IDS,
         },
         "agent_id": {
             "type": ["string", "null"],

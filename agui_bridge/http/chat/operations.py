@@ -8,6 +8,7 @@ from typing import Any, Final
 from agui_bridge.http.chat.statuses import STATUSES
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
 from agui_bridge.shapes import chat
+from agui_bridge.shapes.readable_schema import OF_IDS
 
 __all__ = ["CHAT_OPERATIONS"]
 
@@ -28,7 +29,7 @@ def _of_chat(name: str, description: str, example: str) -> Json:
         "in": "query",
         "required": True,
         "description": description,
-        "schema": {"type": "string", "minLength": 1},
+        "schema": {"type": "string", "minLength": 1, **OF_IDS},
         "example": example,
     }
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.agui.operations import REFUSALS
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
+from agui_bridge.shapes.readable_schema import OF_IDS
 
 __all__ = ["BASE", "COPILOTKIT_OPERATIONS", "check_base", "placed"]
 
@@ -87,6 +88,7 @@ _PARAMS: Final[Json] = {
         "title": "Thread",
         "description": "The thread's id.",
         "minLength": 1,
+        **OF_IDS,
     },
 }
 _STOP_IN_ENVELOPE: Final[Json] = {**_STOP_BODY, "type": ["object", "null"]}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agui_bridge.protocol.answers.check_work import CheckWork
 from agui_bridge.protocol.answers.schemas import find_schema_fault, is_known_draft
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
 
@@ -137,14 +138,19 @@ def _moved(node: Json, to: str) -> Json:
     return [_moved(item, to) for item in node] if isinstance(node, list | tuple) else node
 
 
-def find_fault(interrupt: Interrupt, payload: Json) -> str | None:
+def find_fault(interrupt: Interrupt, payload: Json, work: CheckWork | None = None) -> str | None:
     """Say what is wrong with a resolved entry's payload, or None when it is an answer.
 
     For a tool approval nothing but a JSON boolean `approved` counts, and a decision that the
     adapter does not support is a fault.
+
+    Args:
+        interrupt: the question.
+        payload: the answer to it.
+        work: what may be done for all answers of the input; what this one takes is counted.
     """
     if interrupt.response_schema is not None:
-        fault = find_schema_fault(interrupt.response_schema, payload)
+        fault = find_schema_fault(interrupt.response_schema, payload, work)
         if fault is not None:
             return fault
     if interrupt.tool_call is None:

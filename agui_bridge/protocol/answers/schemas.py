@@ -17,6 +17,13 @@ from urllib.parse import unquote
 from pydantic_core import PydanticSerializationError, to_json
 
 from agui_bridge.errors import AgentMistake
+from agui_bridge.protocol.answers.check_work import (
+    MAX_CHECK_STEPS,
+    CheckWork,
+    TooMuchWork,
+    counted,
+    counting_work,
+)
 from agui_bridge.protocol.json_values import canonical
 
 if TYPE_CHECKING:
@@ -80,21 +87,32 @@ def check_schema(schema: Mapping[str, Any]) -> None:
     _compile(text)
 
 
-def find_schema_fault(schema: Mapping[str, Any], value: Any) -> str | None:
+def find_schema_fault(
+    schema: Mapping[str, Any], value: Any, work: CheckWork | None = None
+) -> str | None:
     """Check a value against a schema.
 
     Args:
         schema: a schema that `check_schema` accepted.
         value: any JSON value.
+        work: what may be done for this and other values together; None is as much as one input
+            may take.
 
     Returns:
-        None when it is valid, else one sentence that names the place and the rule.
+        None when it is valid, else one sentence that names the place and the rule, or says that
+        the check would take too much work.
     """
     # More faults than a few are not collected: a large payload may have one per item.
     try:
-        errors = list(islice(_validator(schema).iter_errors(value), _MAX_FAULTS))
+        with counting_work(work or CheckWork()):
+            errors = list(islice(_validator(schema).iter_errors(value), _MAX_FAULTS))
     except OverflowError:
         return "the payload: a number is too large to be checked."
+    except TooMuchWork:
+        return (
+            "the payload: it is too large for its schema; to check all answers of an input may "
+            f"take {MAX_CHECK_STEPS} steps."
+        )
     if not errors:
         return None
     error = min(errors, key=lambda e: (len(e.absolute_path), str(e.validator)))
@@ -230,7 +248,7 @@ def _compile(text: str) -> Validator:
     for pattern in _patterns(schema):
         _regex(pattern)
     linear: Any = extend(cls, _LINEAR)  # type: ignore[no-untyped-call]  # its stubs lack types
-    validator: Validator = linear(schema, registry=Registry())
+    validator: Validator = counted(linear)(schema, registry=Registry())
     return validator
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from agui_bridge.errors import CODES
+from agui_bridge.protocol.answers.check_work import CheckWork
 from agui_bridge.protocol.answers.decisions import find_fault
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
@@ -225,9 +226,11 @@ def _resolves_expired(loaded: Loaded, request: Request) -> Ruling | None:
 
 
 def _invalid_payload(loaded: Loaded, request: Request) -> Ruling | None:
+    work = CheckWork()
     for entry in request.entries:
         if entry.answer.status == "resolved":
-            fault = find_fault(loaded.interrupts[entry.interrupt_id], entry.answer.payload)
+            asked = loaded.interrupts[entry.interrupt_id]
+            fault = find_fault(asked, entry.answer.payload, work)
             if fault is not None:
                 return _reject(
                     "INVALID_RESUME_PAYLOAD",

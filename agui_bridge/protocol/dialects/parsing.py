@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
-from ag_ui.core import Context, Message, ResumeEntry, RunAgentInput, Tool
+from ag_ui.core import ContentPart, Context, Message, ResumeEntry, RunAgentInput, Tool
 from pydantic import FailFast, TypeAdapter, ValidationError
 
 from agui_bridge.errors import Refused
@@ -31,6 +31,7 @@ from agui_bridge.protocol.input_limits import (
     depth_of,
 )
 from agui_bridge.protocol.json_values import find_forbidden
+from agui_bridge.protocol.threads.content_parts import upgrade_parts, without_unknown_parts
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
@@ -53,6 +54,9 @@ only the first fault is told.
 """
 
 
+_PARTS: Final[TypeAdapter[Any]] = TypeAdapter(Annotated[list[ContentPart], FailFast()])
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedInput:
     """A run's input, normalised.
@@ -60,7 +64,8 @@ class ParsedInput:
     Attributes:
         input: in the 1.0 shape.
         entries: its resume, empty when absent.
-        messages: its messages as JSON, as they were sent.
+        messages: its messages as JSON, as they were sent, but with the parts of 0.x in the shape of
+            1.0. `input.messages` lacks the parts of types that 1.0 does not have.
         has_state: whether it carries a state. An empty object is none: a fresh client always sends
             one, and would wipe what the thread has.
         dialect: how to answer.
@@ -106,6 +111,8 @@ def parse_input(
         raise Refused("INVALID_INPUT", f"The body holds what JSON may not: {_short(fault)}.")
     shaped = _shaped(body, commands=choice != "ag-ui")
     body = shaped.body
+    if isinstance(listed := body.get("messages"), list):
+        body = {**body, "messages": [upgrade_parts(message) for message in listed]}
     parsed = _validated(body)
     if not parsed.thread_id or not parsed.run_id:
         field = "runId" if parsed.thread_id else "threadId"
@@ -193,10 +200,17 @@ def _validated(body: Mapping[str, Any]) -> RunAgentInput:
     try:
         parsed = RunAgentInput.model_validate({**body, **{name: [] for name in members}})
         for field, given in members.items():
+            if field == "messages":
+                given = [
+                    without_unknown_parts(message) if isinstance(message, dict) else message
+                    for message in given
+                ]
             setattr(parsed, field, _LISTS[field].validate_python(given))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = _first_of(error)
         steps = first["loc"] if field is None else (field, *first["loc"])
+        if field == "messages":
+            steps, first = _within_part(body, steps, first)
         where = ".".join(_steps_in(body, steps)) or "the body"
         # Some of its messages repeat the value, however long it is.
         reason = _short(first["msg"])
@@ -204,6 +218,31 @@ def _validated(body: Mapping[str, Any]) -> RunAgentInput:
             "INVALID_INPUT", f"{where}: {reason}.", {"field": where, "reason": reason}
         ) from None
     return parsed
+
+
+def _first_of(error: ValidationError) -> Any:
+    return error.errors(include_url=False, include_context=False, include_input=False)[0]
+
+
+def _within_part(
+    body: Mapping[str, Any], steps: tuple[str | int, ...], fault: Any
+) -> tuple[tuple[str | int, ...], Any]:
+    """The place and the fault of the part that is wrong, where a message's content is no text.
+
+    Of content that may be a text or parts pydantic says first that it is no text.
+    """
+    message = body["messages"][steps[1]] if len(steps) > 1 else None
+    if "content" not in steps or not isinstance(message, dict) or message.get("role") != "user":
+        return steps, fault
+    content = message.get("content")
+    for position, part in enumerate(content if isinstance(content, list) else ()):
+        sample = without_unknown_parts({"role": "user", "content": [part]})["content"]
+        try:
+            _PARTS.validate_python(sample)
+        except ValidationError as error:
+            found = _first_of(error)
+            return ("messages", steps[1], "content", position, *found["loc"][1:]), found
+    return steps, fault
 
 
 def _steps_in(body: Any, steps: Sequence[str | int]) -> Iterator[str]:

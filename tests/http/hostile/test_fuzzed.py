@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_bridge import Principal, Refused
 from agui_bridge.http.app.operations import OPERATIONS
-from agui_bridge.shapes.readable_schema import within
+from agui_bridge.shapes.readable_schema import OF_IDS, within
 from examples.approval_target import make_bridge
 from tests.support import unavailable
 from tests.support.examples import few_or_many
@@ -116,12 +116,12 @@ def aimed(document: dict[str, Any], asks: list[str]) -> dict[str, Any]:
             "name": "thread",
             "in": "path",
             "required": True,
-            "schema": {"anyOf": [{"enum": spare}, {"type": "string", "minLength": 1}]},
+            "schema": {"anyOf": [{"enum": spare}, {"type": "string", "minLength": 1, **OF_IDS}]},
         }
     ]
     # To stop a thread that nobody has heard of is no error there: every text may be an id.
     stopping = document["paths"]["/copilotkit/agent/{agent}/stop/{thread}"]
-    stopping["parameters"][1]["schema"] = {"type": "string", "minLength": 1}
+    stopping["parameters"][1]["schema"] = {"type": "string", "minLength": 1, **OF_IDS}
     # It judges a stream by the event, of which it knows data and name.
     for path in RUNS:
         run = document["paths"][path]["post"]

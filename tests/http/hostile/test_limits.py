@@ -57,6 +57,13 @@ async def _(serving: Serving, beyond: bool) -> Any:
     return await sent(serving, body, max_body_bytes=1000)
 
 
+@probe("max_values")
+async def _(serving: Serving, beyond: bool) -> Any:
+    body = json.dumps({**run_input("hi"), "state": {"n": [0] * 100}}, separators=(",", ":"))
+    values = body.count(",") + body.count("[") + body.count("{")
+    return await sent(serving, body.encode(), max_values=values - beyond)
+
+
 @probe("body_timeout")
 async def _(serving: Serving, beyond: bool) -> Any:
     body = json.dumps(run_input("hi")).encode()
@@ -234,6 +241,30 @@ async def test_the_lists_of_a_message_are_counted_before_their_members_are_looke
     details = error["details"]
     assert (details["field"], details["found"]) == (f"messages.1.{field}", 6)
     assert details["setting"] == "max_members"
+
+
+@pytest.mark.parametrize("field", ["content", "toolCalls"])
+async def test_the_parts_and_calls_of_all_messages_are_counted_together(
+    serving: Serving, field: str
+) -> None:
+    messages = [{"id": f"m{n}", field: [None] * 3} for n in range(2)]
+    error = await sent(serving, run_input(None, messages=messages), max_members=5)
+    assert error is not None and error["code"] == "PAYLOAD_TOO_LARGE"
+    details = error["details"]
+    assert (details["field"], details["found"]) == (f"messages.1.{field}", 6)
+
+
+async def test_values_within_texts_are_none(serving: Serving) -> None:
+    text = '{"a, b": [1, 2]}\\",' * 50
+    assert await sent(serving, run_input(text), max_values=60) is None
+    error = await sent(serving, run_input(text), max_values=5)
+    assert error is not None and error["details"]["setting"] == "max_values"
+
+
+async def test_a_body_of_a_few_long_texts_may_fill_its_bytes(serving: Serving) -> None:
+    """Pictures, say: bytes cost next to nothing, values do."""
+    messages = [{"id": "m", "role": "user", "content": "x" * 8_000_000}]
+    assert await sent(serving, run_input(None, messages=messages)) is None
 
 
 LONG = "x" * 41

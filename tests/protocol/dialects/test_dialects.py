@@ -60,7 +60,7 @@ def test_unknown_members_are_ignored_with_a_warning() -> None:
         ({**BODY, "messages": [{"id": "m", "role": "user"}]}, "messages.0.content"),
         (
             {**BODY, "messages": [{"id": "m", "role": "user", "content": [{"type": "text"}]}]},
-            "messages.0.content",
+            "messages.0.content.0.text",
         ),
         ({**BODY, "resume": "i"}, "resume"),
         ({**BODY, "resume": {"interruptId": 7}}, "resume.interruptId"),
