@@ -265,7 +265,9 @@ class FunctionExecution:
                 if outbox.full:
                     await outbox.room()
                 if type(item) in (ToolCallStartEvent, ToolCallChunkEvent):
-                    await self.activities.wait_for_leave(last=item.tool_call_name is not None)
+                    await self.activities.wait_for_leave(
+                        last=bool(getattr(item, "tool_call_name", ""))
+                    )
         finally:
             await close_items(items)
 
