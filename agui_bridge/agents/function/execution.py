@@ -265,9 +265,7 @@ class FunctionExecution:
                 if outbox.full:
                     await outbox.room()
                 if type(item) in (ToolCallStartEvent, ToolCallChunkEvent):
-                    await self.activities.wait_for_leave(
-                        last=bool(getattr(item, "tool_call_name", ""))
-                    )
+                    await self.activities.wait_for_leave(last=type(item) is ToolCallStartEvent)
         finally:
             await close_items(items)
 
