@@ -28,7 +28,7 @@ LOAD_ARGS ?=
 IDS ?=
 WHOLE ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
-NODE_FOLDERS := tests/e2e tests/servers/mastra examples/copilotkit
+NODE_FOLDERS := tests/e2e tests/e2e/pages/assistant_ui tests/servers/mastra examples/copilotkit
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
 TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest)
 
@@ -148,6 +148,11 @@ $(PEERS_VENV)/.installed: benchmarks/peers.txt
 tests/e2e/node_modules/.installed: tests/e2e/package.json tests/e2e/package-lock.json
 	@echo 'Installing the clients that the end-to-end tests drive'
 	@npm ci --prefix tests/e2e --silent
+	@touch $@
+
+tests/e2e/pages/assistant_ui/node_modules/.installed: tests/e2e/pages/assistant_ui/package.json tests/e2e/pages/assistant_ui/package-lock.json
+	@echo 'Installing assistant-ui and the rest of its page'
+	@npm ci --prefix tests/e2e/pages/assistant_ui --silent
 	@touch $@
 
 tests/servers/mastra/node_modules/.installed: tests/servers/mastra/package.json tests/servers/mastra/package-lock.json

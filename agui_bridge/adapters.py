@@ -26,8 +26,9 @@ from pydantic import TypeAdapter
 
 from agui_bridge.installed import InstalledAdapter, installed_adapters, load_adapter
 from agui_bridge.policy import Policy
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Decision
-from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal, ToolCall
+from agui_bridge.protocol.answers.decisions import Decision
+from agui_bridge.protocol.answers.pauses import Ask, Handoff, Pause
+from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
 
 __all__ = [
@@ -82,66 +83,6 @@ class AdapterCapabilities:
         """The decisions on a tool approval, of approve, decline, edit."""
         supported = {"approve": self.approve, "decline": self.decline, "edit": self.edit}
         return tuple(name for name, true in supported.items() if true)
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One question of a pause.
-
-    Attributes:
-        native_id: the adapter's own name for it, unique within the pause; the decision comes
-            back under it.
-        reason: `tool_call`, `input_required`, `confirmation` or `<framework>:<name>`.
-        message: plain text for people.
-        tool_call: for a tool approval the proposed call; its arguments are pinned.
-        parameters: the tool's parameter JSON Schema: what edited arguments must satisfy.
-        response_schema: JSON Schema of the payload; by default that of a tool approval when
-            there is a tool call, of a confirmation when the reason is `confirmation`, else
-            none (any payload).
-        allowed: decisions on a tool approval, of approve, decline, edit.
-        expires_in: seconds until it can't be answered; None takes the agent's setting.
-        subagent_run_id: the sub-agent that asks.
-        metadata: public, for the frontend.
-    """
-
-    native_id: str
-    reason: str = "input_required"
-    message: str | None = None
-    tool_call: ToolCall | None = None
-    parameters: Mapping[str, Json] | None = None
-    response_schema: Mapping[str, Json] | None = None
-    allowed: tuple[str, ...] = (APPROVE, DECLINE)
-    expires_in: float | None = None
-    subagent_run_id: str | None = None
-    metadata: Mapping[str, Json] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Yielded last: the run waits for people.
-
-    Attributes:
-        asks: at least one question; they are answered as one batch.
-        continuation: JSON that comes back with the answers, private to the adapter.
-        frontend_calls: ids of frontend tool calls of this run that are pending besides.
-    """
-
-    asks: Sequence[Ask]
-    continuation: Json = None
-    frontend_calls: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Handoff:
-    """Yielded last: the run ended with frontend tool calls that the application executes.
-
-    Attributes:
-        tool_call_ids: calls of this run (their events were yielded) that it left unanswered.
-        continuation: JSON that comes back with their results.
-    """
-
-    tool_call_ids: Sequence[str]
-    continuation: Json = None
 
 
 @dataclass(frozen=True, slots=True)

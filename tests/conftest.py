@@ -59,6 +59,7 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what lies in tests/e2e, so that no file there has to."""
     for item in items:
@@ -66,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.e2e)
     if hasattr(config, "workerinput"):
         # Files are handed to workers in this order: at the end all have short ones to share.
-        slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+        slow = Counter(item.path for item in items if _is_slow(item))
         items.sort(key=lambda item: -slow[item.path])
 
 
@@ -88,6 +89,10 @@ def pytest_terminal_summary(
         terminalreporter.section("skipped, which CI does not accept", red=True)
         for skip in skips:
             terminalreporter.line(skip)
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(mark) for mark in ("slow", "soak"))
 
 
 def _forbidden_skips(config: pytest.Config) -> list[str]:

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -39,37 +40,55 @@ BUDGETS = {
     "interrupt/sqlite-1": 0.5,
     "interrupt/sqlite-32": 0.6,
 }
+SOME = ("validation", "first", "suspend")
+"""What is measured before every commit."""
 
 
-@pytest.mark.slow
+def measured(file: Path, *only: str) -> dict[str, dict[str, Any]]:
+    """The rows of a run that only proves that everything works, by their names."""
+    chosen = [word for name in only for word in ("--only", name)]
+    assert main(["--tiny", "--json", str(file), *chosen]) == 0
+    return {row["name"]: row for row in json.loads(file.read_text())["rows"]}
+
+
+def budgets(rows: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """The budgets of rows that have one."""
+    every = {name: row["atLeast"] or row["atMost"] for name, row in rows.items()}
+    return {name: budget for name, budget in every.items() if budget}
+
+
+@pytest.mark.soak
 @pytest.mark.timeout(180)
 def test_every_row_of_the_budget_is_measured_and_every_contender_works(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "bench.json"
+    rows = measured(tmp_path / "bench.json")
 
-    assert main(["--tiny", "--json", str(file)]) == 0
-
-    rows = {row["name"]: row for row in json.loads(file.read_text())["rows"]}
-    budgets = {name: row["atLeast"] or row["atMost"] for name, row in rows.items()}
-    assert {name: budget for name, budget in budgets.items() if budget} == BUDGETS
+    assert budgets(rows) == BUDGETS
     assert all(min(row["samples"]) > 0 for name, row in rows.items() if "idle/" not in name)
     printed = capsys.readouterr().out
     assert [name for name in rows if name not in printed] == []
 
 
 @pytest.mark.slow
+def test_servers_are_started_and_measured(tmp_path: Path) -> None:
+    rows = measured(tmp_path / "bench.json", *SOME)
+
+    chosen = {name: b for name, b in BUDGETS.items() if name.partition("/")[0] in SOME}
+    assert budgets(rows) == chosen
+    assert all(min(row["samples"]) > 0 for row in rows.values())
+
+
+@pytest.mark.soak
 def test_stores_on_servers_are_measured_and_leave_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     redis_server = redis_url(tmp_path).partition("?")[0]
     monkeypatch.setenv("AGUI_BENCH_REDIS", redis_server)
     monkeypatch.setenv("AGUI_BENCH_POSTGRES", server().dsn)
-    file = tmp_path / "bench.json"
 
-    assert main(["--tiny", "--json", str(file), "--only", "interrupt"]) == 0
+    rows = measured(tmp_path / "bench.json", "interrupt")
 
-    rows = {row["name"]: row for row in json.loads(file.read_text())["rows"]}
     for clients in (1, 32):
         for store in ("sqlite", "postgresql", "redis"):
             assert rows[f"interrupt/{store}-{clients}"]["unit"] == "×"

@@ -16,6 +16,18 @@ from loadtest.rounds import Load
 
 
 @pytest.mark.slow
+def test_replicas_pass_with_little_load(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pressure, "THREADS", 4)
+
+    assert command.main(["--seconds", "0.3", "--stores", "sqlite", "--no-idle"]) == 0
+
+    said = capsys.readouterr().out
+    assert said.endswith("load: nothing twice, nothing lost, no answer unexplained\n")
+
+
+@pytest.mark.soak
 @pytest.mark.timeout(120)
 def test_replicas_and_idle_streams_pass_with_little_load(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -76,14 +76,25 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     base = tmp_path_factory.mktemp("package")
     call(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(base), str(ROOT))
     (sdist,), (wheel,) = base.glob("*.tar.gz"), base.glob("*.whl")
-    venv.create(base / "venv", with_pip=True)
-    scripts = base / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    constraints = str(ROOT / "constraints.txt")
-    call(str(scripts / "python"), "-m", "pip", "install", "-qq", "-c", constraints, str(wheel))
+    scripts = environment_with(base / "venv", str(wheel))
     folder = base / "work"
     folder.mkdir()
     (folder / "greetings.py").write_text(MODULE)
     return Installed(sdist, wheel, scripts, folder)
+
+
+def environment_with(folder: Path, *arguments: str) -> Path:
+    """An empty environment, in which pip installs what is said; gives the folder of its programs.
+
+    It is the pip of the tests' own environment: to install one anew takes longer than all else.
+    """
+    venv.create(folder)
+    scripts = folder / ("Scripts" if os.name == "nt" else "bin")
+    call(
+        *(sys.executable, "-m", "pip", "--python", str(scripts / "python"), "install", "-qq"),
+        *("-c", str(ROOT / "constraints.txt"), *arguments),
+    )
+    return scripts
 
 
 def call(*command: str) -> None:

@@ -20,7 +20,7 @@ __all__ = ["Dialect", "HistoryMode", "body_of", "messages_for"]
 Dialect = Literal["1.0", "0.x"]
 HistoryMode = Literal["full", "new"]
 
-_OURS: Final = frozenset({"command", "autoresume"})
+_OURS: Final = frozenset({"command", "autoresume", "refusals"})
 """Members of `forwardedProps` that are the bridge's: the first resumes a LangGraph.
 
 However they are written: LangGraph's integration makes `command` of `Command`.

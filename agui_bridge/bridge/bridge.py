@@ -30,6 +30,7 @@ from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
+from agui_bridge.stores.opening import open_patiently
 from agui_bridge.surfaces.json_text import check_json
 
 __all__ = ["Bridge"]
@@ -136,9 +137,7 @@ class Bridge(Registry):
             return self._engine
         async with self._opening:
             if self._engine is None:
-                store = (
-                    await open_store(self._store) if isinstance(self._store, str) else self._store
-                )
+                store = await self._opened()
                 engine = Engine(
                     store,
                     self.settings,
@@ -159,7 +158,13 @@ class Bridge(Registry):
             SchemaMismatch: the database is newer or older than this version.
         """
         if isinstance(self._store, str):
-            await (await open_store(self._store)).aclose()
+            await (await self._opened()).aclose()
+
+    async def _opened(self) -> Store:
+        store = self._store
+        if not isinstance(store, str):
+            return store
+        return await open_patiently(lambda: open_store(store), self.settings.store_retry)
 
     async def drain(self) -> None:
         """Take no new runs, and let running runs finish, or stop and flush them.

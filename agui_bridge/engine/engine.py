@@ -34,6 +34,7 @@ from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.failures import failures_told
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.engine.waiting import finish_unless_gone, wait_for_run
+from agui_bridge.engine.write_check import WriteCheck
 from agui_bridge.errors import Conflict, Refused
 from agui_bridge.protocol.contract.admission import admit
 from agui_bridge.protocol.contract.requests import (
@@ -69,6 +70,7 @@ class Engine:
         store: where threads live.
         running: the runs of this process, by thread.
         telemetry: is told of what the engine does.
+        writes: knows whether the store takes writes.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Engine:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
         self._stops = StopRequests(self.store, self.clock, self.running, settings.stop_poll)
+        self.writes = WriteCheck(self.store, self.clock)
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
         self._slots = ScopeSlots(settings.max_runs_per_scope, "runs of this scope")
@@ -181,9 +184,9 @@ class Engine:
     ) -> None:
         if ruling.code == "RUN_IN_PROGRESS" and not submission.parsed.entries:
             stream.begin()
+            stream.fail(ruling.code, ruling.message)
         else:
-            stream.restate(loaded)
-        stream.fail(ruling.code, ruling.message)
+            stream.reject(loaded, ruling.code, ruling.message)
 
     async def _hold(self, submission: Submission, loaded: Loaded, ruling: Hold) -> None:
         change = hold(loaded, ruling.answers, submission.principal.actor)
@@ -249,6 +252,7 @@ class Engine:
             lease_seconds=self.settings.lease_seconds,
             store_retry=self.settings.store_retry,
             mint=mint,
+            writes=self.writes,
         )
         run = claim.run_of(committed, owner)
         return Execution(
@@ -257,11 +261,12 @@ class Engine:
 
     async def _commit(self, key: ThreadKey, change: Change, loaded: Loaded) -> Committed:
         """Commit on exactly what was decided on; Conflict means to decide again."""
+        await self.writes.let_write()
         record = loaded.record
         expected = Expected(version=record.version) if record is not None else ABSENT
         began = self.clock.monotonic()
         return await commit_safely(
-            self.store,
+            self.writes,
             self.clock,
             key,
             change,

@@ -34,6 +34,9 @@ _KEEP_ALIVE_SECONDS = 75
 """An idle connection outlives those of nginx and load balancers (60 s), which would else send a
 request on one that is being closed, and may not send a POST again."""
 
+_LAST_REQUESTS_SECONDS = 0.2
+"""Between a proxy's connection and the request on it, once nobody can connect any more."""
+
 _BACKLOG = 2048
 
 
@@ -214,6 +217,11 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Besides signals there are other ends, such as limit_max_requests.
         self._drain()
+        # Who has connected and is about to send gets an answer; uvicorn would cut it off.
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        if not self.force_exit:
+            await asyncio.sleep(_LAST_REQUESTS_SECONDS)
         await super().shutdown(sockets)
 
     def _drain(self) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from ag_ui.core import Event, Interrupt, Message, ResumeEntry, RunAgentInput
 from pydantic import TypeAdapter
 
 from agui_bridge.protocol.dialects import STOP_REASON
 from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.wire.refusals import RefusalChoice
 from agui_bridge.protocol.wire.run_events import PROTOCOL_VERSION
 from agui_bridge.shapes.errors import code_schema
 from agui_bridge.shapes.readable_schema import REF, Schema, document, schema_of, within
@@ -58,9 +59,17 @@ def run_input() -> Schema:
     for name in ("threadId", "runId"):
         properties[name]["minLength"] = 1
     properties["protocolVersion"]["anyOf"][0]["pattern"] = VERSION_PATTERN
-    properties["forwardedProps"]["description"] = (
-        "Values of the application, passed on to the agent as they are. Any JSON value."
-    )
+    properties["forwardedProps"] |= {
+        "description": "Values of the application, passed on to the agent as they are. Any JSON "
+        "value; `autoResume` and `refusals` of an object are the bridge's.",
+        "properties": {
+            "refusals": {
+                "title": "Refusals",
+                "description": "How an input is refused while a question is open.",
+                "enum": [*get_args(RefusalChoice), None],
+            }
+        },
+    }
     entries = properties["resume"]
     properties["resume"] = {"anyOf": [entries, _DRAFT_ANSWER]} | {
         key: entries.pop(key) for key in ("title", "description") if key in entries

@@ -121,8 +121,9 @@ class Store(Protocol):
     """Where threads live.
 
     Every method may raise `StoreUnavailable`; then it is unknown whether a write arrived, and
-    repeating it with the same `write_id` is safe. A call that is cancelled takes place whole or
-    not at all, possibly later than the cancellation, and leaves the store usable.
+    repeating it with the same `write_id` is safe. `WritesRefused` says that the store can still be
+    read. A call that is cancelled takes place whole or not at all, possibly later than the
+    cancellation, and leaves the store usable.
     """
 
     async def load(
@@ -263,7 +264,12 @@ class Store(Protocol):
         ...
 
     async def ping(self) -> float:
-        """The store's time; raises `StoreUnavailable` when it does not answer."""
+        """The store's time, after a write that touches no thread: one row or key of its own.
+
+        Raises:
+            WritesRefused: it answers, and takes no writes.
+            StoreUnavailable: it does not answer.
+        """
         ...
 
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:

@@ -19,7 +19,8 @@ beside it may.
 These end a stream as its last event, `{"type": "RUN_ERROR", "code": …, "message": …}`. The HTTP
 status of the stream is 200; the one below is what the code would be as an answer, for callers that
 have no stream. A refused input changes nothing and executes nothing. Unless the thread was busy,
-`RUN_FINISHED` with what the thread still waits for comes before it, so that a card stays open.
+`RUN_FINISHED` with what the thread still waits for comes before it, so that a card stays open; a
+client may ask for the question [without the error](dialects.md#how-a-refusal-is-told).
 
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -70,9 +71,16 @@ def entries_of(package: str, names: Iterable[str]) -> Iterator[str]:
     Raises:
         KeyError: a name is not public.
     """
-    loaded = griffe.load(package, docstring_parser="google", resolve_aliases=True)
+    root, _, inside = package.partition(".")
+    loaded = _loaded(root)
     for name in names:
-        yield from _entry(name, loaded[name])
+        yield from _entry(name, loaded[f"{inside}.{name}".lstrip(".")])
+
+
+@functools.cache
+def _loaded(package: str) -> Any:
+    """A package with all that is in it, which takes a second to read."""
+    return griffe.load(package, docstring_parser="google", resolve_aliases=True)
 
 
 def _contents() -> str:

@@ -196,7 +196,7 @@ async def test_a_result_that_is_not_stored_yet_is_told_to_nobody_and_then_once()
     bench = Bench(Answering(), store=store)
     asked = await bench.ask()
     running = bench.begin(resume=bench.entries(asked))
-    await storing.wait()
+    await eventually(storing.is_set)
     reader = come(bench)
     shown = await reader.until("MESSAGES_SNAPSHOT")
     assert "tool" not in [m["role"] for m in shown["messages"]]
@@ -219,7 +219,7 @@ async def test_a_reader_that_comes_while_the_end_is_stored_is_told_the_end() -> 
     bench = Bench(agent, store=store)
     store.before = hold
     running = bench.begin("go")
-    await storing.wait()
+    await eventually(storing.is_set)
     reader = come(bench)
     await settle()
     stored.set()

@@ -13,6 +13,7 @@ from agui_bridge.stores.memory import MemoryStore
 from tests.engine.run.hooked import HookedStore, ends
 from tests.support.agents import Bench, Scripted, as_time_passes, outcome, settle
 from tests.support.clock import FakeClock
+from tests.support.waiting import eventually
 
 
 async def test_a_message_during_a_stop_waits_for_its_end() -> None:
@@ -104,7 +105,7 @@ async def test_a_stop_of_a_run_whose_end_is_being_stored_says_how_it_ended(
     store.before = hold
     bench = Bench(Scripted(script), store=store)
     reader = bench.begin("go")
-    await reached.wait()
+    await eventually(reached.is_set)
     stopping = asyncio.create_task(bench.engine.stop(bench.KEY))
     await settle()
     go.set()
@@ -129,7 +130,7 @@ async def test_a_stop_of_a_run_that_another_has_followed_since_stops_neither() -
     store.before = hold
     bench = Bench(Scripted(["x"], second), store=store)
     first = bench.begin("go")
-    await reached.wait()
+    await eventually(reached.is_set)
     other = Bench(Scripted([]), store=store)
     stopping = asyncio.create_task(other.engine.stop(other.KEY))
     await settle()

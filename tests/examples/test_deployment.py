@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import time
@@ -18,9 +17,9 @@ import httpx
 import pytest
 import yaml
 
-from tests.cli.processes import command, environment
-from tests.support import unavailable
-from tests.support.ports import free_port
+from tests.cli.processes import environment
+from tests.examples.nginx import behind_nginx
+from tests.support.commands import Command
 from tests.support.target import ROOT, Target, approve
 
 FOLDER = ROOT / "examples" / "deployment"
@@ -91,16 +90,19 @@ def test_the_configuration_is_right(tmp_path: Path) -> None:
         "BRIDGE_TOKEN": "a-token-of-some-length",
         "AGUI_BRIDGE_STORE": f"sqlite:///{tmp_path / 'a.db'}",
     }
-    done = subprocess.run(
-        command("check", "bridge.yaml"),
+    process = Command(
+        "agui_bridge",
+        *("check", "bridge.yaml"),
         cwd=tmp_path,
         env=environment(**variables),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
-    assert "bridge.yaml is fine: 1 agent (mail)" in done.stdout, done.stderr
+    try:
+        assert process.stdout is not None
+        assert "bridge.yaml is fine: 1 agent (mail)" in process.stdout.read().decode()
+    finally:
+        process.close()
 
 
 # --- the proxy ---
@@ -114,58 +116,16 @@ class Proxied:
     http: httpx.Client
 
 
-def nginx() -> str:
-    """The program."""
-    found = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None:
-        unavailable("nginx", "install nginx, such as Debian's nginx-light")
-    return found
-
-
 @pytest.fixture
 def proxied(tmp_path: Path) -> Iterator[Proxied]:
     """The example's own configuration, with the addresses of here."""
-    program = nginx()
-    port = free_port()
-    with Target(tmp_path) as one, Target(tmp_path) as two:
-        site = (FOLDER / "nginx.conf").read_text(encoding="utf-8")
-        upstream = "".join(f"server 127.0.0.1:{t.port};" for t in (one, two))
-        site, replaced = re.subn(r"server bridge:8787;", upstream, site)
-        assert replaced == 1
-        site, replaced = re.subn(r"listen 80;", f"listen 127.0.0.1:{port};", site)
-        assert replaced == 1
-        (tmp_path / "site.conf").write_text(site)
-        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        folders = "".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
-        main = tmp_path / "main.conf"
-        main.write_text(
-            f"pid {tmp_path}/pid; daemon off; worker_processes 1; error_log stderr;\n"
-            f"{'user root;' if os.geteuid() == 0 else ''}\n"
-            f"events {{}}\nhttp {{ access_log off; gzip on; gzip_types *; {folders}\n"
-            f"include {tmp_path}/site.conf; }}\n"
-        )
-        with (tmp_path / "nginx.log").open("wb") as log:
-            process = subprocess.Popen([program, "-c", str(main)], stderr=log)
-            base = f"http://127.0.0.1:{port}"
-            try:
-                with httpx.Client(base_url=base, timeout=30) as http:
-                    _await(http, process)
-                    yield Proxied((one, two), http)
-            finally:
-                process.terminate()
-                process.wait(10)
-
-
-def _await(http: httpx.Client, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "nginx ended at once"
-        try:
-            if http.get("/readyz").status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.02)
-    raise AssertionError("nginx does not answer")
+    with (
+        Target(tmp_path) as one,
+        Target(tmp_path) as two,
+        behind_nginx(tmp_path, [one.port, two.port]) as base,
+        httpx.Client(base_url=base, timeout=30) as http,
+    ):
+        yield Proxied((one, two), http)
 
 
 def body(thread: str, text: str | None, **more: Any) -> dict[str, Any]:

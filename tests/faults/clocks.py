@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from tests.faults.scenario import Case, Scenario
 from tests.support.target import Answered
@@ -11,7 +11,8 @@ from tests.support.target import Answered
 __all__ = ["CLOCKS"]
 
 HOUR: Final = 3600.0
-IN_TOOL: Final = {"tool-seconds": 2.0}
+IN_TOOL: Final[dict[str, Any]] = {"options": {"tool-seconds": 4.0}, "lease": 5.0}
+"""Renewed after a third of it: long before the tool has its effect, if the run is lost by then."""
 
 
 def _off_by(seconds: float) -> Callable[[Case], Answered]:
@@ -40,9 +41,9 @@ def _jump_before_the_approval(case: Case) -> Answered:
 
 
 CLOCKS: Final = [
-    Scenario("clock an hour ahead", _off_by(HOUR), options=IN_TOOL),
-    Scenario("clock an hour behind", _off_by(-HOUR), options=IN_TOOL),
-    Scenario("clock jumps an hour ahead in the tool", _jump_in_the_tool, options=IN_TOOL),
+    Scenario("clock an hour ahead", _off_by(HOUR), **IN_TOOL),
+    Scenario("clock an hour behind", _off_by(-HOUR), **IN_TOOL),
+    Scenario("clock jumps an hour ahead in the tool", _jump_in_the_tool, **IN_TOOL),
     Scenario(
         "clock jumps an hour ahead, the ask had ten minutes left",
         _jump_before_the_approval,

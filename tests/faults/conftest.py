@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.scenario import FAULTY, LEASE, Replicas
+from tests.faults.scenario import FAULTY, Replicas
 from tests.processes.conftest import STORES
 from tests.support.redis_server import RedisServer
 from tests.support.target import Target
@@ -19,7 +19,7 @@ def replicas(
     """A store with its healthy replica."""
     folder = tmp_path_factory.mktemp(request.param)
     url = STORES[request.param](folder)
-    with Target(folder, store=url, lease=LEASE, module=FAULTY) as healthy:
+    with Target(folder, store=url, module=FAULTY) as healthy:
         yield Replicas(request.param, url, healthy)
 
 
@@ -32,6 +32,6 @@ def restartable(replicas: Replicas, tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("restartable")
     with (
         RedisServer(folder) as own,
-        Target(folder, store=own.url, lease=LEASE, module=FAULTY) as healthy,
+        Target(folder, store=own.url, module=FAULTY) as healthy,
     ):
         yield Replicas("redis", own.url, healthy, own)

@@ -10,8 +10,10 @@ from tests.support.target import Answered
 
 __all__ = ["CONNECTIONS"]
 
-BRIEF: Final[dict[str, Any]] = {"options": {"store-retry": 1.0}, "lease": 2 * LEASE}
+BRIEF: Final[dict[str, Any]] = {"options": {"store-retry": 1.0}, "lease": LEASE + 1}
 """A write is given up long before the lease is over."""
+IN_TOOL: Final[dict[str, Any]] = {"options": {"tool-seconds": 2.0}, "lease": 5.0}
+"""Renewed once while the tool runs."""
 
 
 def _losing(fault: Literal["lose request", "lose reply"]) -> Callable[[Case], Answered]:
@@ -88,7 +90,7 @@ CLAIM, RESULT, END = "before the claim", "before the result is stored", "before 
 CONNECTIONS: Final = [
     _scenario("connection cut, the claim does not arrive", _losing("lose request"), CLAIM),
     _scenario("connection cut, the claim's acknowledgement is lost", _losing("lose reply"), CLAIM),
-    _scenario("connection cut in the tool", _cut_in_the_tool, options={"tool-seconds": 1.0}),
+    _scenario("connection cut in the tool", _cut_in_the_tool, **IN_TOOL),
     _scenario("connection cut, the result does not arrive", _losing("lose request"), RESULT),
     _scenario(
         "connection cut, the result's acknowledgement is lost", _losing("lose reply"), RESULT
@@ -99,6 +101,11 @@ CONNECTIONS: Final = [
     _scenario("store gone, the claim's acknowledgement with it", _losing_and_gone, CLAIM, **BRIEF),
     _scenario("store gone before the result is stored", _gone, RESULT, **BRIEF),
     _scenario("store gone, the end's acknowledgement with it", _losing_and_gone, END, **BRIEF),
-    _scenario("store silent past the lease, from before the result is stored", _stalled, RESULT),
-    _scenario("store slow: 0.2 s for each round trip", _slow, lease=30.0),
+    _scenario(
+        "store silent past the lease, from before the result is stored",
+        _stalled,
+        RESULT,
+        lease=LEASE,
+    ),
+    _scenario("store slow: 0.2 s for each round trip", _slow),
 ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.faults.scenario import Case, Scenario, wait_until
+from tests.faults.scenario import LEASE, Case, Scenario
 from tests.support.fault_target import POINTS
 from tests.support.target import Answered
+from tests.support.waiting import wait_until
 
 __all__ = ["FREEZES", "KILLS"]
 
@@ -36,10 +37,12 @@ def _frozen_past_expiry(case: Case) -> Answered:
     return told.result()
 
 
-KILLS: Final = [Scenario(f"kill -9 {point}", _killed, point, "kill") for point in EVERYWHERE]
+KILLS: Final = [
+    Scenario(f"kill -9 {point}", _killed, point, "kill", lease=LEASE) for point in EVERYWHERE
+]
 FREEZES: Final = [
     *(
-        Scenario(f"SIGSTOP {point}, past the lease", _frozen, point, "freeze")
+        Scenario(f"SIGSTOP {point}, past the lease", _frozen, point, "freeze", lease=LEASE)
         for point in (
             "before the claim",
             "after the claim",
@@ -53,6 +56,7 @@ FREEZES: Final = [
         _frozen_past_expiry,
         "before the claim",
         "freeze",
-        expires_in=2.0,
+        # Long enough for the answer to come in time, however cold and busy the replica is.
+        expires_in=8.0,
     ),
 ]

@@ -14,7 +14,7 @@ from tests.support.target import Answered
 
 __all__ = ["DISKS", "LOCKS"]
 
-BRIEF: Final[dict[str, Any]] = {"options": {"store-retry": 1.0}, "lease": 2 * LEASE}
+BRIEF: Final[dict[str, Any]] = {"options": {"store-retry": 1.0}, "lease": LEASE + 1}
 """A write is given up long before the lease is over."""
 CLAIM, RESULT, END = "before the claim", "before the result is stored", "before the final commit"
 
@@ -57,7 +57,7 @@ def _locked_for_a_moment(case: Case) -> Answered:
     told = case.approve_and_reach()
     with _lock(case):
         case.go()
-        time.sleep(LEASE / 4)
+        time.sleep(0.5)
     return told.result()
 
 
@@ -83,6 +83,7 @@ LOCKS: Final = [
         "file locked past the lease, from before the result is stored",
         _locked_past_the_lease,
         RESULT,
+        lease=LEASE,
     ),
 ]
 """Each takes the store from all others: they are played one by one."""

@@ -40,7 +40,7 @@ RESTARTS: Final = [
     Scenario("store restarted before the claim", _at_the_point, "before the claim"),
     Scenario("store down for a moment at the claim", _down_for_a_moment, "before the claim"),
     Scenario("store restarted after the claim", _at_the_point, "after the claim"),
-    Scenario("store restarted in the tool", _in_the_tool, options={"tool-seconds": 1.0}),
+    Scenario("store restarted in the tool", _in_the_tool, options={"tool-seconds": 2.0}, lease=5.0),
     Scenario("store restarted before the end", _at_the_point, "before the final commit"),
 ]
 """Each takes the server from all others: they are played one by one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -17,12 +16,15 @@ from tests.support.postgres import execute, server
 from tests.support.proxy import Proxy, proxy_in_a_thread
 from tests.support.redis_server import RedisServer
 from tests.support.target import Answered, Target, approve
+from tests.support.waiting import wait_until
 
-__all__ = ["FAULTY", "LEASE", "Case", "Replicas", "Scenario", "play", "wait_until"]
+__all__ = ["FAULTY", "LEASE", "UNHURRIED", "Case", "Replicas", "Scenario", "play"]
 
-LEASE: Final = 2.0
+LEASE: Final = 3.0
+"""Of a replica that loses its run: somebody waits until it is over."""
+UNHURRIED: Final = 30.0
+"""Of all others: however busy the machine is, theirs does not end."""
 FAULTY: Final = "tests.support.fault_target"
-PATIENCE: Final = 20.0
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,9 @@ class Case:
 
     def ask(self, target: Target) -> None:
         """Begin the thread: it waits for one approval."""
-        (interrupt,) = target.send(self.thread, f"send {self.thread}").interrupts
-        self.answer = approve(interrupt)
+        asked = target.send(self.thread, f"send {self.thread}")
+        assert len(asked.interrupts) == 1, asked
+        self.answer = approve(asked.interrupts[0])
 
     def approve_at(self, target: Target) -> Future[Answered]:
         """Send the approval to a replica, beside what else is done."""
@@ -140,7 +143,7 @@ class Scenario:
     at: str = ""
     do: str = "wait"
     options: Mapping[str, str | float] = field(default_factory=dict)
-    lease: float = LEASE
+    lease: float = UNHURRIED
     expires_in: float | None = None
     proxied: bool = False
 
@@ -195,11 +198,3 @@ def _play(case: Case, scenario: Scenario) -> Seen:
     case.ask(case.healthy if scenario.expires_in is None else case.faulty)
     client = scenario.play(case)
     return Seen.after(client, case.healthy, case.thread, case.answer)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds, not for ever."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that in time"
-        time.sleep(0.01)

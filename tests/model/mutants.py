@@ -151,28 +151,28 @@ def _reopened_answers_stay() -> Iterator[None]:
 
 
 MUTANTS: tuple[Mutant, ...] = (
-    Mutant("a claim is written without compare-and-swap", 2, _ClaimsBlindly),
-    Mutant("a lost run is reopened", 6, _ReopensLostRuns),
-    Mutant("a lost run leaves no receipt", 2, _ForgetsWhatWasLost),
+    Mutant("a claim is written without compare-and-swap", 7, _ClaimsBlindly),
+    Mutant("a lost run is reopened", 9, _ReopensLostRuns),
+    Mutant("a lost run leaves no receipt", 7, _ForgetsWhatWasLost),
     Mutant("an owner executes without looking at its lease", 8, _ExecutesWithoutLease),
-    Mutant("an owner writes without its lease", 12, _OwnersWriteByVersion),
-    Mutant("asks never expire", 1, _NeverExpires),
-    Mutant("a stop leaves the batch open", 1, _StopLeavesTheBatchOpen),
-    Mutant("every thread begins with version 1", 8, _VersionsBeginAtOne),
-    Mutant("held answers can be changed", 1, broken=_rows({"2": None})),
+    Mutant("an owner writes without its lease", 16, _OwnersWriteByVersion),
+    Mutant("asks never expire", 2, _NeverExpires),
+    Mutant("a stop leaves the batch open", 6, _StopLeavesTheBatchOpen),
+    Mutant("every thread begins with version 1", 14, _VersionsBeginAtOne),
+    Mutant("held answers can be changed", 19, broken=_rows({"2": None})),
     Mutant("nothing is replayed", 1, broken=_rows({"4": None})),
     Mutant("closed batches are not looked at", 1, broken=_rows({"4": None, "5": None, "7": None})),
     Mutant(
         "a batch closes although an answer is held",
-        28,
+        35,
         broken=_rows({"10": _close_what_is_not_open}),
     ),
     Mutant("held answers beside expired asks wait for ever", 28, broken=_rows({"10b": None})),
     Mutant("expired asks can be resolved", 5, broken=_rows({"14": None})),
-    Mutant("payloads are not checked", 1, broken=_rows({"15": None})),
+    Mutant("payloads are not checked", 4, broken=_rows({"15": None})),
     Mutant(
         "answered asks must be answered again",
-        3,
+        4,
         broken=lambda: patch.object(contract, "_outstanding", _answered_is_outstanding),
     ),
     Mutant(
@@ -182,7 +182,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a message approves a tool call",
-        1,
+        32,
         broken=_rows({"11": _messages_answer(before=False, approve=True)}),
     ),
     Mutant(
@@ -190,6 +190,6 @@ MUTANTS: tuple[Mutant, ...] = (
         29,
         broken=_rows({"11": _messages_answer(before=True, approve=False)}),
     ),
-    Mutant("a message that is not understood meets an error", 1, broken=_rows({"12": None})),
-    Mutant("reopened asks keep an answer", 1, broken=_reopened_answers_stay),
+    Mutant("a message that is not understood meets an error", 2, broken=_rows({"12": None})),
+    Mutant("reopened asks keep an answer", 8, broken=_reopened_answers_stay),
 )

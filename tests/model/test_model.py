@@ -1,6 +1,6 @@
 """The contract holds under any schedule of processes, crashes, races and lost acknowledgements.
 
-`AGUI_BRIDGE_MODEL_EXAMPLES=20000 pytest tests/model/test_model.py` looks longer.
+`AGUI_BRIDGE_MODEL_EXAMPLES=20000 make soak PYTEST_ARGS=tests/model` looks longer.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from tests.model.machine import BridgeMachine
 from tests.model.mutants import MUTANTS, Mutant
 from tests.model.world import Violation
 
-EXAMPLES = int(os.environ.get("AGUI_BRIDGE_MODEL_EXAMPLES", "400"))
-"""How many schedules `make test` tries, of fifty steps each."""
+FEW = 60
+MANY = int(os.environ.get("AGUI_BRIDGE_MODEL_EXAMPLES", "2000"))
+"""How many schedules `make test` and `make soak` try, of fifty steps each."""
 
 _COMMON = settings(
     stateful_step_count=50,
@@ -25,10 +26,16 @@ _COMMON = settings(
 )
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(max(300, EXAMPLES))
-def test_no_schedule_breaks_a_promise() -> None:
-    run_state_machine_as_test(BridgeMachine, settings=settings(_COMMON, max_examples=EXAMPLES))
+@pytest.mark.timeout(max(600, MANY))
+@pytest.mark.parametrize(
+    "schedules",
+    [
+        pytest.param(FEW, id="few", marks=pytest.mark.slow),
+        pytest.param(MANY, id="many", marks=pytest.mark.soak),
+    ],
+)
+def test_no_schedule_breaks_a_promise(schedules: int) -> None:
+    run_state_machine_as_test(BridgeMachine, settings=settings(_COMMON, max_examples=schedules))
 
 
 @pytest.mark.slow

@@ -10,12 +10,20 @@ from tests.support.postgres import emptied
 from tests.support.redis_server import redis_url
 from tests.support.target import Target
 
+SOAK = pytest.mark.soak
+
 STORES: dict[str, Callable[[Path], str]] = {
     "sqlite": lambda directory: f"sqlite:///{directory / 'target.db'}",
     "redis": redis_url,
     "postgres": lambda _: emptied(),
 }
 """The address of a test's own store, below a directory."""
+
+
+def quick_on(*stores: str) -> pytest.MarkDecorator:
+    """Leave a test that waits for leases to `make soak` on all other stores."""
+    params = [name if name in stores else pytest.param(name, marks=SOAK) for name in STORES]
+    return pytest.mark.parametrize("targets", params, indirect=True)
 
 
 @pytest.fixture(params=STORES)

@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from tests.support.target import ROOT, Target, approve
+from tests.support.forks import fork
+from tests.support.target import Target, approve
+from tests.support.waiting import PATIENCE, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 FAULTY = "tests.support.fault_target"
 THREADS = 12
-SCRIPT = """
-import json, sys
-from dataclasses import asdict
-from pathlib import Path
-from examples.approval_target import make_bridge
-
-store, effects, call, arguments = sys.argv[1:]
-bridge = make_bridge(store, Path(effects))
-print(json.dumps(getattr(bridge, call)("target", *json.loads(arguments)), default=asdict))
-"""
 
 
 def call(target: Target, method: str, *arguments: Any) -> Any:
     """Call a method of the bridge in a process of its own, which serves nothing."""
-    command = [sys.executable, "-c", SCRIPT, target.store, str(target.effects_file), method]
-    done = subprocess.run(
-        [*command, json.dumps(arguments)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    folder = target.effects_file.parent
+    outcome, log = folder / "outcome.json", folder / "script.log"
+    given = [target.store, str(target.effects_file), str(outcome), method, json.dumps(arguments)]
+    script = fork("tests.processes.script", given, log)
+    script.join(PATIENCE)
+    assert script.exitcode == 0, log.read_text()
+    return json.loads(outcome.read_text())
 
 
 def test_an_answer_may_reach_another_replica_than_the_question_came_from(
@@ -111,7 +96,7 @@ def test_a_lost_run_is_noticed_once_however_many_replicas_sweep(
 ) -> None:
     sweeping: dict[str, Any] = {"module": FAULTY, "options": ["--sweep", "0.02"]}
     replicas = [targets(**sweeping) for _ in range(2)]
-    doomed = targets(1.0)
+    doomed = targets(2.0)
     names = [f"lost-{number}" for number in range(4)]
     for name in names:
         (interrupt,) = replicas[0].send(name, f"crash {name}").interrupts
@@ -154,11 +139,3 @@ def test_a_script_stops_what_a_replica_runs(targets: Callable[..., Target]) -> N
     assert result["status"] == "success"
     assert told.outcome == "cancelled"
     assert runner.send("halt", "go on").outcome == "success"
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds, for 20 seconds at most."""
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that in time"
-        time.sleep(0.02)

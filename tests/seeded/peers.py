@@ -21,13 +21,10 @@ PEERS: Final = (
         id="conformance-check-passes-all",
         broken="The check that an answer sent again executes nothing passes every server.",
         file="agui_bridge/conformance/checks/replaying.py",
-        before="    await thread.approve(interrupts)\n"
-        "    executed = await thread.executed()\n"
-        '    expect(len(executed) == 1, f"executed {len(executed)} times")',
-        after="    executed = await thread.executed()\n"
-        "    await thread.approve(interrupts)\n"
-        '    expect(len(executed) == 1, f"executed {len(executed)} times")',
-        tests="tests/conformance/test_command.py",
+        before='    await thread.answer("approve")\n    await thread.expect_one_execution()\n',
+        after='    await thread.expect_one_execution()\n    await thread.answer("approve")\n',
+        tests="tests/conformance/test_mutants.py::"
+        "test_a_flaw_is_noticed_by_its_checks[replay-executes]",
     ),
     Fault(
         id="kit-check-passes-all",
@@ -35,8 +32,7 @@ PEERS: Final = (
         file="agui_bridge/testing/checks/once.py",
         before='expect(not done, f"without the lease',
         after='expect(done is not None, f"without the lease',
-        tests="tests/testing/test_checks.py::"
-        "test_a_mutant_fails_the_check_that_it_is_for_and_no_other[lease]",
+        tests="tests/testing/test_checks.py::test_a_mutant_fails_the_check_that_it_is_for[lease]",
     ),
     Fault(
         id="span-never-ended",

@@ -1,41 +1,60 @@
 """Real processes on one store: starts `racer` and ends it whatever happens."""
 
-import subprocess
-import sys
+from __future__ import annotations
+
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.stores.racer import main
+from tests.support.forks import fork_talking
+from tests.support.waiting import PATIENCE
 
-Process = subprocess.Popen[str]
+__all__ = ["Racer", "racers"]
+
+
+class Racer:
+    """One process that runs a mode of `racer`."""
+
+    def __init__(self, mode: str, url: str) -> None:
+        self._process, self._line = fork_talking(main, mode, url)
+
+    def tell(self, word: object) -> None:
+        """Send a word."""
+        self._line.send(word)
+
+    def hear(self) -> str:
+        """Wait for a word; empty when the process has ended."""
+        assert self._line.poll(PATIENCE), "it says nothing"
+        try:
+            return str(self._line.recv())
+        except EOFError:
+            return ""
+
+    def rest(self) -> list[str]:
+        """What it has said until it ended."""
+        return list(iter(self.hear, ""))
+
+    def wait(self) -> int | None:
+        """Wait until it has ended; gives its exit code."""
+        self._process.join(PATIENCE)
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        self._process.kill()
+        assert self.wait() is not None, "it lives on"
+
+    def close(self) -> None:
+        """End it, however it is."""
+        self.kill()
+        self._line.close()
 
 
 @contextmanager
-def racers(mode: str, url: str, number: int) -> Iterator[list[Process]]:
+def racers(mode: str, url: str, number: int) -> Iterator[list[Racer]]:
     """Run some processes for as long as the block lasts."""
-    command = [sys.executable, "-m", "tests.stores.racer", mode, url]
-    pipe = subprocess.PIPE
-    started = [
-        subprocess.Popen(command, cwd=ROOT, text=True, stdin=pipe, stdout=pipe)
-        for _ in range(number)
-    ]
-    try:
+    with ExitStack() as stack:
+        started = [Racer(mode, url) for _ in range(number)]
+        for racer in started:
+            stack.callback(racer.close)
         yield started
-    finally:
-        for process in started:
-            process.kill()
-            process.communicate()
-
-
-def tell(process: Process, line: object) -> None:
-    """Send a line."""
-    assert process.stdin is not None
-    process.stdin.write(f"{line}\n")
-    process.stdin.flush()
-
-
-def hear(process: Process) -> str:
-    """Wait for a line; empty when the process has ended."""
-    assert process.stdout is not None
-    return process.stdout.readline().strip()

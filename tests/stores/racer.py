@@ -1,9 +1,7 @@
-"""A process that does something to a store, line by line as its parent says.
+"""A process that does something to a store, word by word as its parent says.
 
-Run as `python -m tests.stores.racer MODE URL`.
-
-open: say "ready", wait for a line, open the store, say "open".
-race: for each line, a version, commit with it; say "won" or "lost".
+open: say "ready", wait for a word, open the store, say "open".
+race: for each word, a version, commit with it; say "won" or "lost".
 fill: commit one message after another, say each version once it is acknowledged.
 group: commit ten threads at once, say so once they are acknowledged; commit ten more, and die
     before the COMMIT that they share, after having said how many it would have been.
@@ -13,10 +11,10 @@ import asyncio
 import os
 import signal
 import sqlite3
-import sys
 import threading
 import uuid
 from collections.abc import Callable, Coroutine
+from multiprocessing.connection import Connection
 
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.records import ThreadKey
@@ -24,34 +22,31 @@ from agui_bridge.stores.base import ABSENT, Change, Expected
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.stores.samples import KEY, idle, message
+from tests.support.waiting import PATIENCE
 
 
-def say(word: object) -> None:
-    print(word, flush=True)
-
-
-async def open_at_once(url: str) -> None:
-    say("ready")
-    sys.stdin.readline()
+async def open_at_once(parent: Connection, url: str) -> None:
+    parent.send("ready")
+    parent.recv()
     store = await open_store(url)
     await store.ping()
     await store.aclose()
-    say("open")
+    parent.send("open")
 
 
-async def race(url: str) -> None:
+async def race(parent: Connection, url: str) -> None:
     store = await open_store(url)
-    say("ready")
-    for line in sys.stdin:
+    parent.send("ready")
+    while True:
+        expected = Expected(version=parent.recv())
         try:
-            await store.commit(KEY, Change(idle()), Expected(version=int(line)), uuid.uuid4().hex)
-            say("won")
+            await store.commit(KEY, Change(idle()), expected, uuid.uuid4().hex)
+            parent.send("won")
         except Conflict:
-            say("lost")
-    await store.aclose()
+            parent.send("lost")
 
 
-async def fill(url: str) -> None:
+async def fill(parent: Connection, url: str) -> None:
     store = await open_store(url)
     version: int | None = None
     number = 0
@@ -60,10 +55,10 @@ async def fill(url: str) -> None:
         done = await store.commit(KEY, change, Expected(version=version), uuid.uuid4().hex)
         version = done.record.version
         number += 1
-        say(version)
+        parent.send(version)
 
 
-async def group(url: str) -> None:
+async def group(parent: Connection, url: str) -> None:
     store = await SqliteStore.open(url)
     names = [f"{number}" for number in range(20)]
 
@@ -72,17 +67,17 @@ async def group(url: str) -> None:
         await store.commit(key, Change(idle(key)), ABSENT, name)
 
     await asyncio.gather(*map(commit, names[:10]))
-    say(10)
+    parent.send(10)
 
     def die(connection: sqlite3.Connection) -> None:
         # The rest comes into the queue while this transaction runs.
-        queued.wait()
+        queued.wait(PATIENCE)
         connection.set_trace_callback(watch)
 
     def watch(statement: str) -> None:
         # The driver tells what it is about to do.
         if statement == "COMMIT":
-            say(sum(begun.startswith("INSERT INTO agui_threads") for begun in seen))
+            parent.send(sum(begun.startswith("INSERT INTO agui_threads") for begun in seen))
             os.kill(os.getpid(), signal.SIGKILL)
         seen.append(statement)
 
@@ -94,12 +89,14 @@ async def group(url: str) -> None:
     await asyncio.gather(dying, *rest)
 
 
-MODES: dict[str, Callable[[str], Coroutine[None, None, None]]] = {
+MODES: dict[str, Callable[[Connection, str], Coroutine[None, None, None]]] = {
     "open": open_at_once,
     "race": race,
     "fill": fill,
     "group": group,
 }
 
-if __name__ == "__main__":
-    asyncio.run(MODES[sys.argv[1]](sys.argv[2]))
+
+def main(parent: Connection, mode: str, url: str) -> None:
+    """Do it."""
+    asyncio.run(MODES[mode](parent, url))

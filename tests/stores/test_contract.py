@@ -10,7 +10,7 @@ from agui_bridge.errors import Conflict, Fenced
 from agui_bridge.protocol.threads.records import RunLease, ThreadStatus
 from agui_bridge.stores.base import ABSENT, Change, Expected, Store
 from tests.stores.conftest import SHARED, Opener
-from tests.stores.processes import hear, racers, tell
+from tests.stores.processes import racers
 from tests.stores.samples import (
     KEY,
     LEASE,
@@ -272,20 +272,23 @@ async def test_of_many_creations_at_once_one_wins(opener: Opener) -> None:
     assert sum(isinstance(result, Conflict) for result in results) == 19
 
 
+@pytest.mark.parametrize(
+    "rounds", [pytest.param(30, id="few"), pytest.param(500, id="many", marks=pytest.mark.soak)]
+)
 @pytest.mark.parametrize("backend", SHARED, ids=lambda backend: backend.name, indirect=True)
-async def test_of_two_processes_one_wins_each_round(store: Store, url: str) -> None:
+async def test_of_two_processes_one_wins_each_round(store: Store, url: str, rounds: int) -> None:
     await put(store, idle(version=0))
 
     with racers("race", url, 2) as both:
-        assert [hear(process) for process in both] == ["ready", "ready"]
-        for version in range(200):
+        assert [process.hear() for process in both] == ["ready", "ready"]
+        for version in range(rounds):
             for process in both:
-                tell(process, version)
-            assert sorted(hear(process) for process in both) == ["lost", "won"]
+                process.tell(version)
+            assert sorted(process.hear() for process in both) == ["lost", "won"]
 
     record = (await store.load(KEY)).record
     assert record is not None
-    assert record.version == 200
+    assert record.version == rounds
 
 
 async def test_a_change_that_comes_after_its_time_is_refused(

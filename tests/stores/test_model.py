@@ -243,8 +243,17 @@ async def _outcome(call: Call, store: Store) -> Any:
         return "raised", type(error)
 
 
+@pytest.mark.parametrize(
+    "schedules",
+    [
+        pytest.param(8, id="few"),
+        pytest.param(100, id="many", marks=[pytest.mark.soak, pytest.mark.timeout(600)]),
+    ],
+)
 @pytest.mark.parametrize("backend", COMPARED, ids=lambda backend: backend.name, indirect=True)
-def test_a_backend_does_what_the_memory_store_does(backend: Backend, tmp_path: Path) -> None:
+def test_a_backend_does_what_the_memory_store_does(
+    backend: Backend, tmp_path: Path, schedules: int
+) -> None:
     template = tmp_path / "template"
     template.mkdir()
     asyncio.run(_make_empty(backend, template))
@@ -252,7 +261,7 @@ def test_a_backend_does_what_the_memory_store_does(backend: Backend, tmp_path: P
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=30,
+            max_examples=schedules,
             stateful_step_count=20,
             suppress_health_check=list(HealthCheck),
         ),

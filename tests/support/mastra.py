@@ -68,7 +68,7 @@ class MastraProcess:
         """End it at once."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(10)
             self._process = None
 
     def executions(self) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ class PydanticAIProcess:
         """End it at once."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(10)
             self._process = None
 
     @property

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from agui_bridge.protocol.wire.sse import Decoder
 from tests.support.shapes import check_response
 from tests.support.streams import check_stream
+from tests.support.waiting import PATIENCE
 
 __all__ = [
     "PATIENCE",
@@ -28,9 +29,6 @@ __all__ = [
     "run_input",
     "serve",
 ]
-
-PATIENCE = 20.0
-"""Seconds that a test waits for anything before it fails."""
 
 Event = dict[str, Any]
 
@@ -161,9 +159,15 @@ async def open_stream(
 
 
 @contextlib.asynccontextmanager
-async def open_stream_at(base: str, path: str, body: Any) -> AsyncIterator[Streamed]:
-    """The same at any path that answers with a stream."""
-    async with client(base) as session, session.stream("POST", path, json=body) as response:
+async def open_stream_at(
+    base: str, path: str, body: Any = None, **request: Any
+) -> AsyncIterator[Streamed]:
+    """The same at any path that answers with a stream; it is read where there is no body."""
+    method = "GET" if body is None else "POST"
+    async with (
+        client(base) as session,
+        session.stream(method, path, json=body, **request) as response,
+    ):
         assert response.status_code == 200, (await response.aread()).decode()
         yield Streamed(response)
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from agui_bridge.documents.schemas import documents
 from agui_bridge.http.agui import views
 from agui_bridge.http.app.components import VIEWS
 from agui_bridge.shapes.readable_schema import within
 
 __all__ = ["check_event", "check_response", "fault_of", "validator"]
 
+SCHEMAS: Final = Path(__file__).parents[2] / "schemas"
 OWN: Final = (
     {name for name in vars(views) if name[0].isupper()}
     | {title for _, title, _ in VIEWS.values()}
@@ -25,13 +26,18 @@ OWN: Final = (
 ) - {"Capabilities"}
 """Definitions in which nothing may stand that the schema does not name."""
 
-_documents = cache(documents)
+
+@cache
+def _document(file: str) -> dict[str, Any]:
+    # To make them anew takes a second; tests/shapes holds the files to what is made.
+    found: dict[str, Any] = json.loads((SCHEMAS / file).read_text(encoding="utf-8"))
+    return found
 
 
 @cache
 def validator(file: str, pointer: str = "") -> Draft202012Validator:
     """The validator of a document, or of a part of it."""
-    document = _documents()[file]
+    document = _document(file)
     if not pointer:
         return Draft202012Validator(document)
     inner = {key: document[key] for key in ("$defs", "components") if key in document}
@@ -55,7 +61,7 @@ def check_event(event: dict[str, Any], where: str) -> None:
 @cache
 def _branches() -> dict[str, str]:
     """By type of event the place of its definition."""
-    document = _documents()["events.json"]
+    document = _document("events.json")
     names = [choice["$ref"].removeprefix("#/$defs/") for choice in document["oneOf"]]
     return {
         document["$defs"][name]["properties"]["type"]["const"]: f"/$defs/{name}" for name in names
@@ -69,7 +75,7 @@ Answers = dict[str, dict[int, dict[str, Draft202012Validator | None]]]
 @cache
 def _answers() -> list[tuple[re.Pattern[str], str, Answers]]:
     """By path each method's answers."""
-    document = json.loads(json.dumps(_documents()["openapi.json"]))
+    document = json.loads(json.dumps(_document("openapi.json")))
     components = document["components"]
     for name, schema in components["schemas"].items():
         if name in OWN:

@@ -264,8 +264,8 @@ class FunctionExecution:
                 outbox.put(item)
                 if outbox.full:
                     await outbox.room()
-                if type(item) in (ToolCallStartEvent, ToolCallChunkEvent):
-                    await self.activities.wait_for_leave(last=type(item) is ToolCallStartEvent)
+                if isinstance(item, ToolCallStartEvent | ToolCallChunkEvent):
+                    await self.activities.wait_for_leave(last=item.tool_call_name is not None)
         finally:
             await close_items(items)
 
@@ -312,6 +312,8 @@ class FunctionExecution:
                     self._pause()
                     return
                 await asyncio.sleep(0)
+        except Exception as error:  # lost with this task, it would leave the run to hang
+            self._fail(error)
         finally:
             self._settling = False
 
@@ -335,10 +337,8 @@ class FunctionExecution:
         continuation = Continuation.pack(
             entries, self._yields.counts(), self._state.record(), self.context, self.actor
         )
-        if asks:
-            self._close(final=Pause(asks, continuation, calls))
-        else:
-            self._close(final=Handoff(calls, continuation))
+        final = Pause(asks, continuation, calls) if asks else Handoff(calls, continuation)
+        self._close(final=final)
 
     def _ended(self, root: asyncio.Task[None]) -> None:
         error = None if root.cancelled() else root.exception()

@@ -20,7 +20,7 @@ from agui_bridge.agents.replay.continuation import Decided, Denied, EntryKey
 from agui_bridge.agents.replay.journal import copied
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict, judge
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.answers.schemas import UnsafeSchema
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
@@ -74,7 +74,7 @@ async def permit_call(
             message=verdict.reason or f"The policy asks for an approval of {entry.name!r}.",
             tool_call=ToolCall(call_id, entry.name, args),
             parameters=editing,
-            allowed=(APPROVE, DECLINE, EDIT) if verdict.editable else (APPROVE, DECLINE),
+            allowed=None if verdict.editable else (APPROVE, DECLINE),
             expires_in=verdict.expires_in,
         )
         await execution.ask(_question(entry), Question(ask, call_id))
@@ -150,7 +150,7 @@ async def _refuse(
 
 
 def _parameters_of(fn: Callable[..., Any]) -> dict[str, Json] | None:
-    """The schema of edited arguments; None, so any object, where the signature gives none."""
+    """The schema of edited arguments; None, so no edits, where the signature gives none."""
     try:
         return parameter_schema(None, fn)
     except (PydanticUserError, UnsafeSchema, ValueError, TypeError):

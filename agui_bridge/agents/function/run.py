@@ -20,7 +20,7 @@ from agui_bridge.agents.function.tool_events import parameter_schema, tool_call
 from agui_bridge.agents.replay.continuation import Awaited, Decided, Value
 from agui_bridge.agents.replay.journal import copied, jsonable
 from agui_bridge.errors import ReplayMismatch
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, Answer, Cancel
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Answer, Cancel
 from agui_bridge.protocol.answers.schemas import check_schema
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
@@ -60,9 +60,11 @@ class FunctionRun(ActingRun):
             name: the tool.
             args: the proposed arguments.
             message: what people read.
-            parameters: model or JSON Schema that edited arguments must satisfy.
+            parameters: model or JSON Schema that edited arguments must satisfy; a model takes no
+                names but its own, unless it has `extra="allow"`.
             fn: the tool, whose signature gives the parameters when they are not passed.
-            editable: whether people may edit the arguments.
+            editable: whether people may edit the arguments; never without `parameters` or `fn`,
+                which say what may be executed.
             expires_in: seconds until it can't be answered; None takes the agent's setting.
             metadata: public, for the frontend.
             key: tells equal approvals of several tasks apart.
@@ -71,6 +73,7 @@ class FunctionRun(ActingRun):
             The decision: true only when approved, with the arguments that may be executed.
 
         Raises:
+            AgentMistake: an argument is of another type; it names the argument.
             UnsafeSchema: the parameters' schema is invalid or could do harm.
             ReplayMismatch: what was stored is no decision on this call.
         """
@@ -84,7 +87,7 @@ class FunctionRun(ActingRun):
                 message=message,
                 tool_call=ToolCall(call_id, name, pinned),
                 parameters=parameter_schema(parameters, fn),
-                allowed=(APPROVE, DECLINE, EDIT) if editable else (APPROVE, DECLINE),
+                allowed=None if editable else (APPROVE, DECLINE),
                 expires_in=expires_in,
                 metadata=metadata,
             )

@@ -173,6 +173,14 @@ class ActingRun(RunView):
         )
 
     def _visit(self, kind: str, name: str, values: Sequence[Any], key: str | None) -> Any:
+        # Type hints bind nobody, and the journal could not keep the call at the next pause.
+        if not isinstance(name, str):
+            what = "message" if kind == "ask" else "name"
+            raise AgentMistake(f"The {what} of run.{kind} must be a str, not {name!r:.80}.")
+        if key is not None and not isinstance(key, str):
+            raise AgentMistake(
+                f"The key of run.{kind}({name!r:.80}) must be a str, not {key!r:.80}."
+            )
         call = EntryKey(kind, name, fingerprint(f"run.{kind}({name!r})", values), key)
         return self._execution.visit(call)
 

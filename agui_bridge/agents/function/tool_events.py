@@ -51,7 +51,8 @@ def parameter_schema(
     """Make the JSON Schema that edited arguments must satisfy.
 
     Args:
-        parameters: a model or the schema itself.
+        parameters: a model, which then takes no fields that it doesn't name unless it allows
+            them (`extra="allow"`), or the schema itself.
         function: read when `parameters` is None: its signature becomes the schema.
 
     Raises:
@@ -62,6 +63,9 @@ def parameter_schema(
         schema = dict(parameters)
     elif parameters is not None:
         schema = parameters.model_json_schema()
+        if schema.get("type") == "object":
+            # The tool gets the arguments themselves: what the model ignores would reach it.
+            schema.setdefault("additionalProperties", False)
     elif function is not None:
         # pydantic takes functions too, but its annotation says types only.
         adapter: TypeAdapter[Any] = TypeAdapter(function)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import DialectChoice
 from agui_bridge.protocol.input_limits import InputLimits
 from agui_bridge.protocol.json_values import MAX_DEPTH
+from agui_bridge.protocol.wire.refusals import RefusalChoice
 
 __all__ = [
     "PER_AGENT",
@@ -43,6 +44,7 @@ PER_AGENT: Final = frozenset(
         "history",
         "auto_resume",
         "dialect",
+        "refusals",
     }
 )
 """Settings that an agent may have of its own; the others are one bridge's."""
@@ -52,6 +54,7 @@ _CHOICES: Final = {
     "history": get_args(HistoryPolicy),
     "auto_resume": get_args(AutoResumePolicy),
     "dialect": get_args(DialectChoice),
+    "refusals": get_args(RefusalChoice),
     "skip_unknown_interrupts": (False, True),
 }
 _COUNTS: Final = frozenset(
@@ -83,8 +86,8 @@ class Settings:
 
     An agent may have its own flush_interval, keep_alive, stall_timeout, stop_timeout,
     cancel_grace, expires_in, max_interrupts, on_disconnect, skip_unknown_interrupts, history,
-    auto_resume and dialect; the others are the whole bridge's. (A shutdown waits for the bridge's
-    cancel_grace.)
+    auto_resume, dialect and refusals; the others are the whole bridge's. (A shutdown waits for the
+    bridge's cancel_grace.)
 
     Raises:
         ConfigurationError: a value makes no sense.
@@ -100,7 +103,8 @@ class Settings:
         stop_poll: pause between two looks for stop requests that other processes took.
         busy_patience: how long a new message on a busy thread waits before it is refused: the
             client may have aborted that run, and be heard before its disconnect is.
-        store_retry: for how long a failed write is tried again before STORE_UNAVAILABLE.
+        store_retry: for how long a failed write is tried again before STORE_UNAVAILABLE, and a
+            store whose connection is cut when it is opened.
         cancel_grace: how long a cancelled agent may take to end before it is left behind.
         shutdown_grace: how long running runs may go on when the server shuts down.
         expires_in: default time to answer an interrupt; None is for ever.
@@ -129,6 +133,9 @@ class Settings:
             input does, else AG-UI's own; `ag-ui`: always AG-UI's own; `langgraph`: CUSTOM
             `on_interrupt` events instead of the outcome, `langgraph-both`: beside it; `draft`: the
             draft's `outcome` and `interrupt`.
+        refusals: how an answer or a message is refused while a question is open, where the request
+            does not say. `error`: the question again, then RUN_ERROR. `ask`: the question again,
+            saying why, and no RUN_ERROR, for clients that a RUN_ERROR takes the question from.
     """
 
     lease_seconds: float = 30.0
@@ -158,6 +165,7 @@ class Settings:
     history: HistoryPolicy = "server"
     auto_resume: AutoResumePolicy = "off"
     dialect: DialectChoice = "auto"
+    refusals: RefusalChoice = "error"
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense here, not in the middle of a run."""

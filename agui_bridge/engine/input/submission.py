@@ -10,6 +10,7 @@ from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.from_message import Extractor
 from agui_bridge.protocol.dialects import ParsedInput
 from agui_bridge.protocol.threads.records import Principal, ThreadKey
+from agui_bridge.protocol.wire.refusals import RefusalChoice
 
 __all__ = ["Agent", "Submission"]
 
@@ -46,12 +47,19 @@ class Submission:
         principal: who asks.
         parsed: the input, normalised.
         on_disconnect: what happens to the run when the caller goes away.
+        refusals: how the request asks to be refused, apart from its input; None: it does not say.
     """
 
     agent: Agent
     principal: Principal
     parsed: ParsedInput
     on_disconnect: DisconnectPolicy = "stop"
+    refusals: RefusalChoice | None = None
+
+    @property
+    def refused_as(self) -> RefusalChoice:
+        """How it is refused: as the request says, else its input, else the agent."""
+        return self.refusals or self.parsed.refusals or self.agent.settings.refusals
 
     @property
     def key(self) -> ThreadKey:

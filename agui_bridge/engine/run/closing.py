@@ -229,9 +229,9 @@ async def _reopen(execution: Execution, ending: Undelivered) -> None:
     await execution.owner.commit(build)
     now = execution.owner.time.now()
     waiting = [ask for ask in reopened if not ask.expired(now)]
-    execution.stream.snapshots(execution.history.state, execution.history.messages)
-    execution.stream.finish(interrupt_outcome(waiting) if waiting else SUCCESS)
-    execution.stream.fail("UPSTREAM_ERROR", ending.message or None)
+    outcome = interrupt_outcome(waiting) if waiting else SUCCESS
+    state, messages = execution.history.state, list(execution.history.messages)
+    execution.stream.refuse(outcome, "UPSTREAM_ERROR", ending.message or None, state, messages)
 
 
 def _unheard(execution: Execution) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agui_bridge.engine.input.submission import Submission
@@ -14,6 +15,11 @@ from agui_bridge.protocol.dialects import proposal_of
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.late_reader import Openings
 from agui_bridge.protocol.threads.records import Json, Loaded
+from agui_bridge.protocol.wire.refusals import (
+    empty_message,
+    refused_event,
+    refused_outcome,
+)
 from agui_bridge.protocol.wire.run_events import (
     messages_snapshot,
     outcome_now,
@@ -35,7 +41,7 @@ class EventStream:
 
     Attributes:
         terminal: the last RUN_FINISHED or RUN_ERROR event, in the 1.0 shape; for callers
-            without a connection.
+            without a connection. A refusal is a RUN_ERROR, however the client is told of it.
         ruling: what admission made of the input, for surfaces that answer with an HTTP status.
         followers: streams that get what this one gets, each with its own ids and dialect. They
             hold the run back too, but not for long.
@@ -49,6 +55,7 @@ class EventStream:
         self._thread_id = submission.parsed.input.thread_id
         self._run_id = submission.run_id
         self._dialect = submission.parsed.dialect
+        self._refused_as = submission.refused_as
         self._told: list[Mapping[str, Json]] = []
         self._begun = False
         self._openings = Openings()
@@ -91,8 +98,7 @@ class EventStream:
             self._thread_id, self._run_id, outcome, result=result, usage=list(usage)
         )
         self.terminal = event
-        for each in self._dialect.outgoing(event, self._call_of):
-            self.pipe.write(encode(each))
+        self._tell_outcome(event)
         for follower in self.followers:
             follower.finish(outcome, result=result, usage=usage)
 
@@ -103,6 +109,59 @@ class EventStream:
         self.pipe.write(encode(event))
         for follower in self.followers:
             follower.fail(code, message, usage=usage)
+
+    def refuse(
+        self,
+        outcome: Mapping[str, Json],
+        code: str,
+        message: str | None,
+        state: Json,
+        messages: Sequence[Mapping[str, Json]],
+    ) -> None:
+        """Tell where the thread stands, and why nothing came of the input.
+
+        Args:
+            outcome: that the thread has now.
+            code: of `errors.CODES`.
+            message: by default the code's own cause.
+            state: the shared state.
+            messages: the conversation.
+        """
+        everyone = (self, *self.followers)
+        for each in everyone:
+            if each._asks_anew(outcome):
+                each._say_nothing(messages)
+        self.snapshots(state, messages)
+        for each in everyone:
+            each._end_refused(outcome, code, message or CODES[code].cause)
+
+    def _asks_anew(self, outcome: Mapping[str, Json]) -> bool:
+        """Whether the open questions are told in place of an error."""
+        return (
+            self._refused_as == "ask" and self._dialect.restates and outcome["type"] == "interrupt"
+        )
+
+    def _say_nothing(self, messages: Sequence[Mapping[str, Json]]) -> None:
+        """Send a message without words where one is needed; the snapshot after it has it not."""
+        if self._dialect.hangs_questions and messages and messages[-1]["role"] != "user":
+            for event in empty_message(secrets.token_urlsafe(16)):
+                self.pipe.write(encode(event))
+
+    def _end_refused(self, outcome: Mapping[str, Json], code: str, message: str) -> None:
+        """Send the end of an input that nothing came of, once the snapshots are out."""
+        self.terminal = error = run_error(code, message)
+        if self._asks_anew(outcome):
+            self.pipe.write(encode(refused_event(code, message)))
+            again = refused_outcome(outcome, code, message)
+            self._tell_outcome(run_finished(self._thread_id, self._run_id, again))
+            return
+        if self._dialect.restates:
+            self._tell_outcome(run_finished(self._thread_id, self._run_id, outcome))
+        self.pipe.write(encode(error))
+
+    def _tell_outcome(self, finished: WireEvent) -> None:
+        for each in self._dialect.outgoing(finished, self._call_of):
+            self.pipe.write(encode(each))
 
     def _call_of(self, call_id: str) -> dict[str, Any] | None:
         """A tool call as the last snapshot told it, for dialects that name it in the question."""
@@ -118,6 +177,15 @@ class EventStream:
         if loaded.record is not None:
             self.snapshots(loaded.record.state, [m.message for m in loaded.messages])
         self.finish(outcome if outcome is not None else outcome_now(loaded))
+
+    def reject(self, loaded: Loaded, code: str, message: str) -> None:
+        """Refuse an input, with where the thread stands, as `restate`."""
+        self.begin()
+        if loaded.record is None or not self._dialect.restates:
+            self._end_refused(outcome_now(loaded), code, message)
+        else:
+            messages = [m.message for m in loaded.messages]
+            self.refuse(outcome_now(loaded), code, message, loaded.record.state, messages)
 
     # --- those that follow it ---
 

@@ -8,8 +8,9 @@ from typing import Any, Final, get_args
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
 from agui_bridge.protocol.dialects import DialectChoice
 from agui_bridge.protocol.threads.records import InterruptStatus
+from agui_bridge.protocol.wire.refusals import RefusalChoice
 
-__all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS"]
+__all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS", "REFUSALS"]
 
 Json = dict[str, Any]
 
@@ -46,6 +47,15 @@ _DIALECT: Final[Json] = {
     "description": "How pauses look on the wire and are answered; by default what the header "
     "AG-UI-Dialect names, else the agent's setting.",
     "schema": {"type": "string", "enum": list(get_args(DialectChoice))},
+}
+
+REFUSALS: Final[Json] = {
+    "name": "refusals",
+    "in": "query",
+    "description": "How an input is refused while a question is open: the question, then "
+    "RUN_ERROR; or the question, saying why. By default what the header AG-UI-Refusals says, else "
+    "`forwardedProps.refusals`, else the agent's setting.",
+    "schema": {"type": "string", "enum": list(get_args(RefusalChoice))},
 }
 
 PATH_PARAMETERS: Final[Mapping[str, Json]] = {
@@ -155,6 +165,13 @@ _AUDITED: Final[Json] = {
     ],
 }
 
+_STREAM: Final = [
+    {"type": "RUN_STARTED", **_IDS, "protocolVersion": "1.0"},
+    {"type": "STATE_SNAPSHOT", "snapshot": {}},
+    {"type": "MESSAGES_SNAPSHOT", "messages": [_USER_MESSAGE]},
+    {"type": "RUN_FINISHED", **_IDS, "outcome": {"type": "interrupt", "interrupts": [_INTERRUPT]}},
+]
+
 AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("GET", "/agents"): Operation(
         "listAgents",
@@ -170,20 +187,12 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "Run an agent, or answer what it asked",
         "Starts a run, or goes on with a paused one when the body has `resume`. What is wrong "
         "with an answer, or fails once the stream has begun, is a RUN_ERROR event in it. A "
-        "thread's id may not end in `/stop` or `/interrupts`, which are paths below a thread's.",
+        "thread's id may not end in `/connect`, `/stop` or `/interrupts`, which are paths below a "
+        "thread's.",
         answer="Events",
-        example=[
-            {"type": "RUN_STARTED", **_IDS, "protocolVersion": "1.0"},
-            {"type": "STATE_SNAPSHOT", "snapshot": {}},
-            {"type": "MESSAGES_SNAPSHOT", "messages": [_USER_MESSAGE]},
-            {
-                "type": "RUN_FINISHED",
-                **_IDS,
-                "outcome": {"type": "interrupt", "interrupts": [_INTERRUPT]},
-            },
-        ],
+        example=_STREAM,
         body="RunInput",
-        query=(_DIALECT,),
+        query=(_DIALECT, REFUSALS),
         codes=(
             *OF_AN_AGENT,
             *OF_A_BODY,
@@ -236,6 +245,30 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         body=_STOP_BODY,
         body_required=False,
         codes=(*OF_A_BODY, *_OF_A_THREAD, "TOO_MANY_RUNS"),
+    ),
+    ("POST", "/agents/{agent}/threads/{thread}/connect"): Operation(
+        "connectThread",
+        "Threads",
+        "Show a thread, and follow what runs on it to its end",
+        "For a client that comes back. The conversation, the state, the events of a run that goes "
+        "on, the open questions; nothing is begun. Of the body only the ids count, and `threadId` "
+        "is the path's.",
+        answer="Events",
+        example=_STREAM,
+        body="RunInput",
+        query=(_DIALECT,),
+        codes=(*OF_A_BODY, *_OF_A_THREAD, "UNSUPPORTED_VERSION", "TOO_MANY_RUNS"),
+    ),
+    ("GET", "/agents/{agent}/threads/{thread}/connect"): Operation(
+        "watchThread",
+        "Threads",
+        "Show a thread, and follow what runs on it to its end, without a body",
+        "The same for curl and EventSource, in the shapes of AG-UI 1.0. EventSource connects again "
+        "when a stream has ended: close it at RUN_FINISHED or RUN_ERROR.",
+        answer="Events",
+        example=_STREAM,
+        query=(_DIALECT,),
+        codes=(*_OF_A_THREAD, "TOO_MANY_RUNS"),
     ),
     ("GET", "/agents/{agent}/threads/{thread}"): Operation(
         "getThread",

@@ -20,17 +20,23 @@ from agui_bridge.http.event_stream import EventStreamResponse, stream_of
 from agui_bridge.http.service import Service
 from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_input
 from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
 __all__ = [
     "DIALECT_HEADER",
+    "REFUSALS_HEADER",
     "begin_run",
     "dialect_of",
     "read_input",
+    "refusals_of",
     "run_agent",
 ]
 
 DIALECT_HEADER: Final = "ag-ui-dialect"
 """The request header that names a dialect."""
+
+REFUSALS_HEADER: Final = "ag-ui-refusals"
+"""The request header that says how refusals are told."""
 
 
 async def run_agent(
@@ -40,8 +46,9 @@ async def run_agent(
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
     body = await read_json(service, request)
-    choice = dialect_of(request, agent.settings)
-    return await begin_run(service, principal, agent, body, agent.settings.on_disconnect, choice)
+    choice, refusals = dialect_of(request, agent.settings), refusals_of(request)
+    policy = agent.settings.on_disconnect
+    return await begin_run(service, principal, agent, body, policy, choice, refusals)
 
 
 async def begin_run(
@@ -51,6 +58,7 @@ async def begin_run(
     body: Json,
     on_disconnect: DisconnectPolicy,
     choice: DialectChoice,
+    refusals: RefusalChoice | None,
 ) -> EventStreamResponse:
     """Begin a run of an agent on an input; gives its stream.
 
@@ -60,7 +68,7 @@ async def begin_run(
     """
     parsed = read_input(service, body, choice)
     engine = await service.open()
-    pipe, _ = engine.submit(Submission(agent, principal, parsed, on_disconnect))
+    pipe, _ = engine.submit(Submission(agent, principal, parsed, on_disconnect, refusals))
     return await stream_of(pipe, agent.settings)
 
 
@@ -93,3 +101,13 @@ def dialect_of(request: Request, settings: Settings) -> DialectChoice:
         f"dialect: there is no {asked[:40]!r}; there are {', '.join(get_args(DialectChoice))}.",
         {"field": "dialect"},
     )
+
+
+def refusals_of(request: Request) -> RefusalChoice | None:
+    """How a request asks to be refused: `?refusals=`, else its header; None: it does not say.
+
+    Raises:
+        Refused: INVALID_INPUT, there is no such choice.
+    """
+    asked = request.query_params.get("refusals", request.headers.get(REFUSALS_HEADER))
+    return None if asked is None else refusal_choice(asked, "refusals")

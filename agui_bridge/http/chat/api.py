@@ -108,6 +108,8 @@ async def _reply(
         session.principal,
         replace(parsed, dialect=CHAT),
         on_disconnect=settings.on_disconnect,
+        # Refusals have statuses and frames of their own here.
+        refusals="error",
     )
     adapter = agent.adapter
     scanner = adapter.scanner if isinstance(adapter, KeywordAdapter) else None

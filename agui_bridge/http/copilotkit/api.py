@@ -23,7 +23,7 @@ from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui.agents import capabilities_of
-from agui_bridge.http.agui.runs import begin_run, read_input
+from agui_bridge.http.agui.runs import begin_run, read_input, refusals_of
 from agui_bridge.http.bodies import read_json, read_json_if_any
 from agui_bridge.http.callers import agent_of, find_agent, key_of, principal_of
 from agui_bridge.http.copilotkit.views import RunStopped, RuntimeInfo
@@ -50,7 +50,7 @@ async def run_agent(service: Service, request: Request) -> EventStreamResponse:
     """`POST {base}/agent/{agent}/run`: begin a run, or answer what it asked."""
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
-    return await _run(service, principal, agent, await read_json(service, request))
+    return await _run(service, request, principal, agent, await read_json(service, request))
 
 
 async def connect_agent(service: Service, request: Request) -> EventStreamResponse:
@@ -82,7 +82,7 @@ async def dispatch(service: Service, request: Request) -> Response | EventStream
     params, body = envelope.get("params"), envelope.get("body")
     agent = find_agent(service, _param(params, "agentId"))
     if method == "agent/run":
-        return await _run(service, principal, agent, body)
+        return await _run(service, request, principal, agent, body)
     if method == "agent/connect":
         return await _connect(service, principal, agent, body)
     thread = _param(params, "threadId")
@@ -116,9 +116,10 @@ def _info(service: Service) -> RuntimeInfo:
 
 
 async def _run(
-    service: Service, principal: Principal, agent: Agent, body: Json
+    service: Service, request: Request, principal: Principal, agent: Agent, body: Json
 ) -> EventStreamResponse:
-    return await begin_run(service, principal, agent, body, _ON_DISCONNECT, agent.settings.dialect)
+    choice, refusals = agent.settings.dialect, refusals_of(request)
+    return await begin_run(service, principal, agent, body, _ON_DISCONNECT, choice, refusals)
 
 
 async def _connect(

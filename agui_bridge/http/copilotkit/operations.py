@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.http.agui.operations import REFUSALS
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
 
 __all__ = ["BASE", "COPILOTKIT_OPERATIONS", "check_base", "placed"]
@@ -110,6 +111,7 @@ COPILOTKIT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answer="CopilotkitAnswer",
         example={"stopped": True},
         stream=_STREAM,
+        query=(REFUSALS,),
         body=_ENVELOPE,
         codes=(*_RUN, "SHUTTING_DOWN"),
     ),
@@ -127,6 +129,7 @@ COPILOTKIT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "As POST /agents/{agent}, but the run goes on when the client goes away.",
         answer="Events",
         example=_STREAM,
+        query=(REFUSALS,),
         body="RunInput",
         codes=(*_RUN, "SHUTTING_DOWN"),
     ),

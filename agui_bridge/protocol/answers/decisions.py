@@ -156,7 +156,7 @@ def find_fault(interrupt: Interrupt, payload: Json) -> str | None:
         return f"this agent does not support the decision {wanted!r}."
     if "editedArgs" in payload:
         if EDIT not in interrupt.allowed:
-            return "this agent does not support editing the arguments (`editedArgs`)."
+            return "editing the arguments of this call (`editedArgs`) is not supported."
         if not isinstance(payload["editedArgs"], Mapping):
             return "`editedArgs` must be an object that replaces the arguments whole."
     return None

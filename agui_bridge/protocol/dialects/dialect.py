@@ -52,11 +52,17 @@ class Dialect:
         name: `1.0`, `0.x`, `langgraph`, `langgraph-both`, `draft` or `chat`.
         answers_singly: its clients answer one interrupt at a time.
         finish: makes this dialect's events of a RUN_FINISHED event in the 1.0 shape.
+        restates: whether a refusal tells the thread's outcome before its error. Not where
+            RUN_FINISHED is the end: it would be read as the answer's success.
+        hangs_questions: whether its pages show a question only beside a message of the same run,
+            as assistant-ui does when the conversation that it is told ends with the assistant's.
     """
 
     name: str
     answers_singly: bool
     finish: Callable[[WireEvent, CallOf], Sequence[WireEvent]]
+    restates: bool = True
+    hangs_questions: bool = False
 
     def outgoing(self, event: WireEvent, call_of: CallOf = _unknown) -> Sequence[WireEvent]:
         """The event as this dialect's clients accept it.
@@ -95,6 +101,6 @@ def _before_one(event: WireEvent, _: CallOf) -> Sequence[WireEvent]:
 
 
 V1 = Dialect("1.0", answers_singly=False, finish=_same)
-V0 = Dialect("0.x", answers_singly=False, finish=_before_one)
+V0 = Dialect("0.x", answers_singly=False, finish=_before_one, hangs_questions=True)
 CHAT = Dialect("chat", answers_singly=True, finish=_same)
 """SuperAgent's chat API, whose surface makes frames of its own of the 1.0 shapes."""

@@ -91,7 +91,7 @@ def _interrupt(interrupt: Mapping[str, Any], call_of: CallOf) -> dict[str, Any]:
     return {"id": interrupt["id"], "reason": reason, "payload": payload}
 
 
-_DRAFT: Final = Dialect("draft", answers_singly=True, finish=_finish)
+_DRAFT: Final = Dialect("draft", answers_singly=True, finish=_finish, restates=False)
 
 
 # --- the client's side ----------------------------------------------------------------------

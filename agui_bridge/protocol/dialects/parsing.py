@@ -32,6 +32,7 @@ from agui_bridge.protocol.input_limits import (
 )
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
+from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
 __all__ = ["ParsedInput", "parse_input"]
 
@@ -63,6 +64,7 @@ class ParsedInput:
         has_state: whether it carries a state. An empty object is none: a fresh client always sends
             one, and would wipe what the thread has.
         dialect: how to answer.
+        refusals: how it asks to be refused, by `forwardedProps.refusals`; None: it does not say.
         unnamed_answer: whether it answers an interrupt without saying which one.
         warnings: what was ignored or could not be understood, for the log.
     """
@@ -72,6 +74,7 @@ class ParsedInput:
     messages: tuple[Mapping[str, Json], ...]
     has_state: bool
     dialect: Dialect
+    refusals: RefusalChoice | None = None
     unnamed_answer: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -125,6 +128,7 @@ def parse_input(
         messages=tuple(body["messages"]),
         has_state=body.get("state") not in (None, {}),
         dialect=dialect,
+        refusals=_refusals(parsed.forwarded_props),
         unnamed_answer=shaped.unnamed,
         warnings=warnings,
     )
@@ -162,6 +166,11 @@ def _shaped(body: Mapping[str, Any], *, commands: bool) -> _Shaped:
     if commands and not body.get("resume") and (command := read_command(body)) is not None:
         return _Shaped({**body, "resume": command}, "langgraph", not command)
     return _Shaped(body)
+
+
+def _refusals(props: Any) -> RefusalChoice | None:
+    asked = props.get("refusals") if isinstance(props, Mapping) else None
+    return None if asked is None else refusal_choice(asked, "forwardedProps.refusals")
 
 
 def _chosen(choice: DialectChoice, version: Dialect) -> Dialect:

@@ -97,7 +97,9 @@ class Statements:
             f"SELECT version, {STOP} FROM {self._threads} t WHERE {KEY.format('t')}"
         )
         self.ping = Statement.of(
-            f"SELECT {self._now} FROM (SELECT) o LEFT JOIN {self._threads} ON false"
+            f"INSERT INTO {prefix}agui_probe AS p (id, written_at) VALUES (1, {self._now})"
+            " ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at"
+            " RETURNING p.written_at"
         )
         self.stops = Statement.of(
             f"SELECT {STOP} FROM {self._threads}"

@@ -252,7 +252,7 @@ class PostgresStore:
         return len(pruned)
 
     async def ping(self) -> float:
-        """The store's time, after a look at the database (see `Store.ping`)."""
+        """The store's time, after a write to a row of its own (see `Store.ping`)."""
         now: float = (await self._run(self._statements.ping))[0][0]
         return now
 

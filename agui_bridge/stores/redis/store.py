@@ -39,6 +39,7 @@ from agui_bridge.stores.redis.read_scripts import (
     LOAD,
     MARK,
     NEWEST,
+    PING,
     STOPS,
     TIME,
 )
@@ -279,7 +280,8 @@ class RedisStore:
 
     async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete idle threads that were not touched for long (see `Store.prune`)."""
-        latest = repr(await self.ping() - older_than)
+        now = float(await self._client.run(TIME, self._shards()[0], self._time()))
+        latest = repr(now - older_than)
         calls = [(keys, latest, limit) for keys in self._shards()]
         tags = _first(limit, await self._client.run_each(IDLE, calls))
         if dry_run:
@@ -297,8 +299,14 @@ class RedisStore:
         return pruned
 
     async def ping(self) -> float:
-        """The store's time (see `Store.ping`)."""
-        return float(await self._client.run(TIME, self._shards()[0], self._time()))
+        """The store's time, after a write to a key of its own (see `Store.ping`).
+
+        On a cluster to one in each shard, since each of its servers may refuse.
+        """
+        shards = self._shards()
+        asked = shards if self._client.address.cluster else shards[:1]
+        times = await self._client.run_each(PING, [(keys, self._time()) for keys in asked])
+        return float(times[0])
 
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed (see `Store.watch`).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from agui_bridge.errors import StoreError, StoreUnavailable
+from agui_bridge.errors import StoreError, StoreUnavailable, WritesRefused
 
 __all__ = ["plainly"]
 
@@ -16,6 +16,12 @@ OUR_MISTAKES = (
 )
 """What trying again does not mend."""
 
+PRIMARY = 0xFF
+"""The bits of an extended error code that say what kind it is."""
+
+NO_WRITES = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
+"""The file only reads, or its disk is full or failing."""
+
 
 def plainly(error: sqlite3.Error) -> StoreError:
     """The store's error to raise for the driver's."""
@@ -23,6 +29,8 @@ def plainly(error: sqlite3.Error) -> StoreError:
         refused = StoreError(f"the database refused a statement: {type(error).__name__}")
         refused.__cause__ = error
         return refused
-    unavailable = StoreUnavailable(f"the database did not answer: {error}")
+    code = getattr(error, "sqlite_errorcode", None)
+    kind = WritesRefused if code is not None and code & PRIMARY in NO_WRITES else StoreUnavailable
+    unavailable = kind(f"the database did not answer: {error}")
     unavailable.__cause__ = error
     return unavailable

@@ -27,6 +27,7 @@ __all__ = [
     "LEASES_OVER",
     "MARK",
     "OLD",
+    "PROBE",
     "PUT_INTERRUPTS",
     "PUT_MESSAGES",
     "PUT_RECEIPTS",
@@ -48,6 +49,8 @@ OWN = " AND ".join(f"{name} = :{name}" for name in KEY)
 
 SAME = " AND ".join(f"x.{name} = t.{name}" for name in KEY)
 """The condition that the row `x` belongs to the thread `t`."""
+
+PROBE = "INSERT OR REPLACE INTO agui_probe (id, written_at) VALUES (1, :now)"
 
 LATER = "(expires_at IS NULL OR expires_at > :now)"
 

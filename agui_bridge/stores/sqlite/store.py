@@ -283,14 +283,14 @@ class SqliteStore:
         return len(pruned)
 
     async def ping(self) -> float:
-        """The store's time, after a look at the database (see `Store.ping`)."""
+        """The store's time, after a write to a row of its own (see `Store.ping`)."""
 
         def body(connection: sqlite3.Connection) -> float:
-            # A bare SELECT 1 would not touch a SQLite file at all.
-            connection.execute(statements.MARK, key_row(ThreadKey("", "", "")))
-            return self._database.now()
+            now = self._database.now()
+            connection.execute(statements.PROBE, {"now": now})
+            return now
 
-        return await self._database.read(body)
+        return await self._database.write(body)
 
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed (see `Store.watch`).

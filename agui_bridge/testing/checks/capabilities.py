@@ -79,5 +79,5 @@ def _expect_declared(ask: Ask, declared: AdapterCapabilities) -> None:
         expect(declared.answer, "it asks a question, and declares answer=False")
         return
     expect(declared.approve, "it asks for an approval, and declares approve=False")
-    if EDIT in ask.allowed:
+    if ask.allowed is not None and EDIT in ask.allowed:
         expect(declared.edit, "its question allows edits, and it declares edit=False")

@@ -93,7 +93,8 @@ async def test_an_asked_call_is_executed_once_after_its_approval() -> None:
     assert question.tool_call is not None
     assert (question.tool_call.name, question.tool_call.args) == ("delete", {"table": "users"})
     assert (question.message, question.expires_in) == ("Really delete?", 60)
-    assert question.allowed == ("approve", "decline", "edit")
+    # Edits are offered where parameters are known, and of this tool they are not.
+    assert (question.allowed, question.parameters) == (None, None)
     assert tool.done == []
     second = await thread.answer(yes, policy=ask)
     (result,) = [item for item in second.wire if isinstance(item, tuple)]

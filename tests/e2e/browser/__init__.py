@@ -1,1 +1,1 @@
-"""A real browser: CopilotKit's page from `examples/copilotkit` against a real bridge."""
+"""A real browser: pages of CopilotKit and assistant-ui against a real bridge."""

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import BrowserContext, sync_playwright
 
 from tests.e2e.browser.demo import demo_in
-from tests.e2e.browser.site import build, served
+from tests.e2e.browser.site import COPILOTKIT, build, served
 from tests.e2e.browser.tab import VIAS, Tab, Via
 from tests.e2e.target import Target
 from tests.support import unavailable
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page's address."""
     folder = tmp_path_factory.mktemp("site")
-    build(folder)
+    build(COPILOTKIT, folder)
     with served(folder) as address:
         yield address
 

@@ -1,4 +1,4 @@
-"""The example's page: checked, built, and served as files."""
+"""Pages: checked, built, and served as files."""
 
 import contextlib
 import functools
@@ -13,22 +13,26 @@ from typing import Final
 
 from tests.support import unavailable
 
-__all__ = ["build", "served"]
+__all__ = ["ASSISTANT_UI", "COPILOTKIT", "build", "served"]
 
-PAGE: Final = Path(__file__).parents[3] / "examples" / "copilotkit"
+ROOT: Final = Path(__file__).parents[3]
+
+ASSISTANT_UI: Final = ROOT / "tests" / "e2e" / "pages" / "assistant_ui"
+COPILOTKIT: Final = ROOT / "examples" / "copilotkit"
 
 
-def build(folder: Path) -> None:
-    """Check the page's types and build it into a folder."""
+def build(page: Path, folder: Path) -> None:
+    """Check a page's types and build it into a folder."""
     npm = shutil.which("npm")
     if npm is None:
         unavailable("npm", "install Node.js 20.19 or later")
-    if not (PAGE / "node_modules" / ".bin" / "vite").exists():
-        unavailable("CopilotKit", "`make e2e` installs it, or npm ci does in examples/copilotkit")
+    if not (page / "node_modules" / ".bin" / "vite").exists():
+        where = page.relative_to(ROOT)
+        unavailable(f"{where}/node_modules", "`make e2e` installs it, or npm ci does there")
     for command in (["check"], ["build", "--", "--outDir", str(folder), "--logLevel", "warn"]):
         done = subprocess.run(
             [npm, "run", "--silent", *command],
-            cwd=PAGE,
+            cwd=page,
             env={**os.environ, "SCARF_ANALYTICS": "false"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -40,7 +40,7 @@ async def test_a_run_that_is_cancelled_while_its_end_is_written_keeps_it() -> No
     held = Held(store, ends)
     bench = Bench(Scripted(["all of it"]), store=store)
     reader = bench.begin("go")
-    await held.waiting.wait()
+    await eventually(held.waiting.is_set)
     for task in set(bench.engine._tasks):
         task.cancel()
     await settle()

@@ -10,6 +10,7 @@ from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.agents import Bench, Event, outcome
 from tests.support.clock import FakeClock
+from tests.support.waiting import eventually
 
 
 class Payer:
@@ -81,7 +82,7 @@ async def test_it_is_not_executed_again_when_that_run_is_lost_and_the_result_is_
     handed = await bench.say(resume=bench.entries(await bench.ask()))
     async with bench.open():
         lost = bench.begin(messages=[picked(handed, "m1")])
-        await payer.begun.wait()
+        await eventually(payer.begun.is_set)
         # As long as its process stands still.
         clock.advance(1_000)
         other = Bench(FunctionAdapter(payer), store=bench.store)
@@ -103,10 +104,10 @@ async def test_a_client_that_goes_away_does_not_keep_it_from_being_executed() ->
             reader = bench.begin(resume=answer, disconnect="stop")
         else:
             reader = bench.begin(messages=[picked(middle, "m1")], disconnect="stop")
-        await payer.begun.wait()
+        await eventually(payer.begun.is_set)
         reader.leave()
         await asyncio.sleep(0.3)  # longer than a stop would wait
         payer.go_on.set()
-        await bench.engine.running[bench.KEY].over.wait()
+        await eventually(bench.engine.running[bench.KEY].over.is_set)
         assert payer.paid == 1
         assert ("tool", "paid") in await bench.texts()

@@ -25,6 +25,7 @@ from tests.support.agents import (
     text_events,
 )
 from tests.support.clock import FakeClock
+from tests.support.waiting import eventually
 
 
 class Holding:
@@ -64,7 +65,7 @@ async def test_nothing_is_sent_and_nothing_runs_before_the_claim_is_stored() -> 
     store, agent = HookedStore(), Scripted(["x"])
     hold = Holding(store, claims)
     reader = Bench(agent, store=store).begin("hi")
-    await hold.reached.wait()
+    await eventually(hold.reached.is_set)
     await read_for_a_while(reader)
     assert (reader.events, agent.runs) == ([], [])
     hold.go.set()
@@ -84,7 +85,7 @@ async def test_a_terminal_event_goes_out_after_its_commit(script: list[Any], las
     store = HookedStore()
     hold = Holding(store, ends)
     reader = Bench(Scripted(script), store=store).begin("hi")
-    await hold.reached.wait()
+    await eventually(hold.reached.is_set)
     await read_for_a_while(reader)
     assert reader.kinds[-1] != last and "MESSAGES_SNAPSHOT" not in reader.kinds
     hold.go.set()
@@ -98,7 +99,7 @@ async def test_the_result_of_a_gated_call_is_stored_before_it_is_sent() -> None:
     asked = await bench.ask()
     hold = Holding(store, settles)
     reader = bench.begin(resume=bench.entries(asked))
-    await hold.reached.wait()
+    await eventually(hold.reached.is_set)
     await read_for_a_while(reader)
     assert agent.executed and "TOOL_CALL_RESULT" not in reader.kinds
     hold.go.set()
@@ -114,7 +115,7 @@ async def test_the_refusal_of_a_gated_call_is_stored_before_it_is_sent() -> None
     asked = await bench.ask()
     hold = Holding(store, settles)
     reader = bench.begin(resume=bench.entries(asked, {"approved": False}))
-    await hold.reached.wait()
+    await eventually(hold.reached.is_set)
     await read_for_a_while(reader)
     assert "TOOL_CALL_RESULT" not in reader.kinds
     hold.go.set()

@@ -12,6 +12,7 @@ from agui_bridge.errors import StoreUnavailable
 from tests.engine.run.hooked import Held, HookedStore, claims, ends
 from tests.engine.stopping.phases import between_steps, mid_text
 from tests.support.agents import Bench, Scripted, outcome, settle
+from tests.support.waiting import eventually
 
 
 async def test_a_stop_while_the_store_is_slow_to_take_the_claim_is_not_lost() -> None:
@@ -19,7 +20,7 @@ async def test_a_stop_while_the_store_is_slow_to_take_the_claim_is_not_lost() ->
     held = Held(store, claims)
     bench = Bench(Scripted(mid_text, ["more"]), store=store)
     first = bench.begin("go")
-    await held.waiting.wait()
+    await eventually(held.waiting.is_set)
     # The thread does not exist yet: nothing runs that could be stopped.
     assert (await bench.engine.stop(bench.KEY)).error == "There is no such thread."
     held.go.set()
@@ -36,7 +37,7 @@ async def test_a_stop_waits_for_a_store_that_is_slow_and_keeps_everything(force:
     reader = bench.begin("go")
     await reader.until("TOOL_CALL_RESULT")
     stopping = asyncio.create_task(bench.engine.stop(bench.KEY, force=force))
-    await held.waiting.wait()
+    await eventually(held.waiting.is_set)
     await settle()
     assert not stopping.done()
     assert "RUN_FINISHED" not in reader.kinds

@@ -57,7 +57,7 @@ def pgbouncer(server: Server, mode: str) -> Iterator[int]:
             yield port
         finally:
             process.kill()
-            process.wait()
+            process.wait(10)
 
 
 def _await(port: int, process: subprocess.Popen[bytes]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from agui_bridge.errors import Conflict, StoreUnavailable
 from agui_bridge.stores.base import ABSENT, Change, Committed, Expected
 from agui_bridge.stores.postgres.store import PostgresStore
-from tests.stores.processes import hear, racers
+from tests.stores.processes import racers
 from tests.stores.samples import KEY, LEASE, OTHER, idle, message, put, running, stop, write_id
 from tests.support.postgres import emptied, execute, server
 from tests.support.proxy import Proxy, proxy_to
@@ -240,10 +240,9 @@ async def test_commits_whose_sessions_are_terminated_take_place_once_each(url: s
 @pytest.mark.parametrize("acknowledged", [1, 50])
 async def test_what_a_killed_process_had_acknowledged_is_there(url: str, acknowledged: int) -> None:
     with racers("fill", url, 1) as (process,):
-        last = [int(hear(process)) for _ in range(acknowledged)][-1]
+        last = [int(process.hear()) for _ in range(acknowledged)][-1]
         process.kill()
-        process.wait()
-        rest = process.stdout.read().split() if process.stdout else []
+        rest = process.rest()
 
     store = await PostgresStore.open(url)
     loaded = await store.load(KEY, messages=True)

@@ -14,8 +14,6 @@ from tests.support.postgres import execute, new_schema, server, with_schema
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
-THREADS = 100_000
-
 FILL = """
 INSERT INTO {0}.agui_threads (scope, agent, thread, version, status, batch, lease, lease_ends_at,
     write_id, created_at, updated_at, data, stop_token, stop_force, stop_until, stop_actor)
@@ -80,12 +78,19 @@ VALUES: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def large() -> Iterator[str]:
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(20_000, id="20000"),
+        pytest.param(100_000, id="100000", marks=pytest.mark.soak),
+    ],
+)
+def large(request: pytest.FixtureRequest) -> Iterator[str]:
     """A schema with many threads."""
     with new_schema() as schema:
         asyncio.run(_make(with_schema(server().dsn, schema)))
-        statements = [part for part in FILL.format(schema, THREADS).split(";") if part.strip()]
+        filling = FILL.format(schema, request.param).split(";")
+        statements = [part for part in filling if part.strip()]
         tables = ("threads", "interrupts", "messages", "receipts")
         # The rows belong together: to check that of each would take minutes.
         quick = [f"ALTER TABLE {schema}.agui_{table} DISABLE TRIGGER ALL" for table in tables]

@@ -1,7 +1,7 @@
 """What is PostgreSQL's own: its clock, its guards under concurrency, its notifications."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from tests.stores.samples import (
     write_id,
 )
 from tests.support.postgres import emptied, server
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -95,16 +96,7 @@ async def test_a_lease_that_ends_while_its_owner_waits_for_the_row_is_over(
 
 async def until_blocked(control: Any) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))"
-    await until(lambda: control.fetchval(query, control.get_server_pid()))
-
-
-async def until(condition: Callable[[], Awaitable[object]]) -> None:
-    """Wait until something holds, for 10 seconds at most."""
-    for _ in range(1000):
-        if await condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not come to that in time")
+    await eventually(lambda: control.fetchval(query, control.get_server_pid()))
 
 
 async def test_a_load_never_sees_half_a_commit(store: PostgresStore, url: str) -> None:
@@ -173,7 +165,7 @@ async def alive(store: PostgresStore) -> None:
     async def arrive() -> bool:
         return hints.alive
 
-    await until(arrive)
+    await eventually(arrive)
 
 
 @pytest.fixture
@@ -206,7 +198,7 @@ async def test_what_others_may_wait_for_is_told_and_what_a_run_writes_meanwhile_
         await control.execute("SELECT 1")
         return digest(last) in heard
 
-    await until(all_told)
+    await eventually(all_told)
 
     # Several changes may be told of at once.
     assert 1 <= heard.count(digest(key)) <= 4

@@ -22,9 +22,11 @@ from agui_bridge.stores.open import open_store
 from agui_bridge.stores.postgres.address import parse_address, redacted
 from agui_bridge.stores.postgres.store import PostgresStore
 from agui_bridge.stores.sql.schema import VERSION_TABLE, revisions
-from tests.stores.processes import hear, racers, tell
+from tests.stores.processes import racers
 from tests.stores.samples import KEY, idle, put
+from tests.support.forks import fork
 from tests.support.postgres import execute, new_schema, server, with_schema
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 HEAD = list(revisions("postgres"))[-1]
@@ -94,10 +96,10 @@ async def test_a_schema_of_any_name_is_one() -> None:
 
 async def test_processes_may_start_at_once_on_a_new_schema(url: str, schema: str) -> None:
     with racers("open", url, 3) as processes:
-        assert {hear(process) for process in processes} == {"ready"}
+        assert {process.hear() for process in processes} == {"ready"}
         for process in processes:
-            tell(process, "go")
-        assert [hear(process) for process in processes] == ["open"] * 3
+            process.tell("go")
+        assert [process.hear() for process in processes] == ["open"] * 3
     assert rows_of(f"SELECT * FROM {schema}.{VERSION_TABLE}") == [(HEAD,)]
 
 
@@ -133,11 +135,13 @@ async def test_a_check_creates_nothing(url: str, schema: str) -> None:
     assert rows_of(f"SELECT count(*) FROM pg_namespace WHERE nspname = '{schema}'") == [(0,)]
 
 
-def test_the_command_line_makes_the_tables(url: str, schema: str) -> None:
-    command = [sys.executable, "-m", "agui_bridge.cli", "migrate", "--store", url]
+def test_the_command_line_makes_the_tables(url: str, schema: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
     for _ in range(2):
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
-        assert (done.returncode, done.stderr) == (0, "")
+        done = fork("agui_bridge.cli", ["migrate", "--store", url], log)
+        done.join(PATIENCE)
+        assert done.exitcode == 0, log.read_text()
+    assert [line[-14:] for line in log.read_text().splitlines()] == ["is up to date."] * 2
     assert VERSION_TABLE in tables_in(schema)
 
 

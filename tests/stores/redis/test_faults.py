@@ -129,7 +129,7 @@ async def test_a_frozen_server_is_unavailable_in_time_and_comes_back(
     finally:
         server.thaw()
 
-    assert [type(result) for result in results] == [StoreUnavailable] * 6
+    assert all(isinstance(result, StoreUnavailable) for result in results)
     assert time.monotonic() - began < 5 * SOON
     done = await commit_until_it_counts(store, change, Expected(version=0), "w")
     assert (done.record.version, done.record.state) == (1, "late")
@@ -243,7 +243,9 @@ async def test_with_wait_a_commit_counts_once_a_replica_has_it(server: RedisServ
     # What an owner stores on the way waits for nobody.
     await put(store, running(), LEASE, messages=(message("m", 1),))
 
-    options = ("--replicaof", f"127.0.0.1 {server.port}", "--repl-diskless-sync-delay", "0")
+    with server.client() as client:
+        client.config_set("repl-diskless-sync-delay", 0)
+    options = ("--replicaof", f"127.0.0.1 {server.port}")
     with RedisServer(None, *options) as replica, replica.client() as copy:
         done = await commit_until_it_counts(store, Change(idle()), LEASE, write_id())
         versions = await asyncio.to_thread(copy.hget, "agui:{0}:t:scope/agent/thread", "version")

@@ -12,7 +12,7 @@ from agui_bridge.stores.memory import MemoryStore
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.sql.schema import VERSION_TABLE, revisions
 from agui_bridge.stores.sqlite.store import SqliteStore
-from tests.stores.processes import hear, racers, tell
+from tests.stores.processes import racers
 from tests.stores.samples import KEY, idle, put
 
 HEAD = list(revisions("sqlite"))[-1]
@@ -71,10 +71,10 @@ async def test_a_store_lives_beside_other_tables(url: str, path: Path) -> None:
 
 async def test_processes_may_start_at_once_on_a_new_file(url: str, path: Path) -> None:
     with racers("open", url, 5) as processes:
-        assert {hear(process) for process in processes} == {"ready"}
+        assert {process.hear() for process in processes} == {"ready"}
         for process in processes:
-            tell(process, "go")
-        assert [hear(process) for process in processes] == ["open"] * 5
+            process.tell("go")
+        assert [process.hear() for process in processes] == ["open"] * 5
     assert execute(path, f"SELECT * FROM {VERSION_TABLE}") == [(HEAD,)]
 
 

@@ -18,7 +18,7 @@ from agui_bridge.stores.base import Change, Expected
 from agui_bridge.stores.sqlite import statements
 from agui_bridge.stores.sqlite.database import SqliteDatabase
 from agui_bridge.stores.sqlite.store import SqliteStore
-from tests.stores.processes import hear, racers
+from tests.stores.processes import racers
 from tests.stores.samples import KEY, OTHER, idle, message, put, write_id
 
 
@@ -291,10 +291,9 @@ async def count_up(store: SqliteStore) -> None:
 @pytest.mark.parametrize("acknowledged", [1, 20, 100])
 async def test_what_a_killed_process_had_acknowledged_is_there(url: str, acknowledged: int) -> None:
     with racers("fill", url, 1) as (process,):
-        last = [int(hear(process)) for _ in range(acknowledged)][-1]
+        last = [int(process.hear()) for _ in range(acknowledged)][-1]
         process.kill()
-        process.wait()
-        rest = process.stdout.read().split() if process.stdout else []
+        rest = process.rest()
 
     store = await SqliteStore.open(url)
     loaded = await store.load(KEY, messages=True)
