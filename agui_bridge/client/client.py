@@ -163,8 +163,7 @@ class Client:
                 answered. The endpoint may have the message: it stays in the conversation.
             RunFailed: the run ended with RUN_ERROR, after all its events were given.
         """
-        if self._running:
-            raise RuntimeError("this client runs already; use another one for another thread")
+        self._check_free()
         answer = self._answer(resume, while_pending)
         body: dict[str, Any] = {
             "threadId": self.thread_id,
@@ -179,8 +178,42 @@ class Client:
             body["protocolVersion"] = self._dialect.version
         said = self._say(message)
         body["messages"] = [m for m in self.messages if m["role"] != "activity"]
-        self._running, self.end = True, None
         opening = open_exchange(self._http, self.url, body, headers=self._headers)
+        async with contextlib.aclosing(self._events(opening, said)) as events:
+            async for event in events:
+                yield event
+
+    async def follow(self) -> AsyncGenerator[WireEvent, None]:
+        """Come back to a thread of an agui-bridge server, and follow what runs on it to its end.
+
+        Gives the events as `run` does: the thread as it stands first, as snapshots, then those of
+        a run that goes on. Nothing is begun. Leaving the loop early does not stop the run, unless
+        nobody else listens to it and the agent's `on_disconnect` is `stop`.
+
+        Raises:
+            NotReached: no connection.
+            HttpError: there is no such thread (THREAD_NOT_FOUND), or a server of another make has
+                no such address.
+            BrokenStream: as `run`.
+            RunFailed: the run that was followed ended with RUN_ERROR.
+        """
+        self._check_free()
+        opening = open_exchange(
+            self._http, self._below("/connect"), None, headers=self._headers, method="GET"
+        )
+        async with contextlib.aclosing(self._events(opening)) as events:
+            async for event in events:
+                yield event
+
+    def _check_free(self) -> None:
+        if self._running:
+            raise RuntimeError("this client runs already; use another one for another thread")
+
+    async def _events(
+        self, opening: contextlib.AbstractAsyncContextManager[Exchange], said: str | None = None
+    ) -> AsyncGenerator[WireEvent, None]:
+        """The events of one request, folded in; `said` is taken back if it was not heard."""
+        self._running, self.end = True, None
         try:
             async with contextlib.AsyncExitStack() as stack:
                 try:
@@ -316,10 +349,14 @@ class Client:
             failed = RunFailed(event.get("code"), event["message"])
             self.end = RunEnd("error", usage=usage, error=failed)
 
+    def _below(self, path: str) -> str:
+        """An address below the thread's on an agui-bridge server."""
+        base = self.url.partition("?")[0].rstrip("/")
+        return f"{base}/threads/{quote(self.thread_id, safe='')}{path}"
+
     async def _ask_bridge(self, method: str, path: str, body: Any = None) -> Any:
         """Ask for what an agui-bridge server has below the agent's address; None without it."""
-        base = self.url.partition("?")[0].rstrip("/")
-        url = f"{base}/threads/{quote(self.thread_id, safe='')}{path}"
+        url = self._below(path)
         try:
             answer = await self._http.request(method, url, json=body, headers=self._headers)
             return answer.json() if answer.is_success else None

@@ -1,4 +1,4 @@
-"""One POST to an AG-UI endpoint: its status, its headers, and its stream at three depths.
+"""One request to an AG-UI endpoint: its status, its headers, and its stream at three depths.
 
 This is the lower layer: it judges nothing but the connection. `Client` keeps a conversation on
 top of it; a proxy or a checker uses it alone.
@@ -143,6 +143,7 @@ async def open_exchange(
     body: Any,
     *,
     headers: Mapping[str, str] | None = None,
+    method: str = "POST",
 ) -> AsyncIterator[Exchange]:
     """POST a body as JSON and give the answer once its head is there.
 
@@ -154,16 +155,20 @@ async def open_exchange(
         url: of the endpoint.
         body: a JSON value, or bytes to be sent as they are.
         headers: of this request.
+        method: with `GET` no body is sent.
 
     Raises:
         NotReached: no connection; nothing was sent.
         BrokenStream: the connection broke before the answer's head came: whether the server
             acts is unknown.
     """
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    sent = {"content-type": "application/json", "accept": EVENT_STREAM, **(headers or {})}
+    content, sent = None, {"accept": EVENT_STREAM}
+    if method != "GET":
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        sent["content-type"] = "application/json"
+    sent |= headers or {}
     try:
-        request = http.build_request("POST", url, content=content, headers=sent)
+        request = http.build_request(method, url, content=content, headers=sent)
         response = await http.send(request, stream=True)
     except (*_NOT_CONNECTED, httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise NotReached(f"{url} can't be reached: {str(error) or _name(error)}") from error

@@ -86,6 +86,7 @@ async def _follow(execution: Execution, stream: EventStream) -> None:
         await execution.over.wait()
     finally:
         execution.stream.followers.remove(stream)
+        execution.look()
 
 
 async def _wait(engine: Engine, submission: Submission, loaded: Loaded) -> None:

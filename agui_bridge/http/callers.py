@@ -17,7 +17,7 @@ from agui_bridge.surfaces.ids import check_text_id
 
 __all__ = ["agent_of", "asked_of", "check_addressable", "find_agent", "key_of", "principal_of"]
 
-_NO_ENDINGS = ("/interrupts", "/stop")
+_NO_ENDINGS = ("/connect", "/interrupts", "/stop")
 """What stands below a thread in the paths of `app.routes.ROUTES`."""
 
 _OF_CREDENTIALS: Final[Mapping[int, str]] = {

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.streaming.pipe import Pipe
+from agui_bridge.errors import Refused
 from agui_bridge.protocol.wire.sse import KEEP_ALIVE
 
 __all__ = ["EventStreamResponse", "Source", "stream_of"]
@@ -25,8 +26,15 @@ _HEADERS = [
 ]
 
 
-async def stream_of(pipe: Pipe, settings: Settings) -> EventStreamResponse:
+async def stream_of(
+    pipe: Pipe, settings: Settings, *, missing: Refused | None = None
+) -> EventStreamResponse:
     """The response that sends what a pipe gives.
+
+    Args:
+        pipe: what a run, or a reader's stream, writes to.
+        settings: keep-alive and stall times.
+        missing: raised in place of an empty stream.
 
     Raises:
         Refused: there is no stream to begin with, but this error.
@@ -34,6 +42,8 @@ async def stream_of(pipe: Pipe, settings: Settings) -> EventStreamResponse:
     """
     try:
         first = await pipe.read()
+        if not first and missing is not None:
+            raise missing
     except BaseException:
         # Also when the host gives up on the request: nobody will read this stream.
         pipe.detach()

@@ -131,6 +131,34 @@ def test_a_thread_is_gone_on_with_and_its_open_question_asked(target: Target, ur
     assert executed(target, "hal") == ["original"]
 
 
+def test_a_run_that_goes_on_is_followed_from_where_it_is(target: Target, url: str) -> None:
+    with terminal("chat", url, "--thread", "long") as first:
+        first.answer("you > ", "slow 200")
+        first.wait_for("2 3 4")
+        with terminal("chat", url, "--thread", "long") as second:
+            shown = second.wait_for("20 21 22")
+            assert "you > slow 200" in shown
+            assert "0 1 2 3" in shown
+            second.type(CTRL_C, enter=False)
+            second.wait_for("stopped")
+            first.wait_for("stopped")
+            second.answer("you > ", "/quit")
+            assert second.end() == 0
+        # What was streamed is not shown again by the snapshots.
+        assert second.shown.count("0 1 2 3") == 1
+        first.answer("you > ", "/quit")
+        assert first.end() == 0
+
+
+def test_a_thread_that_nobody_knows_is_begun(url: str) -> None:
+    with terminal("chat", url, "--thread", "brand-new") as chat:
+        chat.wait_for("tells nothing of this thread")
+        chat.answer("you > ", "hello")
+        chat.wait_for("You said: hello")
+        chat.answer("you > ", "/quit")
+        assert chat.end() == 0
+
+
 @pytest.mark.parametrize("dialect", ["0.x", "langgraph", "draft"])
 def test_other_dialects_ask_one_question_after_the_other(
     target: Target, url: str, dialect: str

@@ -189,6 +189,72 @@ async def test_a_fresh_client_loads_the_thread_and_answers_its_open_question(sit
         assert not await third.load()
 
 
+async def test_a_fresh_client_follows_a_run_that_goes_on(site: Site) -> None:
+    async with (
+        site.client() as first,
+        contextlib.aclosing(first.run("slow")) as events,
+        asyncio.timeout(PATIENCE),
+    ):
+        while (await anext(events))["type"] != "TEXT_MESSAGE_CONTENT":
+            pass
+        async with site.client(thread=first.thread_id) as second:
+            kinds, stopping = [], None
+            async for event in second.follow():
+                kinds.append(event["type"])
+                if kinds.count("TEXT_MESSAGE_CONTENT") == 3:
+                    stopping = asyncio.create_task(second.stop())
+            assert stopping is not None
+            await stopping
+            async for _ in events:
+                pass
+            assert kinds[:3] == ["RUN_STARTED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"]
+            assert second.end is not None
+            assert second.end.outcome == "cancelled"
+            assert second.messages == first.messages
+            assert second.messages[-1]["content"].startswith("0 1 2 ")
+
+
+@pytest.mark.parametrize("dialect", ["1.0", "0.x", "langgraph", "draft"])
+async def test_a_client_that_comes_back_to_a_question_answers_it(site: Site, dialect: Any) -> None:
+    async with site.client(dialect=dialect) as first:
+        await first.complete("send it")
+    async with site.client(thread=first.thread_id, dialect=dialect) as second:
+        kinds = [event["type"] async for event in second.follow()]
+        assert kinds[-1] == "RUN_FINISHED"
+        assert second.messages == first.messages
+        assert second.pending_interrupts == first.pending_interrupts
+        (ask,) = second.pending_interrupts
+        await second.complete(resume={ask.id: Resolved({"approved": True})})
+    assert site.sent == ["ann"]
+
+
+async def test_a_thread_that_there_is_not_is_an_http_error(site: Site) -> None:
+    async with site.client(thread="never seen") as client:
+        with pytest.raises(HttpError) as unknown:
+            async for _ in client.follow():
+                pass
+    assert (unknown.value.status, unknown.value.code) == (404, "THREAD_NOT_FOUND")
+
+
+async def test_refusals_are_raised_however_the_agent_tells_them_to_others() -> None:
+    bridge = Bridge("memory:")
+
+    @bridge.agent("ops", refusals="ask")
+    async def ops(run: FunctionRun) -> str:
+        return "yes" if (await run.approve("send", {})).approved else "no"
+
+    async with serve(bridge.app(anonymous=True)) as base:
+        async with Client(f"{base}/agents/ops") as client:
+            await client.complete("go")
+            with pytest.raises(RunFailed) as refused:
+                await client.complete("and?", while_pending=True)
+            assert refused.value.code == "INTERRUPT_PENDING"
+            assert len(client.pending_interrupts) == 1
+        asking = {"AG-UI-Refusals": "ask"}
+        async with Client(f"{base}/agents/ops", thread_id=client.thread_id, headers=asking) as page:
+            assert (await page.complete("and?", while_pending=True)).outcome == "interrupt"
+
+
 async def test_a_failed_run_raises_after_its_events(site: Site) -> None:
     kinds = []
     async with site.client() as client:

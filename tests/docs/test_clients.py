@@ -11,10 +11,21 @@ from agui_bridge.client import ClientDialectName
 from agui_bridge.protocol.dialects import DialectChoice
 from docs.generators.terminal import PICTURE, picture_of_a_chat
 from tests.docs.pages import ROOT, run_page, snippets_of
+from tests.support.server import client as client_of
 from tests.support.server import run_input, serve
 
 CLIENT = ROOT / "docs" / "python-client.md"
+RECONNECTING = ROOT / "docs" / "reconnecting.md"
 DIALECTS = ROOT / "docs" / "dialects.md"
+
+
+async def test_the_bridge_that_one_comes_back_to() -> None:
+    bridge: Bridge = (await run_page(RECONNECTING))["bridge"]
+    async with serve(bridge.app(anonymous=True)) as base, client_of(base) as http:
+        path = f"{base}/agents/ops/threads/t/connect"
+        assert (await http.get(path)).status_code == 404
+        await http.post(f"{base}/agents/ops", json=run_input("hi"))
+        assert '"content":"You said: hi"' in (await http.get(path)).text
 
 
 async def test_the_python_client_as_its_page_has_it() -> None:
@@ -38,6 +49,7 @@ async def test_the_python_client_as_its_page_has_it() -> None:
 
     async with serve(bridge.app(anonymous=True)) as base:
         client = await page["talk"](f"{base}/agents/ops")
+        assert await page["watch"](f"{base}/agents/ops", client.thread_id) == "deleted"
         assert deleted == ["users"]
         assert client.messages[-1]["content"] == "deleted"
         kinds = await page["kinds"](f"{base}/agents/ops", run_input("go", thread="other"))

@@ -12,10 +12,18 @@ const { HttpAgent } = await import(process.argv[2]);
 
 const pages = new Map();
 
+// As docs/reconnecting.md has it.
+class ReturningAgent extends HttpAgent {
+  connect(input) {
+    const url = `${this.url}/threads/${encodeURIComponent(input.threadId)}/connect`;
+    return new HttpAgent({ url, headers: this.headers, fetch: this.fetch }).run(input);
+  }
+}
+
 class Page {
   constructor({ url, threadId, messages, state, pendingInterrupts }) {
     this.tap = null;
-    this.agent = new HttpAgent({
+    this.agent = new ReturningAgent({
       url,
       threadId,
       initialMessages: messages ?? [],
@@ -46,13 +54,13 @@ class Page {
     return { messages, state, pendingInterrupts };
   }
 
-  async run({ id, runId, message, resume, forwardedProps }) {
+  async run({ id, runId, message, resume, forwardedProps, connect }) {
     const tap = { request: null, wire: "" };
     this.tap = tap;
     if (message) this.agent.addMessage(message);
     const seen = { refusal: null, ending: null, rejected: null };
     try {
-      await this.agent.runAgent(
+      await this.agent[connect ? "connectAgent" : "runAgent"](
         { runId, ...(resume && { resume }), ...(forwardedProps && { forwardedProps }) },
         {
           onEvent: ({ event }) => tell({ id, event }),

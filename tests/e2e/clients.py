@@ -251,7 +251,8 @@ class Page:
         self._driver = driver
         self._name = secrets.token_hex(6)
         self._aborted: set[str] = set()
-        self._view = self._send("open", url=target.url, threadId=thread, **view).result()
+        view = {"url": target.url, **view}
+        self._view = self._send("open", threadId=thread, **view).result()
 
     @property
     def messages(self) -> list[Json]:
@@ -288,6 +289,10 @@ class Page:
         """Run on the messages as they are, and wait for the end, as above."""
         return self._settled(self.begin_again())
 
+    def come_back(self) -> Run:
+        """Be shown the thread, and what runs on it to its end, as above."""
+        return self._settled(self.begin_to_come_back())
+
     # Begun only.
 
     def begin_say(self, text: str) -> Run:
@@ -302,6 +307,10 @@ class Page:
     def begin_again(self) -> Run:
         """Run on the messages as they are."""
         return self._begin()
+
+    def begin_to_come_back(self) -> Run:
+        """Be shown the thread, and what runs on it."""
+        return self._begin(connect=True)
 
     def abort(self) -> Run:
         """Close the connection of the last run, as a stop button does; wait for its end."""

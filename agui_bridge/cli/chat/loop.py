@@ -6,11 +6,20 @@ import asyncio
 import contextlib
 import json
 import signal
+from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 from agui_bridge.cli.chat.questions import QUIT, answer_all
 from agui_bridge.cli.chat.screen import Screen
-from agui_bridge.client import AnswerFault, Client, ClientError
+from agui_bridge.client import (
+    AnswerFault,
+    BrokenStream,
+    Client,
+    ClientError,
+    HttpError,
+    RunFailed,
+)
+from agui_bridge.protocol.json_values import WireEvent
 
 __all__ = ["HELP", "chat"]
 
@@ -27,7 +36,7 @@ def chat(client: Client, screen: Screen, *, load: bool) -> None:
     Args:
         client: whose conversation it is; it is closed at the end.
         screen: where it is shown and typed.
-        load: whether the thread is there already, and to be shown.
+        load: whether the thread is there already, and to be shown; what runs on it is followed.
 
     Raises:
         ClientError: the server can't be reached for the thread.
@@ -35,9 +44,8 @@ def chat(client: Client, screen: Screen, *, load: bool) -> None:
     """
     with asyncio.Runner() as runner:
         try:
-            if load and not runner.run(client.load()):
-                screen.note("The server tells nothing of this thread; it may know it all the same.")
-            screen.conversation(client.messages)
+            if load:
+                runner.run(_come_back(client, screen))
             with contextlib.suppress(EOFError):
                 while (turn := _next(client, screen)) is not None:
                     runner.run(_run(client, screen, **turn))
@@ -61,7 +69,43 @@ def _next(client: Client, screen: Screen) -> dict[str, Any] | None:
             return {"message": said}
 
 
+async def _come_back(client: Client, screen: Screen) -> None:
+    """Show what a thread has, and what runs on it to its end.
+
+    Raises:
+        NotReached: no connection.
+    """
+    try:
+        await _read(client, screen, _seen_anew(client, screen))
+    except HttpError:
+        screen.note("The server tells nothing of this thread; it may know it all the same.")
+    except (BrokenStream, RunFailed) as error:
+        screen.fail(str(error))
+
+
+async def _seen_anew(client: Client, screen: Screen) -> AsyncGenerator[WireEvent, None]:
+    """Follow a thread; what its snapshots bring beside the events is shown as a conversation."""
+    seen: set[str] = set()
+    async with contextlib.aclosing(client.follow()) as events:
+        async for event in events:
+            if event["type"] == "MESSAGES_SNAPSHOT":
+                screen.conversation([m for m in client.messages if m["id"] not in seen])
+            seen.update(m["id"] for m in client.messages)
+            yield event
+
+
 async def _run(client: Client, screen: Screen, **turn: Any) -> None:
+    try:
+        await _read(client, screen, client.run(**turn))
+    except AnswerFault as fault:
+        # Nothing was sent: the questions are asked again.
+        screen.fail(str(fault))
+    except ClientError as error:
+        screen.fail(str(error))
+
+
+async def _read(client: Client, screen: Screen, events: AsyncGenerator[WireEvent, None]) -> None:
+    """Show a run while Ctrl-C stops it."""
     loop = asyncio.get_running_loop()
     stopping: list[asyncio.Task[None]] = []
 
@@ -73,15 +117,11 @@ async def _run(client: Client, screen: Screen, **turn: Any) -> None:
     with contextlib.suppress(NotImplementedError):
         loop.add_signal_handler(signal.SIGINT, stop)
     try:
-        async for event in client.run(**turn):
-            screen.show(event)
+        async with contextlib.aclosing(events):
+            async for event in events:
+                screen.show(event)
         if client.end is not None and client.end.outcome == "cancelled":
             screen.note("stopped")
-    except AnswerFault as fault:
-        # Nothing was sent: the questions are asked again.
-        screen.fail(str(fault))
-    except ClientError as error:
-        screen.fail(str(error))
     finally:
         with contextlib.suppress(NotImplementedError):
             loop.remove_signal_handler(signal.SIGINT)

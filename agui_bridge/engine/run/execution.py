@@ -121,6 +121,10 @@ class Execution:
 
     # --- from outside ---
 
+    def look(self) -> None:
+        """Look at once at what may have changed: who listens, for one."""
+        self._signal.set()
+
     def request_stop(self, *, force: bool, timeout: float | None = None) -> None:
         """Ask the run to end: gracefully within `timeout` seconds, or at once."""
         if timeout is not None:
@@ -308,13 +312,13 @@ class Execution:
             self.request_stop(force=stop.force, timeout=timeout)
 
     def _heed_client(self) -> None:
-        """Stop the run of a client that went away, if that is its surface's policy.
+        """Stop a run whose last listener has gone, if that is its surface's policy.
 
         Never between an approval and its result: what was approved is carried out.
         """
         if not self.stream.pipe.detached or self._deserted or self._on_disconnect != "stop":
             return
-        if self.approved_calls:
+        if self.approved_calls or self.stream.followers:
             return
         self.request_stop(force=False)
         self._deserted = asyncio.create_task(self._announce_stop())

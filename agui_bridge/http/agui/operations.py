@@ -165,6 +165,13 @@ _AUDITED: Final[Json] = {
     ],
 }
 
+_STREAM: Final = [
+    {"type": "RUN_STARTED", **_IDS, "protocolVersion": "1.0"},
+    {"type": "STATE_SNAPSHOT", "snapshot": {}},
+    {"type": "MESSAGES_SNAPSHOT", "messages": [_USER_MESSAGE]},
+    {"type": "RUN_FINISHED", **_IDS, "outcome": {"type": "interrupt", "interrupts": [_INTERRUPT]}},
+]
+
 AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("GET", "/agents"): Operation(
         "listAgents",
@@ -180,18 +187,10 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "Run an agent, or answer what it asked",
         "Starts a run, or goes on with a paused one when the body has `resume`. What is wrong "
         "with an answer, or fails once the stream has begun, is a RUN_ERROR event in it. A "
-        "thread's id may not end in `/stop` or `/interrupts`, which are paths below a thread's.",
+        "thread's id may not end in `/connect`, `/stop` or `/interrupts`, which are paths below a "
+        "thread's.",
         answer="Events",
-        example=[
-            {"type": "RUN_STARTED", **_IDS, "protocolVersion": "1.0"},
-            {"type": "STATE_SNAPSHOT", "snapshot": {}},
-            {"type": "MESSAGES_SNAPSHOT", "messages": [_USER_MESSAGE]},
-            {
-                "type": "RUN_FINISHED",
-                **_IDS,
-                "outcome": {"type": "interrupt", "interrupts": [_INTERRUPT]},
-            },
-        ],
+        example=_STREAM,
         body="RunInput",
         query=(_DIALECT, REFUSALS),
         codes=(
@@ -246,6 +245,30 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         body=_STOP_BODY,
         body_required=False,
         codes=(*OF_A_BODY, *_OF_A_THREAD, "TOO_MANY_RUNS"),
+    ),
+    ("POST", "/agents/{agent}/threads/{thread}/connect"): Operation(
+        "connectThread",
+        "Threads",
+        "Show a thread, and follow what runs on it to its end",
+        "For a client that comes back. The conversation, the state, the events of a run that goes "
+        "on, the open questions; nothing is begun. Of the body only the ids count, and `threadId` "
+        "is the path's.",
+        answer="Events",
+        example=_STREAM,
+        body="RunInput",
+        query=(_DIALECT,),
+        codes=(*OF_A_BODY, *_OF_A_THREAD, "UNSUPPORTED_VERSION", "TOO_MANY_RUNS"),
+    ),
+    ("GET", "/agents/{agent}/threads/{thread}/connect"): Operation(
+        "watchThread",
+        "Threads",
+        "Show a thread, and follow what runs on it to its end, without a body",
+        "The same for curl and EventSource, in the shapes of AG-UI 1.0. EventSource connects again "
+        "when a stream has ended: close it at RUN_FINISHED or RUN_ERROR.",
+        answer="Events",
+        example=_STREAM,
+        query=(_DIALECT,),
+        codes=(*_OF_A_THREAD, "TOO_MANY_RUNS"),
     ),
     ("GET", "/agents/{agent}/threads/{thread}"): Operation(
         "getThread",

@@ -26,6 +26,7 @@ __all__ = [
     "list_threads",
     "stop_thread",
     "thread_interrupts",
+    "unknown_thread",
 ]
 
 _WHOLE: Final = re.compile("[0-9]{1,9}")
@@ -66,7 +67,7 @@ async def get_thread(service: Service, request: Request) -> Response:
     loaded = await engine.store.load(key, messages=True)
     record = loaded.record
     if record is None:
-        raise _unknown()
+        raise unknown_thread()
     shown: Thread = {
         "threadId": key.thread,
         "agent": key.agent,
@@ -90,7 +91,7 @@ async def thread_interrupts(service: Service, request: Request) -> Response:
     status, limit = _status(request), _whole(request, "limit", 1000, 1000)
     engine = await service.open()
     if (await engine.store.load(key)).record is None:
-        raise _unknown()
+        raise unknown_thread()
     rows = await engine.store.list_interrupts(
         key.scope, agent=key.agent, thread=key.thread, status=status, limit=limit
     )
@@ -119,7 +120,7 @@ async def stop_thread(service: Service, request: Request) -> Response:
     force, timeout = stop_options(body, agent.settings.stop_timeout)
     engine = await service.open()
     if (await engine.store.load(key)).record is None:
-        raise _unknown()
+        raise unknown_thread()
     result = await engine.stop(key, force=force, timeout=timeout, actor=principal.actor)
     stopped: Stopped = {
         "status": result.status,
@@ -141,7 +142,8 @@ async def delete_thread(service: Service, request: Request) -> Response:
     return Response(status_code=204)
 
 
-def _unknown() -> Refused:
+def unknown_thread() -> Refused:
+    """What is answered about a thread that there is not, or that is another scope's."""
     return Refused("THREAD_NOT_FOUND", "There is no such thread here.")
 
 

@@ -16,6 +16,7 @@ from starlette.types import Lifespan
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui import threads
 from agui_bridge.http.agui.agents import get_capabilities, list_agents
+from agui_bridge.http.agui.reconnecting import connect_to_thread, watch_thread
 from agui_bridge.http.agui.runs import run_agent
 from agui_bridge.http.agui.session_stop import post_stop
 from agui_bridge.http.app.openapi import openapi
@@ -53,6 +54,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/agents/{agent}/threads", threads.list_threads),
     ("GET", "/agents/{agent}/threads/{thread}/interrupts", threads.thread_interrupts),
     ("POST", "/agents/{agent}/threads/{thread}/stop", threads.stop_thread),
+    ("POST", "/agents/{agent}/threads/{thread}/connect", connect_to_thread),
+    ("GET", "/agents/{agent}/threads/{thread}/connect", watch_thread),
     ("GET", "/agents/{agent}/threads/{thread}", threads.get_thread),
     ("DELETE", "/agents/{agent}/threads/{thread}", threads.delete_thread),
     ("GET", "/interrupts", threads.list_interrupts),

@@ -175,12 +175,15 @@ async def test_a_body_of_unknown_length_is_cut_off_at_the_limit(serving: Serving
         ("DELETE", "/agents/agent/threads/t", "THREAD_NOT_FOUND", 404),
         ("POST", "/agents/agent/threads/t/stop", "THREAD_NOT_FOUND", 404),
         ("GET", "/agents/agent/threads/t/interrupts", "THREAD_NOT_FOUND", 404),
+        ("POST", "/agents/agent/threads/t/connect", "THREAD_NOT_FOUND", 404),
+        ("GET", "/agents/agent/threads/t/connect", "THREAD_NOT_FOUND", 404),
         ("GET", "/nowhere", "NOT_FOUND", 404),
         ("GET", "/agents/agent/nowhere", "NOT_FOUND", 404),
         ("GET", "/agents/agent", "METHOD_NOT_ALLOWED", 405),
         ("PUT", "/agents", "METHOD_NOT_ALLOWED", 405),
         ("PATCH", "/agents/agent/threads/t", "METHOD_NOT_ALLOWED", 405),
         ("GET", "/agents/agent/threads/t/stop", "METHOD_NOT_ALLOWED", 405),
+        ("DELETE", "/agents/agent/threads/t/connect", "METHOD_NOT_ALLOWED", 405),
         ("POST", "/interrupts", "METHOD_NOT_ALLOWED", 405),
         ("POST", "/healthz", "METHOD_NOT_ALLOWED", 405),
         ("DELETE", "/readyz", "METHOD_NOT_ALLOWED", 405),
@@ -275,6 +278,7 @@ async def test_a_store_that_is_down_is_a_503_everywhere_but_healthz(serving: Ser
             ("DELETE", "/agents/agent/threads/t"),
             ("POST", "/agents/agent/threads/t/stop"),
             ("GET", "/agents/agent/threads/t/interrupts"),
+            ("GET", "/agents/agent/threads/t/connect"),
             ("GET", "/readyz"),
         ):
             body = VALID if path == "/agents/agent" else None
