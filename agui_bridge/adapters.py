@@ -8,19 +8,27 @@ same pause. Everything else the wire needs is the engine's work.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, runtime_checkable
 
 from ag_ui.core import BaseEvent, Message, RunAgentInput
 from pydantic import TypeAdapter
 
-from agui_bridge.errors import ConfigurationError
+from agui_bridge.installed import InstalledAdapter, installed_adapters, load_adapter
 from agui_bridge.policy import Policy
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Decision
-from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal, ToolCall
+from agui_bridge.protocol.answers.decisions import Decision
+from agui_bridge.protocol.answers.pauses import Ask, Handoff, Pause
+from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
 
 __all__ = [
@@ -39,9 +47,6 @@ __all__ = [
     "installed_adapters",
     "load_adapter",
 ]
-
-ENTRY_POINTS = "agui_bridge.adapters"
-"""The entry-point group by which adapters, ours and third parties', are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,68 +86,13 @@ class AdapterCapabilities:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """One question of a pause.
-
-    Attributes:
-        native_id: the adapter's own name for it, unique within the pause; the decision comes
-            back under it.
-        reason: `tool_call`, `input_required`, `confirmation` or `<framework>:<name>`.
-        message: plain text for people.
-        tool_call: for a tool approval the proposed call; its arguments are pinned.
-        parameters: the tool's parameter JSON Schema: what edited arguments must satisfy.
-        response_schema: JSON Schema of the payload; by default that of a tool approval when
-            there is a tool call, of a confirmation when the reason is `confirmation`, else
-            none (any payload).
-        allowed: decisions on a tool approval, of approve, decline, edit.
-        expires_in: seconds until it can't be answered; None takes the agent's setting.
-        subagent_run_id: the sub-agent that asks.
-        metadata: public, for the frontend.
-    """
-
-    native_id: str
-    reason: str = "input_required"
-    message: str | None = None
-    tool_call: ToolCall | None = None
-    parameters: Mapping[str, Json] | None = None
-    response_schema: Mapping[str, Json] | None = None
-    allowed: tuple[str, ...] = (APPROVE, DECLINE)
-    expires_in: float | None = None
-    subagent_run_id: str | None = None
-    metadata: Mapping[str, Json] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Yielded last: the run waits for people.
-
-    Attributes:
-        asks: at least one question; they are answered as one batch.
-        continuation: JSON that comes back with the answers, private to the adapter.
-        frontend_calls: ids of frontend tool calls of this run that are pending besides.
-    """
-
-    asks: Sequence[Ask]
-    continuation: Json = None
-    frontend_calls: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Handoff:
-    """Yielded last: the run ended with frontend tool calls that the application executes.
-
-    Attributes:
-        tool_call_ids: calls of this run (their events were yielded) that it left unanswered.
-        continuation: JSON that comes back with their results.
-    """
-
-    tool_call_ids: Sequence[str]
-    continuation: Json = None
-
-
-@dataclass(frozen=True, slots=True)
 class HandoffResults:
-    """What the application returned: content by tool call id, for calls that have a result."""
+    """What the application returned.
+
+    Attributes:
+        continuation: exactly what the Handoff carried.
+        results: content by tool call id, for calls that have a result.
+    """
 
     continuation: Json
     results: Mapping[str, Json]
@@ -176,8 +126,8 @@ class StopSignal:
     """
 
     def __init__(self) -> None:
-        self.requested = False
-        self.force = False
+        self.requested: bool = False
+        self.force: bool = False
         self._event: asyncio.Event | None = None
         self._children: list[StopSignal] = []
 
@@ -212,6 +162,10 @@ class StopSignal:
         return self.wait().__await__()
 
 
+async def _nobody_asks() -> None:
+    """Look for a stop where there is no store to look into."""
+
+
 _MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
 
 
@@ -239,13 +193,25 @@ class Run:
             the run ended.
         trace_headers: send them with every request to the framework, so that its spans become
             children of this run's; empty when nobody traces.
-        not_begun: set it, at the end, to the tool calls of `resume` that were approved and that you
-            certainly did not begin; an adapter that wraps yours then says so of them.
+        not_begun: set it, at the end, to the tool calls that certainly never began, approved ones
+            among them: they are told as "not executed", every other call without a result as
+            "whether it was executed is unknown".
+        late_result: call it with a tool call's id and its result (text) when that comes after the
+            run is over: of a tool that could not be killed, for one. It takes the place of "whether
+            it was executed is unknown", unless the conversation has gone on by then.
         before_act: set by an adapter that wraps yours and may have to keep it from acting, else
             None. Tools that run in `run` itself after their TOOL_CALL_START was yielded need
             nothing. Whoever carries tools out besides, in tasks of its own, waits until all that
             was emitted before has been taken from it, calls this right before a tool begins, and
             then looks at `stop`.
+        raw_messages, raw_new_messages: `messages` and `new_messages` as JSON.
+        check_lease: raises `Fenced` when another process may have taken the run over.
+        check_stop: await it right before a tool begins, then look at `stop`: it reads from the
+            store whether another process took a stop request for this run, and sets `stop` if so.
+            Without it such a request is heard of a little later. It never raises; a store that
+            does not answer has nothing to say.
+        policy: the bridge's; ask it with `agui_bridge.policy.judge` before each execution.
+        mint: gives a new id, for messages and tool calls.
     """
 
     agent: str
@@ -264,11 +230,12 @@ class Run:
     end_reason: EndReason | None = None
     trace_headers: Mapping[str, str] = field(default_factory=dict)
     not_begun: Collection[str] = ()
+    late_result: Callable[[str, str], None] = lambda call_id, content: None
     before_act: Callable[[], None] | None = None
-    # The engine's side: raw messages, the check that the lease still holds, the policy.
     raw_messages: Sequence[Mapping[str, Json]] = ()
     raw_new_messages: Sequence[Mapping[str, Json]] = ()
     check_lease: Callable[[], None] = lambda: None
+    check_stop: Callable[[], Awaitable[None]] = _nobody_asks
     policy: Policy | None = None
     mint: Callable[[], str] = field(default=lambda: "")
 
@@ -322,69 +289,8 @@ class Adapter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledAdapter:
-    """An adapter that some installed package offers.
-
-    Attributes:
-        name: its name in the entry-point group.
-        package: the distribution that brings it.
-        missing: the command that installs what it lacks, None when it can be used.
-    """
-
-    name: str
-    package: str
-    missing: str | None
-
-
 async def close_items(items: object) -> None:
-    """Close what an agent gave to be iterated over, if it can be closed.
-
-    A `run` need not be an async generator: any async iterator will do, and few have an `aclose`.
-    """
+    """Close the `items` that an agent gave to be iterated over, if they can be closed."""
     aclose = getattr(items, "aclose", None)
     if aclose is not None:
         await aclose()
-
-
-def installed_adapters() -> list[InstalledAdapter]:
-    """List the adapters that are registered, usable or not, by name."""
-    found = []
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        missing: str | None = None
-        try:
-            load_adapter(entry.name)
-        except ConfigurationError:
-            missing = _install_command(entry)
-        found.append(InstalledAdapter(entry.name, _package(entry), missing))
-    return found
-
-
-def load_adapter(name: str) -> Any:
-    """Load an adapter's class by its name.
-
-    Raises:
-        ConfigurationError: nothing of that name is installed, or its framework is not; the
-            message has the command that installs it.
-    """
-    known = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
-    if name not in known:
-        names = ", ".join(sorted(known)) or "none"
-        raise ConfigurationError(f"There is no adapter {name!r}; installed are: {names}.")
-    try:
-        return known[name].load()
-    except ImportError as error:
-        raise ConfigurationError(
-            f"The adapter {name!r} lacks a package ({error.name or error}). "
-            f"Install it: {_install_command(known[name])}"
-        ) from error
-
-
-def _package(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else "unknown"
-
-
-def _install_command(entry: EntryPoint) -> str:
-    package = _package(entry)
-    extra = f"[{entry.name}]" if package == "agui-bridge" else ""
-    return f'pip install "{package}{extra}"'

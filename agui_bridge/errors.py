@@ -17,6 +17,7 @@
     │   ├── Conflict              somebody else changed the thread first
     │   │   └── Fenced              the lease is over: its owner may write no more
     │   ├── StoreUnavailable      no answer, or no connection
+    │   │   └── WritesRefused       it answers, and takes no writes
     │   └── SchemaMismatch        the database is older or newer than this version
     ├── ClientError             talking to an AG-UI endpoint failed (client.errors)
     └── ConfigurationError      a setting, an agent or an adapter is wrong or missing
@@ -50,6 +51,7 @@ __all__ = [
     "StoreError",
     "StoreUnavailable",
     "UpstreamError",
+    "WritesRefused",
 ]
 
 
@@ -270,6 +272,10 @@ class Fenced(Conflict):
 
 class StoreUnavailable(StoreError):
     """The store did not answer; whether the last write arrived is unknown."""
+
+
+class WritesRefused(StoreUnavailable):
+    """The store answers and takes no writes: it only reads, or its disk or memory is full."""
 
 
 class SchemaMismatch(StoreError):

@@ -25,9 +25,11 @@ __all__ = [
 ]
 
 LogFormat = Literal["text", "json"]
+"""How a record is written."""
 LogLevel = Literal["debug", "info", "warning", "error"]
+"""The lowest level that is shown."""
 
-_TALKATIVE: Final = ("alembic", "httpcore", "httpx", "sqlalchemy")
+_TALKATIVE: Final = ("httpcore", "httpx")
 """Loggers that report every step at level info."""
 
 _COLOURS: Final = {"WARNING": "33", "ERROR": "31", "CRITICAL": "31", "DEBUG": "2"}
@@ -44,7 +46,14 @@ class RunFilter(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add the ids."""
+        """Add the ids.
+
+        Args:
+            record: gets `agui_thread`, `agui_run` and `agui_agent`, unless it has them.
+
+        Returns:
+            True: no record is left out.
+        """
         if not hasattr(record, "agui_run"):
             ids = present_run()
             record.agui_thread = ids.thread if ids else None
@@ -84,10 +93,13 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """`time LEVEL logger: message [agent thread run]`, and the traceback below it."""
+    """`time LEVEL logger: message [agent thread run]`, and the traceback below it.
+
+    Args:
+        coloured: with a terminal's codes around the level.
+    """
 
     def __init__(self, *, coloured: bool = False) -> None:
-        """Make a formatter; `coloured` is for terminals."""
         super().__init__()
         self._coloured = coloured
 

@@ -49,7 +49,8 @@ class Verdict:
         action: execute it, have a person approve it first, or don't execute it.
         reason: for `deny`, why: the agent and the client read it. For `ask`, what the person
             who is asked reads.
-        editable: whether that person may edit the arguments.
+        editable: whether that person may edit the arguments, where the tool's parameters are
+            known.
         expires_in: seconds until it can't be approved; None takes the agent's setting.
     """
 
@@ -106,6 +107,10 @@ class PolicyFailed(AgentMistake):
 
 async def judge(policy: Policy, call: ProposedCall) -> Verdict:
     """Ask a policy.
+
+    Args:
+        policy: the bridge's.
+        call: what is about to be executed.
 
     Raises:
         PolicyFailed: it raised, or said something that is no verdict.

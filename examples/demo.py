@@ -102,7 +102,9 @@ async def mailer(run: FunctionRun) -> AsyncIterator[str]:
     """Sends two emails, each approved by itself, both asked at once."""
 
     async def send(to: str) -> str:
-        approval = await run.approve("send_email", {"to": to}, message=f"Write to {to}?", key=to)
+        approval = await run.approve(
+            "send_email", {"to": to}, message=f"Write to {to}?", fn=send_email, key=to
+        )
         return await run.tool(approval, send_email) if approval.approved else f"not sent to {to}"
 
     outcomes = await asyncio.gather(*(send(to) for to in ("ann@example.com", "bob@example.com")))

@@ -6,11 +6,13 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 
 import httpx
@@ -20,6 +22,10 @@ import agui_bridge
 from tests.cli.processes import Serving
 
 ROOT = Path(__file__).parent.parent
+MOST_PACKAGES = 25
+"""In an empty environment, agui-bridge itself included and pip left out."""
+
+MOST_MEGABYTES = 50
 RUN_PATH = "/agents/greeter"
 MODULE = """
 from agui_bridge import Bridge
@@ -36,8 +42,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 @dataclass(frozen=True)
 class Installed:
-    """A wheel, the environment that it is installed in, and an empty folder to work in."""
+    """Both distributions, the environment the wheel is in, and an empty folder to work in."""
 
+    sdist: Path
     wheel: Path
     scripts: Path
     folder: Path
@@ -68,15 +75,26 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The wheel, made from the source distribution as a release is, and installed."""
     base = tmp_path_factory.mktemp("package")
     call(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(base), str(ROOT))
-    (wheel,) = base.glob("*.whl")
-    venv.create(base / "venv", with_pip=True)
-    scripts = base / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    constraints = str(ROOT / "constraints.txt")
-    call(str(scripts / "python"), "-m", "pip", "install", "-qq", "-c", constraints, str(wheel))
+    (sdist,), (wheel,) = base.glob("*.tar.gz"), base.glob("*.whl")
+    scripts = environment_with(base / "venv", str(wheel))
     folder = base / "work"
     folder.mkdir()
     (folder / "greetings.py").write_text(MODULE)
-    return Installed(wheel, scripts, folder)
+    return Installed(sdist, wheel, scripts, folder)
+
+
+def environment_with(folder: Path, *arguments: str) -> Path:
+    """An empty environment, in which pip installs what is said; gives the folder of its programs.
+
+    It is the pip of the tests' own environment: to install one anew takes longer than all else.
+    """
+    venv.create(folder)
+    scripts = folder / ("Scripts" if os.name == "nt" else "bin")
+    call(
+        *(sys.executable, "-m", "pip", "--python", str(scripts / "python"), "install", "-qq"),
+        *("-c", str(ROOT / "constraints.txt"), *arguments),
+    )
+    return scripts
 
 
 def call(*command: str) -> None:
@@ -92,9 +110,36 @@ def test_the_wheel_holds_the_package_and_nothing_else(installed: Installed) -> N
     metadata = f"agui_bridge-{agui_bridge.__version__}.dist-info"
 
     assert {name.partition("/")[0] for name in names} == {"agui_bridge", metadata, *adapters}
-    assert "agui_bridge/py.typed" in names
-    assert any(name.startswith("agui_bridge/stores/sql/migrations/") for name in names)
+    assert {f"{name}/py.typed" for name in ("agui_bridge", *adapters)} <= {*names}
     assert not [name for name in names if "__pycache__" in name]
+
+
+def test_wheel_and_source_distribution_hold_the_migrations(installed: Installed) -> None:
+    folder = "agui_bridge/stores/sql/migrations"
+    ours = {f"{folder}/{path.name}" for path in (ROOT / folder).iterdir()}
+    with tarfile.open(installed.sdist) as sdist:
+        sources = {name.partition("/")[2] for name in sdist.getnames()}
+
+    assert f"{folder}/0001_tables.sql" in ours
+    assert ours <= set(zipfile.ZipFile(installed.wheel).namelist())
+    assert ours <= sources
+
+
+def test_it_brings_no_more_than_a_bridge_on_sqlite_needs(installed: Installed) -> None:
+    name = "Lib" if os.name == "nt" else f"lib/python{sys.version_info[0]}.{sys.version_info[1]}"
+    folder = installed.scripts.parent / name / "site-packages"
+    brought = [
+        found
+        for found in distributions(path=[str(folder)])
+        if found.name not in ("pip", "setuptools")
+    ]
+    files = [Path(str(found.locate_file(file))) for found in brought for file in found.files or ()]
+    # As much as it takes of a disk, whose blocks have 4 KiB.
+    size = sum(-(-file.stat().st_size // 4096) * 4096 for file in files if file.exists())
+
+    assert "agui-bridge" in {found.name for found in brought}
+    assert len(brought) <= MOST_PACKAGES, sorted(found.name for found in brought)
+    assert size / 2**20 <= MOST_MEGABYTES
 
 
 def test_the_command_tells_its_version(installed: Installed) -> None:
@@ -122,7 +167,7 @@ def test_the_command_makes_the_tables_of_a_store_and_may_be_repeated(installed: 
     with closing(sqlite3.connect(installed.folder / "x.db")) as database:
         query = "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
         (tables,) = database.execute(query).fetchone()
-    assert tables > 1, "no table but alembic's own"
+    assert tables > 1, "no table but the version's own"
 
 
 def test_the_command_serves_a_bridge_from_the_folder_it_is_called_in(installed: Installed) -> None:

@@ -70,7 +70,7 @@ class AguiAdapter:
                 raise ConfigurationError(
                     f"{option} can't be {value!r}: it is {' or '.join(known)}."
                 )
-        self.capabilities = AdapterCapabilities(
+        self.capabilities: AdapterCapabilities = AdapterCapabilities(
             edit=True, subagents=True, stop=True, own_history=history == "new"
         )
         self._dialect: Dialect = dialect

@@ -31,7 +31,7 @@ from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["ON_INTERRUPT", "Answers", "Calls", "answers_of", "cancels_of", "pause_of"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 ON_INTERRUPT: Final = "on_interrupt"
 """The name of LangGraph's CUSTOM event."""

@@ -26,7 +26,7 @@ from agui_bridge_agui.told import Told
 
 __all__ = ["Reader"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _EVENT: Final[TypeAdapter[Any]] = TypeAdapter(Event)
 
@@ -57,7 +57,7 @@ class Reader:
     """
 
     def __init__(self, run: Run, approved: Collection[str] = ()) -> None:
-        self.told = Told(run.raw_messages)
+        self.told: Told = Told(run.raw_messages)
         self.finished: RunFinishedEvent | None = None
         self.error: str | None = None
         self.interrupts: list[Interrupt] = []

@@ -19,7 +19,7 @@ from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
 
 __all__ = ["Server"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _THREAD: Final = "{threadId}"
 """Stands for the thread in the address that a stop is posted to."""

@@ -26,7 +26,7 @@ class Told:
     """
 
     def __init__(self, messages: Sequence[Mapping[str, Json]]) -> None:
-        self.messages = {message["id"] for message in messages}
+        self.messages: set[Json] = {message["id"] for message in messages}
         self.calls: dict[str, tuple[str, str]] = {}
         self.answered: set[str] = set()
         self.subagents: set[str] = set()

@@ -42,7 +42,9 @@ class MastraAdapter:
         ConfigurationError: an option makes no sense.
     """
 
-    capabilities = AdapterCapabilities(edit=False, subagents=True, stop=True, own_history=True)
+    capabilities: AdapterCapabilities = AdapterCapabilities(
+        edit=False, subagents=True, stop=True, own_history=True
+    )
 
     def __init__(
         self,
@@ -65,7 +67,7 @@ class MastraAdapter:
             raise ConfigurationError("A Mastra network needs memory.")
         if not url.startswith(("http://", "https://")):
             raise ConfigurationError(f"url should be the server's address, not {url!r}.")
-        self.requests = Requests(
+        self.requests: Requests = Requests(
             agent, kind, memory, dict(options or {}), resume_network_path, dict(cancel_with or {})
         )
         self._step_schemas = step_schemas or {}

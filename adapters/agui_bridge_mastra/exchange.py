@@ -39,7 +39,8 @@ class Exchange:
     """
 
     def __init__(self, stream: Stream, stop: StopSignal) -> None:
-        self.heard, self.over = False, False
+        self.heard: bool = False
+        self.over: bool = False
         self._stop = stop
         self._arrived: deque[Chunk] = deque()
         self._news, self._room = asyncio.Event(), asyncio.Event()

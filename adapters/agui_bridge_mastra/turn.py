@@ -40,7 +40,7 @@ from agui_bridge_mastra.workflow import WorkflowReader
 
 __all__ = ["Turn"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _POLL: Final = 0.2
 _BROKEN_OFF: Final = "Mastra's stream ended before the run did: see the log of the Mastra server."

@@ -68,7 +68,7 @@ class NexauAdapter:
         ConfigurationError: the URL is none.
     """
 
-    capabilities = AdapterCapabilities(
+    capabilities: AdapterCapabilities = AdapterCapabilities(
         approve=False, decline=False, edit=False, answer=True, cancel=True, stop=True,
         own_history=True,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from agui_bridge_nexau.server import Server
 
 __all__ = ["Exchange", "Session"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _RETRY: Final = 0.1
 _WAITING: Final = 64
@@ -68,7 +68,7 @@ class Exchange:
         self._body = body
         self._trace = trace
         self._on_started = on_started
-        self.ended = False
+        self.ended: bool = False
         self._events: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue(_WAITING)
         self._heard = asyncio.Event()
         self._failure: Exception | None = None

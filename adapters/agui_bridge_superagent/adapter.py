@@ -50,7 +50,9 @@ class SuperAgentAdapter:
         ConfigurationError: the URL is none.
     """
 
-    capabilities = AdapterCapabilities(approve=False, decline=False, own_history=True)
+    capabilities: AdapterCapabilities = AdapterCapabilities(
+        approve=False, decline=False, own_history=True
+    )
 
     def __init__(
         self,

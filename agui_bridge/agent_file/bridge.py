@@ -55,6 +55,9 @@ def bridge_of(
 def find_agent_files(paths: Sequence[str | Path]) -> list[Path]:
     """The files that are meant: of a folder those of `kind: Agent`, by name.
 
+    Args:
+        paths: files, which are taken as they are, and folders.
+
     Raises:
         ConfigurationError: a folder has none.
     """

@@ -26,7 +26,7 @@ from agui_bridge.yaml_files.variables import fill_in
 
 __all__ = ["BACKEND", "AgentFile", "is_agent_document"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 BACKEND: Final[KeyPath] = ("spec", "interrupt", "checkpoint_backend")
 """Where a file names the backend that it wants."""
@@ -60,7 +60,15 @@ class AgentFile:
 
     @classmethod
     def of(cls, document: Document, *, environment: Mapping[str, str] | None = None) -> AgentFile:
-        """The same of a document that was read already."""
+        """The same of a document that was read already.
+
+        Args:
+            document: the YAML file.
+            environment: by default the process's.
+
+        Raises:
+            ConfigurationError: a value is unfit, or a variable is not set.
+        """
         environment = os.environ if environment is None else environment
         values = _filled(document, environment)
         try:
@@ -89,7 +97,11 @@ class AgentFile:
         return asked.checkpoint_backend if asked.enabled and written else None
 
     def place(self, *where: str | int) -> str:
-        """Name a key for people, with its line."""
+        """Name a key for people, with its line.
+
+        Args:
+            *where: the keys that lead to it, from the top.
+        """
         return _place(self.document, where)
 
     def adapter(self) -> Adapter:
@@ -135,7 +147,11 @@ class AgentFile:
 
 
 def is_agent_document(document: Document) -> bool:
-    """Whether a file means to be an agent's, right or wrong."""
+    """Whether a file means to be an agent's, right or wrong.
+
+    Args:
+        document: the YAML file.
+    """
     version = str(document.values.get("apiVersion", ""))
     return document.values.get("kind") == "Agent" or version.startswith("superagent/")
 

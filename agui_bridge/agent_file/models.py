@@ -7,7 +7,7 @@ extensions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -20,12 +20,14 @@ __all__ = ["AgentDocument", "Backend", "find_unknown"]
 Backend = Literal["memory", "redis", "sqlite", "postgres"]
 
 
-Number = BeforeValidator(read_filled)
+Number: Final = BeforeValidator(read_filled)
 
 
 class _Part(BaseModel):
     # Unknown keys are told apart from these: files of other versions may have more.
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, allow_inf_nan=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="ignore", strict=True, frozen=True, allow_inf_nan=False
+    )
 
 
 class Metadata(_Part):

@@ -61,7 +61,7 @@ class ChatModelAdapter:
         ConfigurationError: the model has no name.
     """
 
-    capabilities = AdapterCapabilities(
+    capabilities: AdapterCapabilities = AdapterCapabilities(
         approve=False, decline=False, answer=False, cancel=False, policy=True
     )
 
@@ -99,6 +99,7 @@ class ChatModelAdapter:
             UpstreamError: it broke off in the middle of the reply.
         """
         said = False
+        run.iteration = 1
         try:
             stream = await self._client.chat.completions.create(
                 model=self.model,

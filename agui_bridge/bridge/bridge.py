@@ -30,6 +30,7 @@ from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
+from agui_bridge.stores.opening import open_patiently
 from agui_bridge.surfaces.json_text import check_json
 
 __all__ = ["Bridge"]
@@ -66,6 +67,7 @@ class Bridge(Registry):
         cors_origin_regex: the same as a pattern of the whole origin.
         copilotkit: where the routes of CopilotKit's runtime stand, for its `runtimeUrl`; None if
             there are to be none.
+        playground: whether `/playground` is a page to try the agents on (extra `playground`).
         telemetry: `auto` tells OpenTelemetry what is done if its API is installed, True fails if
             it is not, False tells nobody; or an `agui_bridge.otel.OpenTelemetry`.
 
@@ -92,8 +94,8 @@ class Bridge(Registry):
         self._store = store
         # Also made here to refuse at once what can't match.
         HostGuard(allowed_hosts, cors_origins, cors_origin_regex)
-        self.allowed_hosts = tuple(allowed_hosts)
-        self.cors_origins = tuple(cors_origins)
+        self.allowed_hosts: tuple[str, ...] = tuple(allowed_hosts)
+        self.cors_origins: tuple[str, ...] = tuple(cors_origins)
         self.cors_origin_regex = cors_origin_regex
         check_base(copilotkit, TAKEN)
         self.copilotkit = copilotkit
@@ -135,9 +137,7 @@ class Bridge(Registry):
             return self._engine
         async with self._opening:
             if self._engine is None:
-                store = (
-                    await open_store(self._store) if isinstance(self._store, str) else self._store
-                )
+                store = await self._opened()
                 engine = Engine(
                     store,
                     self.settings,
@@ -158,7 +158,13 @@ class Bridge(Registry):
             SchemaMismatch: the database is newer or older than this version.
         """
         if isinstance(self._store, str):
-            await (await open_store(self._store)).aclose()
+            await (await self._opened()).aclose()
+
+    async def _opened(self) -> Store:
+        store = self._store
+        if not isinstance(store, str):
+            return store
+        return await open_patiently(lambda: open_store(store), self.settings.store_retry)
 
     async def drain(self) -> None:
         """Take no new runs, and let running runs finish, or stop and flush them.
@@ -195,6 +201,10 @@ class Bridge(Registry):
 
         Servers end it after the last connection: to end open streams before, call `drain` as
         soon as the shutdown begins.
+
+        Raises:
+            StoreUnavailable: the store can't be reached.
+            SchemaMismatch: the database is newer or older than this version.
         """
         await self.open()
         try:
@@ -315,13 +325,35 @@ class Bridge(Registry):
         return stream.terminal
 
     def stop_sync(self, agent: str, thread: str, **options: Any) -> StopResult:
-        """`stop`, for scripts without an event loop; the store must be shared (no memory)."""
+        """`stop`, for scripts without an event loop; the store must be shared (no memory).
+
+        Args:
+            agent: the agent's name.
+            thread: the thread's id.
+            **options: as for `stop`.
+
+        Raises:
+            ConfigurationError: the bridge has no URL of a shared store.
+            StoreUnavailable: the store can't be reached.
+        """
         return self._in_a_loop(lambda bridge: bridge.stop(agent, thread, **options))
 
     def resume_sync(
         self, agent: str, thread: str, answers: Mapping[str, Json], **options: Any
     ) -> WireEvent:
-        """`resume`, for scripts without an event loop; the store must be shared (no memory)."""
+        """`resume`, for scripts without an event loop; the store must be shared (no memory).
+
+        Args:
+            agent: the agent's name.
+            thread: the thread's id.
+            answers: payload by interrupt id.
+            **options: as for `resume`.
+
+        Raises:
+            ConfigurationError: the bridge has no URL of a shared store.
+            Refused: as `resume`.
+            StoreUnavailable: the store can't be reached, or did not answer.
+        """
         return self._in_a_loop(lambda bridge: bridge.resume(agent, thread, answers, **options))
 
     def _in_a_loop(self, work: Callable[[Bridge], Coroutine[Any, Any, T]]) -> T:

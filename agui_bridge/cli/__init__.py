@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
+from click.shell_completion import get_completion_class
 
 from agui_bridge import __version__
 from agui_bridge.cli.commands import (
@@ -23,57 +24,84 @@ from agui_bridge.cli.faults import CommandGroup
 
 __all__ = ["app", "main"]
 
+PROGRAM = "agui-bridge"
+VARIABLE = "_AGUI_BRIDGE_COMPLETE"
+"""Click asks for completions by it."""
+
 HELP = """
 Agents behind AG-UI: pauses, answers and stops that are durable, checked and executed once.
 
-[bold]Begin here[/]
+Begin here
 
-  agui-bridge serve agents:bridge   [dim]the variable `bridge` of agents.py[/]
-  agui-bridge serve bridge.yaml     [dim]what a configuration file describes[/]
-  agui-bridge proxy URL             [dim]what speaks AG-UI already, made safe[/]
-  agui-bridge chat URL              [dim]talk to an agent in the terminal[/]
-  agui-bridge stdio agents:bridge   [dim]serve a parent process, over pipes[/]
-  agui-bridge check bridge.yaml     [dim]what is wrong with it[/]
-  agui-bridge conformance -h        [dim]how to judge an endpoint by what it does[/]
+  agui-bridge serve agents:bridge   the variable `bridge` of agents.py
+  agui-bridge serve bridge.yaml     what a configuration file describes
+  agui-bridge proxy URL             what speaks AG-UI already, made safe
+  agui-bridge chat URL              talk to an agent in the terminal
+  agui-bridge stdio agents:bridge   serve a parent process, over pipes
+  agui-bridge check bridge.yaml     what is wrong with it
+  agui-bridge conformance -h        how to judge an endpoint by what it does
 
 Every command explains itself: agui-bridge COMMAND --help.
 """
 
-app = typer.Typer(
+
+def _version(context: click.Context, _: click.Parameter, shown: bool) -> None:
+    if shown:
+        click.echo(f"agui-bridge {__version__}")
+        context.exit()
+
+
+def _completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
+    made: Any = get_completion_class(shell) if shell else None
+    if made is not None:
+        click.echo(made(app, {}, PROGRAM, VARIABLE).source())
+        context.exit()
+
+
+@click.group(
     cls=CommandGroup,
     help=HELP,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
-app.command("serve")(serve.serve)
-app.command("proxy")(proxy.proxy)
-app.command("chat")(chat.chat)
-app.command("stdio")(stdio.stdio)
-app.command("check")(check.check)
-app.command("conformance")(conformance.conformance)
-app.command("schema")(schema.schema)
-app.command("adapters")(adapters.adapters)
-app.command("migrate")(migrate.migrate)
-app.command("prune")(prune.prune)
+@click.option(
+    "--version",
+    is_flag=True,
+    callback=_version,
+    is_eager=True,
+    expose_value=False,
+    help="Show the version.",
+)
+@click.option(
+    "--show-completion",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    callback=_completion,
+    is_eager=True,
+    expose_value=False,
+    help="Print what makes a shell complete commands.",
+)
+def app() -> None:
+    """The commands; their help is HELP."""
 
 
-def _version(shown: bool) -> None:
-    if shown:
-        typer.echo(f"agui-bridge {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    pass
+for _command in (
+    serve.serve,
+    proxy.proxy,
+    chat.chat,
+    stdio.stdio,
+    check.check,
+    conformance.conformance,
+    schema.schema,
+    adapters.adapters,
+    migrate.migrate,
+    prune.prune,
+):
+    app.add_command(_command)
 
 
 def main() -> None:
     """Run the command line. What the user can mend is told without a trace, with exit code 2."""
-    app(prog_name="agui-bridge")
+    app(prog_name=PROGRAM)

@@ -7,15 +7,10 @@ import re
 import sys
 from typing import Any, Final
 
-from rich.console import Console, Group
-from rich.markup import escape
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
-
 from agui_bridge import __version__
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.http.app.playground import PLAYGROUND
+from agui_bridge.terminal import Terminal, paint
 
 __all__ = ["base_url", "show_banner", "store_label"]
 
@@ -44,24 +39,19 @@ def store_label(store: Any) -> str:
     return f"{label} (lost when it ends)" if store == "memory:" else label
 
 
-def show_banner(bridge: Bridge, host: str, port: int) -> None:
-    """Tell on standard output: a panel in a terminal, plain lines in a pipe."""
-    console = Console(highlight=False, soft_wrap=True)
+def show_banner(bridge: Bridge, host: str, port: int, terminal: Terminal | None = None) -> None:
+    """Tell on standard output: below a title in a terminal, plain lines in a pipe."""
+    terminal = terminal or Terminal()
     base = base_url(host, port)
     title = f"agui-bridge {__version__} listens on {base}"
-    with console.capture() as said:
-        if console.is_terminal:
-            body = Group(_agents(bridge, base), Text(), _places(bridge, base))
-            title = f"[bold green]{title}[/]"
-            console.print(Panel(body, title=title, title_align="left", expand=False))
-            console.print("\n[bold]Try it[/] (Ctrl-C ends it):")
-        else:
-            console.print("\n".join([title, *_plain(bridge, base), "Try it:"]), markup=False)
-        for line in _curl(bridge, base):
-            console.print(f"  {line}", markup=False)
     try:
-        sys.stdout.write(said.get())
-        sys.stdout.flush()
+        if terminal.is_terminal:
+            lines = [*_agents(bridge, base, terminal), "", *_places(bridge, base)]
+            terminal.frame(paint(title, "green", "bold"), lines)
+            terminal.say(f"\n{paint('Try it', 'bold')} (Ctrl-C ends it):")
+        else:
+            terminal.say("\n".join([title, *_plain(bridge, base), "Try it:"]))
+        terminal.say("\n".join(f"  {line}" for line in _curl(bridge, base)))
     except BrokenPipeError:
         # Whoever read it has enough; the server goes on, and writes there no more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -77,25 +67,22 @@ def _plain(bridge: Bridge, base: str) -> list[str]:
     return [*lines, f"  store {store_label(bridge.store)}"]
 
 
-def _agents(bridge: Bridge, base: str) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name, agent in list(bridge.agents.items())[:_MOST_SHOWN]:
-        table.add_row(
-            f"[bold]{escape(name)}[/]",
-            f"{base}/agents/{name}",
-            f"[dim]{escape(agent.description)}[/]",
-        )
+def _agents(bridge: Bridge, base: str, terminal: Terminal) -> list[str]:
+    rows = [
+        (paint(name, "bold"), f"{base}/agents/{name}", paint(agent.description, "dim"))
+        for name, agent in list(bridge.agents.items())[:_MOST_SHOWN]
+    ]
     more = len(bridge.agents) - _MOST_SHOWN
     if more > 0:
-        table.add_row("…", f"{base}/agents", f"[dim]{more} more[/]")
-    return table
+        rows.append(("…", f"{base}/agents", paint(f"{more} more", "dim")))
+    return terminal.table_lines(rows, beside=2)
 
 
-def _places(bridge: Bridge, base: str) -> Text:
-    shown = Text.assemble(("store ", "bold"), store_label(bridge.store))
+def _places(bridge: Bridge, base: str) -> list[str]:
+    lines = [f"{paint('store', 'bold')} {store_label(bridge.store)}"]
     if bridge.playground:
-        shown.append("\nplayground ", "bold").append(f"{base}{PLAYGROUND}")
-    return shown
+        lines.append(f"{paint('playground', 'bold')} {base}{PLAYGROUND}")
+    return lines
 
 
 def _curl(bridge: Bridge, base: str) -> list[str]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
-from typing import Annotated, Any, Final
+from inspect import cleandoc
+from typing import Any, Final
 
-import typer
-from rich.console import Console
-from rich.markup import escape
-from typer.core import TyperGroup
+import click
 
 from agui_bridge.config.import_object import DEBUG_HINT
 from agui_bridge.errors import BridgeError, StoreUnavailable
+from agui_bridge.terminal import Terminal, paint
 
-__all__ = ["CommandGroup", "Debug"]
+__all__ = ["Command", "CommandGroup", "debug_option"]
 
 _DEBUG: Final = "agui_bridge.debug"
 
@@ -23,46 +23,63 @@ _REMEDIES: Final[dict[type[BridgeError], str]] = {
 """For those whose message does not say it."""
 
 
-def _remember(context: typer.Context, debug: bool) -> bool:
+def _remember(context: click.Context, _: click.Parameter, debug: bool) -> None:
     context.meta[_DEBUG] = debug
-    return debug
 
 
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", callback=_remember, help="Show the trace of what fails."),
-]
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    callback=_remember,
+    expose_value=False,
+    help="Show the trace of what fails.",
+)
 """An option of the commands that run code of the user's."""
 
 
-class CommandGroup(TyperGroup):
+class Command(click.Command):
+    """A command whose help has the lines of its docstring, as they are."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help's text."""
+        formatter.write(f"\n{cleandoc(self.help or '')}\n")
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """The first line; in a list it is wrapped, not cut."""
+        return cleandoc(self.help or "").partition("\n")[0]
+
+
+class CommandGroup(Command, click.Group):
     """Runs a command, and tells what the user can mend in plain lines, with exit code 2."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which they are looked for, not by their letters."""
+        return list(self.commands)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was called.
 
         Raises:
-            typer.Exit: it failed (2), or was interrupted (130).
+            click.exceptions.Exit: it failed (2), or was interrupted (130).
         """
         try:
             return super().invoke(ctx)
         except BridgeError as error:
             _tell(error, debug=ctx.meta.get(_DEBUG, False))
-            raise typer.Exit(2) from None
+            raise click.exceptions.Exit(2) from None
         except KeyboardInterrupt:
-            raise typer.Exit(130) from None
+            raise click.exceptions.Exit(130) from None
 
 
 def _tell(error: BridgeError, *, debug: bool) -> None:
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    terminal = Terminal(sys.stderr)
     if debug:
-        trace = "".join(traceback.format_exception(error.__cause__ or error))
-        console.print(trace, markup=False, end="")
+        terminal.say("".join(traceback.format_exception(error.__cause__ or error)), end="")
     told = str(error).replace(f" {DEBUG_HINT}", "") if debug else str(error)
     first, *rest = told.rstrip().splitlines() or [type(error).__name__]
-    console.print(f"[bold red]error[/]: {escape(first)}")
+    terminal.say(f"{paint('error', 'red', 'bold')}: {first}")
     for line in rest:
-        console.print(escape(line))
+        terminal.say(line)
     remedy = next((text for kind, text in _REMEDIES.items() if isinstance(error, kind)), None)
     if not rest and remedy is not None:
-        console.print(remedy)
+        terminal.say(remedy)

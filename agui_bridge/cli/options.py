@@ -2,102 +2,87 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from agui_bridge.yaml_files.document import KeyPath
 
 __all__ = [
-    "AnonymousOption",
-    "HostOption",
-    "LogFormatOption",
-    "LogLevelOption",
-    "PortOption",
-    "StoreOption",
-    "StoreToOpen",
-    "TargetsArgument",
+    "log_options",
     "server_flags",
+    "server_options",
     "shared_flags",
+    "store_option",
+    "store_to_open",
+    "targets_argument",
 ]
 
+targets_argument = click.argument("target", nargs=-1, required=True, metavar="TARGET...")
 
-class Format(StrEnum):
-    """How to log."""
-
-    text = "text"
-    json = "json"
-
-
-class Level(StrEnum):
-    """What to log."""
-
-    debug = "debug"
-    info = "info"
-    warning = "warning"
-    error = "error"
+store_to_open = click.option(
+    "--store",
+    required=True,
+    envvar="AGUI_BRIDGE_STORE",
+    show_envvar=True,
+    help="Store URL, such as sqlite:///agents.db.",
+)
+store_option = click.option("--store", help="Store to use instead, such as sqlite:///agents.db.")
 
 
-TargetsArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="TARGET",
-        help="[bold]module:variable[/] of a Bridge, or a YAML file; or several "
-        "agent files and folders of them.",
-        show_default=False,
-    ),
-]
-StoreToOpen = Annotated[
-    str,
-    typer.Option(
-        envvar="AGUI_BRIDGE_STORE",
-        help="Store URL, such as sqlite:///agents.db.",
-        show_default=False,
-    ),
-]
-HostOption = Annotated[
-    str | None, typer.Option(help="Address to bind to. [dim]default: 127.0.0.1[/]")
-]
-PortOption = Annotated[
-    int | None,
-    typer.Option(min=0, max=65535, help="Port; 0 takes a free one. [dim]default: 8787[/]"),
-]
-AnonymousOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--anonymous",
-        help="Serve others than this machine, though nothing says who they are.",
-        show_default=False,
-    ),
-]
-StoreOption = Annotated[
-    str | None, typer.Option(help="Store to use instead, such as sqlite:///agents.db.")
-]
-LogFormatOption = Annotated[
-    Format | None,
-    typer.Option(help="Log as readable text or JSON lines. [dim]default: text[/]"),
-]
-LogLevelOption = Annotated[
-    Level | None, typer.Option(help="Lowest level that is logged. [dim]default: info[/]")
-]
+def server_options(command: Any) -> Any:
+    """Where to listen, and to whom: `host`, `port` and `anonymous`."""
+    for option in (
+        click.option(
+            "--anonymous",
+            is_flag=True,
+            help="Serve others than this machine, though nothing says who they are.",
+        ),
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            metavar="NUMBER",
+            help="Port; 0 takes a free one.  [default: 8787]",
+        ),
+        click.option("--host", help="Address to bind to.  [default: 127.0.0.1]"),
+    ):
+        command = option(command)
+    return command
+
+
+def log_options(command: Any) -> Any:
+    """What to log, and how: `log_format` and `log_level`."""
+    for option in (
+        click.option(
+            "--log-level",
+            type=click.Choice(["debug", "info", "warning", "error"]),
+            help="Lowest level that is logged.  [default: info]",
+        ),
+        click.option(
+            "--log-format",
+            type=click.Choice(["text", "json"]),
+            help="Log as readable text or JSON lines.  [default: text]",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def shared_flags(
-    store: str | None, log_format: Format | None, log_level: Level | None
+    store: str | None, log_format: str | None, log_level: str | None
 ) -> dict[KeyPath, Any]:
     """What the options say, at the places of the configuration file."""
     return {
         ("store",): store,
-        ("logging", "format"): log_format and log_format.value,
-        ("logging", "level"): log_level and log_level.value,
+        ("logging", "format"): log_format,
+        ("logging", "level"): log_level,
     }
 
 
-def server_flags(host: str | None, port: int | None, anonymous: bool | None) -> dict[KeyPath, Any]:
+def server_flags(host: str | None, port: int | None, anonymous: bool) -> dict[KeyPath, Any]:
     """The same of the options that say where to listen."""
     return {
         ("server", "host"): host,
         ("server", "port"): port,
-        ("server", "anonymous"): anonymous,
+        ("server", "anonymous"): anonymous or None,
     }

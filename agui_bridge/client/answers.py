@@ -35,7 +35,11 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Nobody decided."""
+    """Nobody decided.
+
+    Attributes:
+        metadata: goes with the answer, as JSON.
+    """
 
     metadata: Mapping[str, Any] | None = None
 
@@ -45,7 +49,12 @@ Answers = Mapping[str, Resolved | Cancelled] | Iterable[tuple[str, Resolved | Ca
 
 
 def is_expired(interrupt: Interrupt, now: datetime | None = None) -> bool:
-    """Whether an interrupt can't be resolved any more; one whose time can't be read never is."""
+    """Whether an interrupt can't be resolved any more; one whose time can't be read never is.
+
+    Args:
+        interrupt: its `expires_at` is ISO 8601, in UTC where it names no zone.
+        now: by default the time of this machine.
+    """
     try:
         end = datetime.fromisoformat(interrupt.expires_at or "")
     except ValueError:

@@ -89,7 +89,7 @@ class Client:
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self.url = url
-        self.thread_id = thread_id or str(uuid.uuid4())
+        self.thread_id: str = thread_id or str(uuid.uuid4())
         self.end: RunEnd | None = None
         # What is refused is raised, however an agent tells it to others.
         self._headers = {"ag-ui-refusals": "error"}
@@ -122,7 +122,14 @@ class Client:
         return self._conversation.pending_interrupts
 
     def tool_call(self, call_id: str | None) -> dict[str, Any] | None:
-        """The tool call that an interrupt's `tool_call_id` names, as its message has it."""
+        """The tool call that an interrupt's `tool_call_id` names, as its message has it.
+
+        Args:
+            call_id: the interrupt's `tool_call_id`.
+
+        Returns:
+            `{id, type, function: {name, arguments}}`; None when there is none.
+        """
         return self._conversation.tool_call(call_id)
 
     # --- running -----------------------------------------------------------------------------
@@ -162,6 +169,7 @@ class Client:
             BrokenStream: the stream ended before its run did, or is not AG-UI's; or nothing was
                 answered. The endpoint may have the message: it stays in the conversation.
             RunFailed: the run ended with RUN_ERROR, after all its events were given.
+            RuntimeError: another task reads a run of this client.
         """
         self._check_free()
         answer = self._answer(resume, while_pending)
@@ -253,6 +261,10 @@ class Client:
 
     async def complete(self, *args: Any, **options: Any) -> RunEnd:
         """As `run`, reading the events to the end without giving them.
+
+        Args:
+            *args: as for `run`.
+            **options: as for `run`.
 
         Raises:
             ClientError: as `run`.

@@ -17,7 +17,7 @@ from agui_bridge.protocol.threads.history import STRIDE, History, StoredMessage
 
 __all__ = ["Conversation"]
 
-logger = logging.getLogger("agui_bridge.client")
+logger: Final = logging.getLogger("agui_bridge.client")
 
 _EVENT: Final[TypeAdapter[Any]] = TypeAdapter(Event)
 _INTERRUPTS: Final = TypeAdapter(list[Interrupt])
@@ -28,6 +28,11 @@ _MAY_BE_NULL: Final = frozenset({"snapshot", "value", "event", "result", "rawEve
 
 class Conversation:
     """Folds a thread's events as the official client does; no connection, no clock.
+
+    Args:
+        messages: those that are known already, in order, as AG-UI's JSON.
+        state: JSON that is shared with the agent.
+        pending_interrupts: what the thread waits for.
 
     Attributes:
         pending_interrupts: what the thread waits for, as its last RUN_FINISHED says.
@@ -48,7 +53,13 @@ class Conversation:
         state: Any,
         pending_interrupts: Sequence[Interrupt],
     ) -> None:
-        """Replace all that is known of the thread."""
+        """Replace all that is known of the thread.
+
+        Args:
+            messages: in order, as AG-UI's JSON.
+            state: JSON that is shared with the agent.
+            pending_interrupts: what the thread waits for.
+        """
         self._history = History(
             [
                 StoredMessage(message["id"], number * STRIDE, dict(message))
@@ -57,7 +68,7 @@ class Conversation:
             state,
         )
         self._chunks = Chunks()
-        self.pending_interrupts = tuple(pending_interrupts)
+        self.pending_interrupts: tuple[Interrupt, ...] = tuple(pending_interrupts)
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -70,7 +81,11 @@ class Conversation:
         return self._history.state
 
     def tool_call(self, call_id: str | None) -> dict[str, Any] | None:
-        """The tool call of an id, as it stands in its message; None when there is none."""
+        """The tool call of an id, as it stands in its message; None when there is none.
+
+        Args:
+            call_id: the call's; None is of no call.
+        """
         for message in reversed(self._history.messages):
             for call in message.get("toolCalls") or ():
                 if call["id"] == call_id:
@@ -83,7 +98,11 @@ class Conversation:
         self._history.add(dict(message))
 
     def take_back(self, message_id: str) -> None:
-        """Remove a message that no server has seen."""
+        """Remove a message that no server has seen.
+
+        Args:
+            message_id: of one that is not known: nothing happens.
+        """
         kept = [m for m in self._history.messages if m["id"] != message_id]
         self.restore(kept, self.state, self.pending_interrupts)
 

@@ -20,6 +20,7 @@ from agui_bridge.protocol.json_values import WireEvent
 __all__ = ["DIALECTS", "ClientDialect", "ClientDialectName"]
 
 ClientDialectName = Literal["1.0", "0.x", "langgraph", "draft"]
+"""How the endpoint writes its pauses; docs/dialects.md tells them apart."""
 
 Entry = Mapping[str, Any]
 Reader = Callable[[WireEvent], WireEvent]

@@ -28,6 +28,9 @@ class NotReached(ClientError):
 class HttpError(ClientError):
     """The endpoint answered with something else than a stream of events.
 
+    Args:
+        message: what it answered, for people.
+
     Attributes:
         status: the HTTP status.
         code: the error's code where the body has one, as agui-bridge's bodies do, else None.
@@ -62,6 +65,9 @@ class RunFailed(ClientError):
 
 class AnswerFault(ClientError):
     """Answers do not fit the open questions. Nothing was sent and nothing changed.
+
+    Args:
+        message: what is wrong with them, for people.
 
     Attributes:
         code: the code that agui-bridge would refuse them with, a key of `errors.CODES`.

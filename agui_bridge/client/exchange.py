@@ -33,6 +33,9 @@ class Exchange:
     `chunks` gives bytes as they come, `frames` server-sent events, `events` AG-UI events; each
     reads on where the body stands, so that only one of them is to be used.
 
+    Args:
+        response: its body has not been read.
+
     Attributes:
         status: HTTP status.
         headers: of the answer.
@@ -40,12 +43,12 @@ class Exchange:
     """
 
     def __init__(self, response: httpx.Response) -> None:
-        self.status = response.status_code
-        self.headers = response.headers
+        self.status: int = response.status_code
+        self.headers: httpx.Headers = response.headers
         self._response = response
         self._body: AsyncIterator[bytes] | None = None
         self._read: asyncio.Timeout | None = None
-        self.stopped = False
+        self.stopped: bool = False
 
     @property
     def is_stream(self) -> bool:

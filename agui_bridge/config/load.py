@@ -81,6 +81,10 @@ def load_launch(
 ) -> Launch:
     """The same without a file, for a bridge that a module makes: where and how to serve it.
 
+    Args:
+        environment: by default the process's.
+        flags: as for `load_config`.
+
     Raises:
         ConfigurationError: a variable has an unfit value.
     """

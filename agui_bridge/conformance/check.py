@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias, get_args
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.verdicts import Need, Profile, Severity, Status
 
-__all__ = [
-    "PROFILES",
-    "Blocked",
-    "Check",
-    "Failed",
-    "Need",
-    "Profile",
-    "Result",
-    "Severity",
-    "Status",
-    "Table",
-    "expect",
-    "fail",
-]
+__all__ = ["Check", "Result", "Table"]
 
-Profile: TypeAlias = Literal["spec-1.0", "concepts", "draft"]
-"""Whose rule it is: AG-UI 1.0's specification; its older `concepts/interrupts` page, in places
-stricter; or the draft of interrupts, whose shapes are others."""
-
-PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
-
-Severity: TypeAlias = Literal["must", "should"]
-Status: TypeAlias = Literal["pass", "fail", "blocked", "skip"]
-
-Need: TypeAlias = Literal[
-    "approval", "parallel", "form", "falsy", "expiring", "text", "slow", "subagents", "frontend",
-    "edits", "executions", "second", "restart", "stop", "foreign", "capabilities", "memory",
-    "draft",
-]  # fmt: skip
-"""What of the configuration a check can't do without."""
-
-Body: TypeAlias = Callable[["Lab"], Awaitable[None]]
-
-
-class Failed(Exception):
-    """The endpoint broke the rule of a check; the message says what was seen."""
-
-
-class Blocked(Exception):
-    """What the check builds on is missing, so that it could not judge."""
+Body: TypeAlias = Callable[[Lab], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +47,8 @@ class Result:
     """How one check ended on one endpoint.
 
     Attributes:
+        check: which one.
+        status: `pass`, `fail`, `skip` or `blocked`.
         detail: what was seen, or why the check was skipped or blocked; empty for a pass.
         seconds: how long it took.
     """
@@ -94,52 +60,42 @@ class Result:
 
 
 class Table:
-    """The checks of one group, in the order in which they are written."""
+    """The checks of one group, in the order in which they are written.
 
-    def __init__(self, group: str) -> None:
+    Args:
+        group: what stands before the dot in their ids.
+        source: of those that name none of their own.
+        needs: of those that name none of their own.
+    """
+
+    def __init__(self, group: str, *, source: str = "", needs: tuple[Need, ...] = ()) -> None:
         self.group = group
         self.checks: list[Check] = []
+        self._source = source
+        self._needs = needs
 
     def check(
         self,
-        name: str,
-        sentence: str,
         *,
-        source: str,
         fix: str,
-        needs: tuple[Need, ...] = (),
+        source: str = "",
+        needs: tuple[Need, ...] | None = None,
         severity: Severity = "must",
         profile: Profile = "spec-1.0",
         alone: bool = False,
     ) -> Callable[[Body], Body]:
-        """Add a function as a check; see `Check` for the arguments."""
+        """Add a function as a check; see `Check` for the arguments.
+
+        Its name, with dashes, is that of the check; its docstring is the sentence.
+        """
+        source = source or self._source
+        needed = self._needs if needs is None else needs
 
         def add(run: Body) -> Body:
-            self.checks.append(
-                Check(
-                    f"{self.group}.{name}", sentence, source, fix, severity, profile, needs, alone,
-                    run,
-                )
-            )  # fmt: skip
+            id = f"{self.group}.{run.__name__.replace('_', '-')}"
+            sentence = " ".join((inspect.getdoc(run) or "").split())
+            check = Check(id, sentence, source, fix, severity, profile, needed, alone, run)
+            self.checks.append(check)
             return run
 
         return add
-
-
-def expect(condition: object, seen: str) -> None:
-    """Fail the check unless a condition holds.
-
-    Raises:
-        Failed: it does not; `seen` is what was seen instead.
-    """
-    if not condition:
-        raise Failed(seen)
-
-
-def fail(seen: str) -> NoReturn:
-    """Fail the check.
-
-    Raises:
-        Failed: always.
-    """
-    raise Failed(seen)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from agui_bridge.conformance.check import PROFILES, Need, Profile
+from agui_bridge.conformance.verdicts import PROFILES, Need, Profile
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.yaml_files.faults import refusal_of
 
@@ -36,7 +37,7 @@ NEAR_MISSES: Final[tuple[Any, ...]] = (
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
 
 class Prompts(_Strict):
@@ -170,6 +171,12 @@ class Config(_Strict):
         settle: seconds after which an execution that was not awaited would be seen.
         races: how often each race is run.
         concurrency: how many checks run at once.
+        prompts: what to say so that it does what a check needs.
+        answers: payloads, as the endpoint understands them.
+        executions: where what was executed is counted; None leaves checks of it out.
+        server: how a server is started that the kit may kill.
+        restart: how the endpoint is restarted.
+        stop: the request that stops a run.
     """
 
     name: str = ""
@@ -199,6 +206,9 @@ class Config(_Strict):
         """The key of what a check needs and this configuration does not have; None if it has it.
 
         A second process and restarts are up to the lab, which may have them from elsewhere.
+
+        Args:
+            need: one of those that a check may name.
         """
         found: dict[str, tuple[object, str]] = {
             "edits": (self.answers.edit, "answers.edit"),
@@ -217,6 +227,9 @@ class Config(_Strict):
 
 def load(path: Path) -> Config:
     """Read a configuration file.
+
+    Args:
+        path: of the TOML file.
 
     Raises:
         ConfigurationError: it is missing, is no TOML, has a wrong or unknown member, or names an
@@ -240,30 +253,32 @@ def load(path: Path) -> Config:
 
 
 def filled(value: Any, **values: str) -> Any:
-    """The value with `{name}` replaced in every string of it."""
-    if isinstance(value, str):
-        for name, text in values.items():
-            value = value.replace(f"{{{name}}}", text)
-        return value
-    if isinstance(value, dict):
-        return {key: filled(item, **values) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [filled(item, **values) for item in value]
-    return value
+    """The value with `{name}` replaced in every string of it; tuples come back as lists."""
+
+    def fill(text: str) -> str:
+        for name, given in values.items():
+            text = text.replace(f"{{{name}}}", given)
+        return text
+
+    return _changed(value, fill)
 
 
 def _expanded(value: Any, path: Path) -> Any:
+    def look_up(match: re.Match[str]) -> str:
+        try:
+            return os.environ[match[1]]
+        except KeyError:
+            raise ConfigurationError(
+                f"{path} names the environment variable {match[1]}, which is not set."
+            ) from None
+
+    return _changed(value, lambda text: _VARIABLE.sub(look_up, text))
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with every string of it changed, but for keys."""
     if isinstance(value, str):
-
-        def look_up(match: re.Match[str]) -> str:
-            try:
-                return os.environ[match[1]]
-            except KeyError:
-                raise ConfigurationError(
-                    f"{path} names the environment variable {match[1]}, which is not set."
-                ) from None
-
-        return _VARIABLE.sub(look_up, value)
+        return change(value)
     if isinstance(value, dict):
-        return {key: _expanded(item, path) for key, item in value.items()}
-    return [_expanded(item, path) for item in value] if isinstance(value, list) else value
+        return {key: _changed(item, change) for key, item in value.items()}
+    return [_changed(item, change) for item in value] if isinstance(value, list | tuple) else value

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import httpx
 
-from agui_bridge.conformance.check import Blocked, Need
 from agui_bridge.conformance.config import Config, filled
 from agui_bridge.conformance.executions import executed
+from agui_bridge.conformance.verdicts import Blocked, Need, expect, require
 from agui_bridge.conformance.wire import Answer, Event, open_run, post_run, run_input
 from agui_bridge.protocol.threads.history import History
 
-__all__ = ["Lab", "Thread", "cancel", "resolve"]
+__all__ = ["UNRELATED", "Lab", "Thread"]
 
-
-def resolve(interrupt: Mapping[str, Any], payload: Any = ...) -> dict[str, Any]:
-    """A resume entry that answers an interrupt; without a payload, one that has none."""
-    entry = {"interruptId": interrupt["id"], "status": "resolved"}
-    return entry if payload is ... else {**entry, "payload": payload}
-
-
-def cancel(interrupt: Mapping[str, Any]) -> dict[str, Any]:
-    """A resume entry that gives an interrupt up."""
-    return {"interruptId": interrupt["id"], "status": "cancelled"}
+UNRELATED: Final = "What is the weather?"
+"""A message that is no answer to anything."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +48,33 @@ class Lab:
         marker = f"m{uuid.uuid4().hex[:16]}"
         return Thread(self, f"thread-{marker}", marker)
 
-    async def settle(self) -> None:
-        """Wait as long as an execution that nobody awaits may take to be seen."""
-        await asyncio.sleep(self.config.settle)
+    async def paused(self, need: Need = "approval", count: int = 1) -> Thread:
+        """A fresh thread whose agent was made to ask.
+
+        Args:
+            need: whose prompt is sent.
+            count: how many questions it has to ask.
+
+        Raises:
+            Blocked: it did not ask so many.
+        """
+        thread = self.thread()
+        answer = await thread.say(need)
+        thread.asked = [i for i in answer.interrupts if isinstance(i.get("id"), str)]
+        thread.shown = thread.history.messages
+        require(
+            len(thread.asked) == count,
+            f"prompts.{need} was to raise {count} interrupt(s); it raised {len(thread.asked)} "
+            f"({answer.told()})",
+        )
+        return thread
 
     async def get(self, url: str) -> httpx.Response:
-        """Read something of the server, as the principal of this run."""
+        """Read something of the server, as the principal of this run.
+
+        Args:
+            url: may hold the names of this run in braces, such as `{folder}`.
+        """
         return await self.client.get(filled(url, **self.names), headers=self.config.headers)
 
 
@@ -72,14 +85,19 @@ class Thread:
         id: the thread's.
         marker: stands in every prompt and so in the arguments of the tools.
         history: what the client has.
+        answers: what came back, one for each input.
+        asked: the interrupts of the question that a check has had raised, each with an id.
+        shown: the client's messages at that time; who sends them knows of no answer since.
     """
 
     def __init__(self, lab: Lab, thread: str, marker: str) -> None:
         self.lab = lab
         self.id = thread
         self.marker = marker
-        self.history = History()
+        self.history: History = History()
         self.answers: list[Answer] = []
+        self.asked: list[Event] = []
+        self.shown: list[Event] = []
 
     def input(self, *, text: str | None = None, **members: Any) -> dict[str, Any]:
         """The next input: what the client has, a new user message, and other members."""
@@ -93,8 +111,12 @@ class Thread:
         return text
 
     def payload(self, name: str) -> Any:
-        """A payload of the configuration's `answers`."""
+        """A payload of the configuration's `answers`, any JSON, by its name there."""
         return filled(getattr(self.lab.config.answers, name), marker=self.marker)
+
+    async def write(self, text: str) -> Answer:
+        """Send a message of the user's."""
+        return await self.send(self.input(text=text))
 
     async def say(self, need: Need, *, url: str = "", **members: Any) -> Answer:
         """Send the prompt for what a check needs.
@@ -116,7 +138,7 @@ class Thread:
         headers: Mapping[str, str] | None = None,
         **members: Any,
     ) -> Answer:
-        """Answer interrupts."""
+        """Answer interrupts, each with an entry as `entry` makes it; the rest as for `send`."""
         return await self.send(
             self.input(resume=list(entries), **members), url=url, headers=headers
         )
@@ -124,7 +146,13 @@ class Thread:
     async def send(
         self, body: Any, *, url: str = "", headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """Send an input as it is, and take in what comes back."""
+        """Send an input as it is, and take in what comes back.
+
+        Args:
+            body: JSON, or bytes that are sent as they are.
+            url: of another process than the first.
+            headers: instead of the configuration's.
+        """
         given = self.lab.config.headers if headers is None else headers
         answer = await post_run(self.lab.client, url or self.lab.url, body, given)
         self.take_in(answer)
@@ -134,7 +162,11 @@ class Thread:
     async def open(
         self, body: Mapping[str, Any]
     ) -> AsyncIterator[tuple[Answer, AsyncIterator[bytes]]]:
-        """Begin a run; leaving the block closes the connection."""
+        """Begin a run; leaving the block closes the connection.
+
+        Raises:
+            ClientError: the connection can't be made, or breaks.
+        """
         lab = self.lab
         async with open_run(lab.client, lab.url, body, lab.config.headers) as opened:
             yield opened
@@ -148,42 +180,88 @@ class Thread:
             except (KeyError, TypeError, ValueError, AttributeError):
                 continue  # The check of the events' types tells of it.
 
-    async def pause(self, need: Need = "approval", count: int = 1, **members: Any) -> list[Event]:
-        """Make the agent ask.
+    def entry(self, how: str, interrupt: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """A resume entry.
 
-        Returns:
-            The interrupts, each with an id.
-
-        Raises:
-            Blocked: it did not ask so many questions.
+        Args:
+            how: `cancel`, or the name of one of the configuration's `answers`.
+            interrupt: which one; by default the only one that was asked.
         """
-        answer = await self.say(need, **members)
-        found = [i for i in answer.interrupts if isinstance(i.get("id"), str)]
-        if len(found) != count:
-            raise Blocked(
-                f"prompts.{need} was to raise {count} interrupt(s); it raised {len(found)} "
-                f"({answer.told()})"
-            )
-        return found
+        meant = self.asked[0] if interrupt is None else interrupt
+        if how == "cancel":
+            return {"interruptId": meant["id"], "status": "cancelled"}
+        return _resolved(meant, self.payload(how))
 
-    async def approve(self, interrupts: Sequence[Event], **members: Any) -> Answer:
-        """Approve what was asked."""
-        payload = self.payload("approve")
-        return await self.resume(*(resolve(i, payload) for i in interrupts), **members)
+    def entries(self, how: str) -> list[dict[str, Any]]:
+        """Resume entries that answer everything that was asked, alike; `how` as for `entry`."""
+        return [self.entry(how, interrupt) for interrupt in self.asked]
 
-    async def deny(self, interrupts: Sequence[Event], **members: Any) -> Answer:
-        """Decline what was asked."""
-        payload = self.payload("deny")
-        return await self.resume(*(resolve(i, payload) for i in interrupts), **members)
+    async def answer(self, how: str, **members: Any) -> Answer:
+        """Answer everything that was asked, alike; `how` as for `entry`."""
+        return await self.resume(*self.entries(how), **members)
+
+    async def answer_with(self, payload: Any) -> Answer:
+        """Answer the only question with a payload; `...` is none at all."""
+        return await self.resume(_resolved(self.asked[0], payload))
 
     async def executed(self, marker: str = "") -> list[str]:
-        """The executions of this thread so far, settled.
+        """The executions of this thread so far, after the time that one may take to be seen.
+
+        Args:
+            marker: what stands in their arguments; by default the thread's own.
+
+        Returns:
+            The line or value that tells of each.
 
         Raises:
             Blocked: nothing counts them.
         """
-        await self.lab.settle()
+        await asyncio.sleep(self.lab.config.settle)
         source = self.lab.config.executions
         if source is None:
             raise Blocked("the configuration does not say how executions are counted")
         return await executed(source, marker or self.marker, self.lab.client, **self.lab.names)
+
+    async def expect_no_execution(self, seen: str, marker: str = "") -> None:
+        """Fail the check if anything was executed so far.
+
+        Raises:
+            Failed: it was; `seen` says what that means.
+            Blocked: nothing counts executions.
+        """
+        executed = await self.executed(marker)
+        expect(not executed, f"{seen}: {executed}")
+
+    async def expect_one_execution(self, told: str = "") -> str:
+        """Fail the check unless there was exactly one execution so far.
+
+        Returns:
+            The line that tells of it.
+
+        Raises:
+            Failed: there were more, or none; `told` says how the run ended.
+            Blocked: nothing counts executions.
+        """
+        executed = await self.executed()
+        expect(len(executed) == 1, f"executed {len(executed)} times" + (told and f": {told}"))
+        return executed[0]
+
+    async def expect_no_second_execution(self) -> list[str]:
+        """Fail the check if there was more than one execution so far.
+
+        Returns:
+            The line that tells of it, if there was one.
+
+        Raises:
+            Failed: there were more.
+            Blocked: nothing counts executions.
+        """
+        executed = await self.executed()
+        expect(len(executed) <= 1, f"executed {len(executed)} times")
+        return executed
+
+
+def _resolved(interrupt: Mapping[str, Any], payload: Any) -> dict[str, Any]:
+    """The entry that answers an interrupt; one without `payload` if that is `...`."""
+    entry = {"interruptId": interrupt["id"], "status": "resolved"}
+    return entry if payload is ... else {**entry, "payload": payload}

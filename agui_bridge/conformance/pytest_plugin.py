@@ -66,14 +66,24 @@ class ConformanceFile(pytest.File):
 
 
 class ConformanceItem(pytest.Item):
-    """One check of one endpoint."""
+    """One check of one endpoint.
+
+    Args:
+        check: which one.
+        **members: as for `pytest.Item`.
+    """
 
     def __init__(self, *, check: Check, **members: Any) -> None:
         super().__init__(**members)
         self.check = check
 
     def runtest(self) -> None:
-        """Fail, skip or pass as the check did."""
+        """Fail, skip or pass as the check did.
+
+        Raises:
+            NotConformant: it failed or was blocked.
+            ConfigurationError: the file is wrong, or nothing answers.
+        """
         file = self.parent
         assert isinstance(file, ConformanceFile)
         # All of the file's that are selected: `-k` and node ids leave the others alone.

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from agui_bridge.conformance.check import Check, Result, Status
+from agui_bridge.conformance.check import Check, Result
 from agui_bridge.conformance.runner import Report
+from agui_bridge.conformance.verdicts import Status
 from agui_bridge.errors import ConfigurationError
 
 __all__ = ["FORMATS", "as_json", "as_junit", "as_markdown", "check_names", "write_reports"]

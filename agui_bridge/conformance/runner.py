@@ -14,11 +14,12 @@ from typing import Final
 import httpx
 
 from agui_bridge.client import ClientError
-from agui_bridge.conformance.check import Blocked, Check, Failed, Result, Status
+from agui_bridge.conformance.check import Check, Result
 from agui_bridge.conformance.checks import CHECKS
 from agui_bridge.conformance.config import Config, filled
 from agui_bridge.conformance.lab import Lab
 from agui_bridge.conformance.servers import Processes, restarter
+from agui_bridge.conformance.verdicts import Blocked, Failed, Status
 from agui_bridge.errors import ConfigurationError
 
 __all__ = ["Report", "choose", "open_lab", "run_check", "run_checks", "run_suite"]
@@ -109,6 +110,10 @@ def _port_of(url: str) -> str:
 async def run_check(check: Check, lab: Lab) -> Result:
     """Carry out one check.
 
+    Args:
+        check: which one.
+        lab: the endpoint.
+
     Raises:
         ConfigurationError: the configuration is wrong in a way that only shows now.
     """
@@ -144,6 +149,12 @@ async def run_checks(
         lab: the endpoint.
         checks: which ones.
         told: is told each result as it comes.
+
+    Returns:
+        One result for each check, in their order.
+
+    Raises:
+        ConfigurationError: the configuration is wrong in a way that only shows now.
     """
     slots = asyncio.Semaphore(lab.config.concurrency)
     results: dict[str, Result] = {}

@@ -134,7 +134,16 @@ async def await_ready(
 def restarter(
     restart: Restart, client: httpx.AsyncClient, names: Mapping[str, str]
 ) -> Callable[[], Awaitable[None]]:
-    """The function that restarts a server which somebody else runs."""
+    """The function that restarts a server which somebody else runs.
+
+    Args:
+        restart: how.
+        client: asks whether it is back.
+        names: what `{name}` stands for in the command and the URL.
+
+    Returns:
+        Raises ConfigurationError if the command fails, or the server is not back in a minute.
+    """
 
     async def run() -> None:
         process = await asyncio.create_subprocess_exec(*filled(restart.command, **names))

@@ -5,47 +5,42 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from agui_bridge.conformance.check import Result, Status
+from agui_bridge.conformance.check import Result
 from agui_bridge.conformance.runner import Report
+from agui_bridge.conformance.verdicts import Status
+from agui_bridge.terminal import Terminal, paint
 
 __all__ = ["MARKS", "print_report", "tally"]
 
 MARKS: Final[dict[Status, str]] = {
-    "pass": "[green]pass[/]",
-    "fail": "[bold red]FAIL[/]",
-    "blocked": "[yellow]blocked[/]",
-    "skip": "[dim]skip[/]",
+    "pass": paint("pass", "green"),
+    "fail": paint("FAIL", "red", "bold"),
+    "blocked": paint("blocked", "yellow"),
+    "skip": paint("skip", "dim"),
 }
 
 
-def print_report(report: Report, console: Console, *, verbose: bool = False) -> None:
+def print_report(report: Report, terminal: Terminal, *, verbose: bool = False) -> None:
     """Print every check, then what failed, why, and what to do about it.
 
     Args:
         report: of one endpoint.
-        console: where to.
+        terminal: where to.
         verbose: whether skipped checks have a row too, with the reason.
     """
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("check", no_wrap=True)
-    table.add_column("")
-    table.add_column("promise", overflow="fold")
+    rows = []
     for result in report.results:
         if result.status != "skip" or verbose:
             # What was not judged: why not is what one asks.
             told = result.detail if result.status == "skip" else result.check.sentence
-            table.add_row(result.check.id, _mark(result), escape(told))
-    console.print(table)
+            rows.append((result.check.id, _mark(result), told))
+    terminal.table(rows, head=("check", "", "promise"))
     for result in report.results:
         if result.status in ("fail", "blocked"):
-            _print_failure(result, console)
+            _print_failure(result, terminal)
     skipped = any(result.status == "skip" for result in report.results)
     why = " (--verbose says why)" if skipped and not verbose else ""
-    console.print(f"\n{escape(report.name)}: {tally(report)}{why}")
+    terminal.say(f"\n{report.name}: {tally(report)}{why}")
 
 
 def tally(report: Report) -> str:
@@ -62,15 +57,15 @@ def tally(report: Report) -> str:
 
 def _mark(result: Result) -> str:
     if result.status == "fail" and result.check.severity == "should":
-        return "[yellow]fail[/]"
+        return paint("fail", "yellow")
     return MARKS[result.status]
 
 
-def _print_failure(result: Result, console: Console) -> None:
+def _print_failure(result: Result, terminal: Terminal) -> None:
     check = result.check
-    console.print(f"\n{_mark(result)} [bold]{check.id}[/] ({check.severity}, {check.profile})")
-    console.print(f"  seen    {escape(result.detail)}", soft_wrap=True)
+    terminal.say(f"\n{_mark(result)} {paint(check.id, 'bold')} ({check.severity}, {check.profile})")
+    terminal.say(f"  seen    {result.detail}")
     if result.status == "blocked":
         return  # It is not known that the endpoint has anything to mend here.
-    console.print(f"  source  {escape(check.source)}", soft_wrap=True)
-    console.print(f"  fix     {escape(check.fix)}", soft_wrap=True)
+    terminal.say(f"  source  {check.source}")
+    terminal.say(f"  fix     {check.fix}")

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from agui_bridge.client import ClientError, open_exchange
+from agui_bridge.conformance.verdicts import expect
 from agui_bridge.protocol.wire.sse import Decoder
 
 __all__ = ["Answer", "Event", "open_run", "post_run", "run_input"]
@@ -60,6 +61,10 @@ class Answer:
         """The events of some types."""
         return [event for event in self.events if event.get("type") in kinds]
 
+    def calls(self, *kinds: str) -> list[Any]:
+        """The ids of the tool calls that the events of some types name, in order."""
+        return [event.get("toolCallId") for event in self.of(*kinds)]
+
     @property
     def error(self) -> str | None:
         """The HTTP status or the code of RUN_ERROR, when it is an error."""
@@ -101,6 +106,31 @@ class Answer:
         """How it ended, for people."""
         end = self.error or (f"the outcome {self.outcome}" if self.outcome else "no terminal event")
         return f"{end}, then {self.broken}" if self.broken else end
+
+    def expect_success(self, what: str = "it") -> None:
+        """Fail the check unless the run succeeded.
+
+        Raises:
+            Failed: it did not; `what` is said to have ended so.
+        """
+        expect(self.succeeded, f"{what} ended with {self.told()}")
+
+    def expect_error(self, what: str = "it") -> None:
+        """Fail the check unless the input was answered with an error.
+
+        Raises:
+            Failed: it was not; `what` is said to have ended so.
+        """
+        expect(self.error is not None, f"{what} ended with {self.told()}")
+
+    def expect_unfinished(self, what: str) -> None:
+        """Fail the check unless it is an error, or the questions again: never success.
+
+        Raises:
+            Failed: it is neither; `what` is said to have ended so.
+        """
+        asked_again = self.outcome == "interrupt"
+        expect(self.error is not None or asked_again, f"{what} ended with {self.told()}")
 
 
 def run_input(thread: str, messages: Sequence[Event], **members: Any) -> dict[str, Any]:

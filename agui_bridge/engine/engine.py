@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import secrets
 from collections.abc import Coroutine, Sequence
+from typing import Final
 
 from agui_bridge.engine.input.auto_resume import request_of
 from agui_bridge.engine.input.incoming import Incoming
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.late_results import keep_late_result
 from agui_bridge.engine.observing.log_context import RunIds, enter_run
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Telemetry
 from agui_bridge.engine.recovery import close_batch, recover_thread, sweep_forever
@@ -24,13 +27,15 @@ from agui_bridge.engine.run.end_hooks import RunEndHook, tell_run_end
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.run.leases import Owner, commit_safely
 from agui_bridge.engine.scope_slots import ScopeSlots
+from agui_bridge.engine.stop_requests import StopRequests
 from agui_bridge.engine.stopping import stop_thread
 from agui_bridge.engine.streaming.clock import Clock, SystemClock
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.failures import failures_told
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.engine.waiting import finish_unless_gone, wait_for_run
-from agui_bridge.errors import Conflict, Refused, StoreError
+from agui_bridge.engine.write_check import WriteCheck
+from agui_bridge.errors import Conflict, Refused
 from agui_bridge.protocol.contract.admission import admit
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
@@ -50,7 +55,7 @@ from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
 
 __all__ = ["Engine", "mint"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 def mint() -> str:
@@ -65,6 +70,7 @@ class Engine:
         store: where threads live.
         running: the runs of this process, by thread.
         telemetry: is told of what the engine does.
+        writes: knows whether the store takes writes.
     """
 
     def __init__(
@@ -77,21 +83,23 @@ class Engine:
         on_run_end: Sequence[RunEndHook] = (),
     ) -> None:
         self.running: dict[ThreadKey, Execution] = {}
-        self.store = telemetry.observe(store, self)
+        self.store: Store = telemetry.observe(store, self)
         self.telemetry = telemetry
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
+        self._stops = StopRequests(self.store, self.clock, self.running, settings.stop_poll)
+        self.writes = WriteCheck(self.store, self.clock)
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
         self._slots = ScopeSlots(settings.max_runs_per_scope, "runs of this scope")
         # Stops are counted apart: they are how a scope frees its slots.
         self._stop_slots = ScopeSlots(settings.max_runs_per_scope, "stops of this scope")
         # So are readers of what runs: a page that is reloaded must not wait for a slot.
-        self.follow_slots = ScopeSlots(
+        self.follow_slots: ScopeSlots = ScopeSlots(
             settings.max_runs_per_scope, "readers of this scope's threads"
         )
         self._on_run_end = on_run_end
-        self.closing = False
+        self.closing: bool = False
 
     # --- inputs ---
 
@@ -194,6 +202,9 @@ class Engine:
         """See a claimed run through to its end."""
         key = execution.owner.key
         self.running[key] = execution
+        self._stops.begun()
+        execution.run.check_stop = functools.partial(self._stops.look, execution)
+        execution.run.late_result = functools.partial(self._take_late, execution)
         try:
             ending = await close_run(execution, await execution.carry_out())
             execution.watch.ended(ending)
@@ -202,6 +213,16 @@ class Engine:
             if self.running.get(key) is execution:
                 del self.running[key]
         await tell_run_end(self._on_run_end, execution, ending)
+
+    def _take_late(self, execution: Execution, call_id: str, content: str) -> None:
+        owner, asked = execution.owner, execution.calls.asked_about.get(call_id)
+
+        async def keep() -> None:
+            await execution.over.wait()
+            key, token = owner.key, owner.token
+            await keep_late_result(self.store, key, token, call_id, content, asked, mint)
+
+        self.spawn(keep())
 
     async def _claim(
         self,
@@ -231,6 +252,7 @@ class Engine:
             lease_seconds=self.settings.lease_seconds,
             store_retry=self.settings.store_retry,
             mint=mint,
+            writes=self.writes,
         )
         run = claim.run_of(committed, owner)
         return Execution(
@@ -239,11 +261,12 @@ class Engine:
 
     async def _commit(self, key: ThreadKey, change: Change, loaded: Loaded) -> Committed:
         """Commit on exactly what was decided on; Conflict means to decide again."""
+        await self.writes.let_write()
         record = loaded.record
         expected = Expected(version=record.version) if record is not None else ABSENT
         began = self.clock.monotonic()
         return await commit_safely(
-            self.store,
+            self.writes,
             self.clock,
             key,
             change,
@@ -308,18 +331,8 @@ class Engine:
             self._background.append(
                 asyncio.ensure_future(sweep_forever(self.store, self.clock, interval, mint))
             )
-        self._background.append(asyncio.ensure_future(self._notice_stops()))
-
-    async def _notice_stops(self) -> None:
-        """Ask the store for stop requests that other processes made for runs of this one."""
-        while True:
-            await self.clock.sleep(self.settings.stop_poll)
-            runs = {run.owner.token: run for run in self.running.values()}
-            if not runs:
-                continue
-            with contextlib.suppress(StoreError):
-                for stop in await self.store.stops(tuple(runs)):
-                    runs[stop.token].notice_stop(stop)
+        self._background.append(asyncio.ensure_future(self._stops.poll()))
+        self._background.append(asyncio.ensure_future(self._stops.listen()))
 
     async def aclose(self) -> None:
         """Take no new runs, give the running ones a grace period, then stop and flush them."""

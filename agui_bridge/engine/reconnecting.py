@@ -83,10 +83,10 @@ async def _follow(execution: Execution, stream: EventStream) -> None:
     told = [message for message in execution.history.messages if message["id"] != execution.unsent]
     execution.stream.let_follow(stream, execution.history.state, told)
     try:
-        await execution.over.wait()
+        with execution.listeners.present():
+            await execution.over.wait()
     finally:
         execution.stream.followers.remove(stream)
-        execution.look()
 
 
 async def _wait(engine: Engine, submission: Submission, loaded: Loaded) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
@@ -19,7 +20,7 @@ from agui_bridge.stores.base import Due, Expected, Store
 
 __all__ = ["close_batch", "recover_thread", "sweep", "sweep_forever"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 async def recover_thread(

@@ -14,7 +14,7 @@ from typing import Any
 from agui_bridge.engine.recovery import close_batch, recover_thread
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.streaming.clock import Clock
-from agui_bridge.engine.waiting import wait_until
+from agui_bridge.engine.waiting import appears, wait_until
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.records import (
     Loaded,
@@ -45,6 +45,8 @@ async def stop_thread(
 ) -> StopResult:
     """Stop what a thread does, and wait until it is over.
 
+    A thread that does not exist may be about to: its first input may be on its way (see `appears`).
+
     Args:
         store: where the thread lives.
         clock: what to wait by.
@@ -61,6 +63,8 @@ async def stop_thread(
         loaded = await store.load(key, messages=True)
         record = loaded.record
         if record is None:
+            if await appears(store, [key]):
+                continue
             return StopResult("error", error="There is no such thread.")
         if run_id is not None and _busy_with(record) not in (None, run_id):
             return _failure(loaded, "This run is over, and the thread has gone on to another one.")
@@ -81,7 +85,9 @@ async def stop_thread(
         except Conflict:
             continue
         if _was_stopped(record):
-            return _success(tuple(m.message for m in loaded.messages))
+            ended = record.ended
+            iteration = ended.iteration if ended and ended.outcome == "stopped" else None
+            return _success(tuple(m.message for m in loaded.messages), iteration=iteration)
         return _failure(loaded, "The thread has no run to stop.")
 
 
@@ -138,8 +144,7 @@ async def _stop_run(
         return _failure(loaded, "The run ended, and another one has begun since.")
     if ended.outcome == "stopped":
         partial = local.partial if local is not None else _last_truncated(loaded)
-        iteration = local.run.iteration if local is not None else None
-        return _success(tuple(m.message for m in loaded.messages), partial, iteration)
+        return _success(tuple(m.message for m in loaded.messages), partial, ended.iteration)
     reason = {
         "finished": "The run had ended before it could be stopped.",
         "failed": "The run failed before it could be stopped.",

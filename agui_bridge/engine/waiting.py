@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Final
 
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.streaming.clock import Clock
@@ -15,7 +16,10 @@ from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.protocol.threads.records import Loaded, ThreadKey
 from agui_bridge.stores.base import Store
 
-__all__ = ["finish_unless_gone", "wait_for_run", "wait_until"]
+__all__ = ["FIRST_INPUT_SECONDS", "appears", "finish_unless_gone", "wait_for_run", "wait_until"]
+
+FIRST_INPUT_SECONDS: Final = 0.5
+"""For so long a stop waits for a thread that does not exist: it may have overtaken its input."""
 
 
 async def wait_until(store: Store, key: ThreadKey, done: Callable[[Loaded], bool]) -> None:
@@ -32,6 +36,36 @@ async def wait_until(store: Store, key: ThreadKey, done: Callable[[Loaded], bool
         async for _ in changes:
             if done(await store.load(key)):
                 return
+
+
+async def appears(store: Store, keys: Iterable[ThreadKey]) -> bool:
+    """Wait until one of these threads exists, for FIRST_INPUT_SECONDS at most; whether one does.
+
+    Args:
+        store: where they would be.
+        keys: the threads.
+
+    Raises:
+        StoreUnavailable: the store did not answer.
+    """
+
+    def exists(seen: Loaded) -> bool:
+        return seen.record is not None
+
+    looks = [asyncio.ensure_future(wait_until(store, key, exists)) for key in keys]
+    if not looks:
+        return False
+    try:
+        done, _ = await asyncio.wait(
+            looks, timeout=FIRST_INPUT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+        for look in done:
+            look.result()
+        return bool(done)
+    finally:
+        for look in looks:
+            look.cancel()
+        await asyncio.gather(*looks, return_exceptions=True)
 
 
 async def wait_for_run(
@@ -58,7 +92,8 @@ async def wait_for_run(
     local = running.get(key)
     if local is not None and local.owner.token == run.token:
         left = (until if until is not None else run.ends_at) - loaded.now
-        await local.over.wait_until(clock, max(0.0, left))
+        with local.listeners.present():
+            await local.over.wait_until(clock, max(0.0, left))
         return
 
     def over(seen: Loaded) -> bool:

@@ -54,7 +54,7 @@ class Served(Protocol):
     """The hosts that requests may name."""
 
     def app(self, *, anonymous: bool = False) -> ASGIApp:
-        """What to serve."""
+        """What to serve; with `anonymous` also where nobody says who asks."""
         ...
 
     async def check_store(self) -> None:

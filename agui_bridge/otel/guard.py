@@ -8,7 +8,7 @@ from typing import Final
 
 __all__ = ["guarded"]
 
-logger = logging.getLogger(__name__)
+logger: Final = logging.getLogger(__name__)
 
 _told: Final[set[tuple[str, str]]] = set()
 

@@ -42,7 +42,7 @@ class StoreObserver(Protocol):
 class ObservedStore:
     """Passes everything on to a store and tells an observer.
 
-    `watch` and `aclose` are not observed: the one only waits, the other comes last.
+    `watch`, `watch_stops` and `aclose` are not observed: those only wait, this comes last.
 
     Args:
         store: does the work.
@@ -129,6 +129,10 @@ class ObservedStore:
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """See `Store.watch`."""
         return self.inner.watch(key)
+
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """See `Store.watch_stops`."""
+        return self.inner.watch_stops()
 
     async def aclose(self) -> None:
         """See `Store.aclose`."""

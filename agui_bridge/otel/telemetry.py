@@ -46,7 +46,9 @@ class OpenTelemetry:
         incoming: bool = True,
     ) -> None:
         self._spans = Spans(trace.get_tracer("agui_bridge", __version__, tracer_provider))
-        self.instruments = Instruments.of(meter_provider or metrics.get_meter_provider())
+        self.instruments: Instruments = Instruments.of(
+            meter_provider or metrics.get_meter_provider()
+        )
         self._incoming = incoming
         self._given = tracer_provider is not None or meter_provider is not None
 
@@ -66,18 +68,34 @@ class OpenTelemetry:
         return True
 
     def incoming(self, headers: Mapping[str, str]) -> AbstractContextManager[object]:
-        """Take a request's trace context, unless there is one already."""
+        """Take a request's trace context, unless there is one already.
+
+        Args:
+            headers: the request's; names in lower case.
+        """
         with guarded(PASSING_ON):
             if self._incoming and not trace.get_current_span().get_span_context().is_valid:
                 return inside(propagate.extract(headers))
         return nullcontext()
 
     def refused(self, code: str) -> None:
-        """Count a request that was answered with an error body."""
+        """Count a request that was answered with an error body.
+
+        Args:
+            code: the one in the body.
+        """
         self.instruments.count("agui.http.refusals", {ERROR: code})
 
     def observe(self, store: Store, engine: Running) -> Store:
-        """Observe an engine's running runs and its store."""
+        """Observe an engine's running runs and its store.
+
+        Args:
+            store: where threads live.
+            engine: its queues are looked at when a metric is collected.
+
+        Returns:
+            The store to use instead.
+        """
         self.instruments.look_at(engine)
         return ObservedStore(
             store,
@@ -87,7 +105,12 @@ class OpenTelemetry:
     def input(
         self, submission: Submission, stream: EventStream
     ) -> AbstractContextManager[InputTelemetry]:
-        """Observe one input."""
+        """Observe one input.
+
+        Args:
+            submission: the input.
+            stream: what its client is told.
+        """
         return (
             NO_TELEMETRY.input(submission, stream)
             if self.unheard
@@ -95,7 +118,12 @@ class OpenTelemetry:
         )
 
     async def stop(self, key: ThreadKey, work: Coroutine[Any, Any, StopResult]) -> StopResult:
-        """Observe a stop."""
+        """Observe a stop.
+
+        Args:
+            key: the thread.
+            work: the stop, which is awaited within a span.
+        """
         attributes = {AGENT: key.agent, CONVERSATION: id_text(key.thread)}
         with self._spans.span(f"agui.stop {key.agent}", attributes) as span:
             result = await work
@@ -104,7 +132,11 @@ class OpenTelemetry:
             return result
 
     def deleted(self, loaded: Loaded) -> None:
-        """Count the interrupts that were deleted while they waited."""
+        """Count the interrupts that were deleted while they waited.
+
+        Args:
+            loaded: the thread as it was.
+        """
         waiting = [ask for ask in loaded.batch_interrupts() if ask.status in WAITING]
         if waiting and loaded.record is not None:
             attributes = {AGENT: loaded.record.key.agent, STATUS: "deleted"}

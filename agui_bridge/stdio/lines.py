@@ -120,7 +120,7 @@ class LineWriter:
         self._lock = asyncio.Lock()
         self._jobs: queue.SimpleQueue[tuple[bytes, asyncio.Future[bool]]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self.gone = asyncio.Event()
+        self.gone: asyncio.Event = asyncio.Event()
 
     async def write(self, lines: bytes) -> None:
         """Write whole lines; what nobody reads is dropped."""

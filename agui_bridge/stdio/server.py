@@ -37,7 +37,7 @@ from agui_bridge.surfaces.session_stop import stop_session
 
 __all__ = ["StdioBridge", "serve_stdio"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _POLL: Final = 0.05
 _METHODS: Final = ("agent.stream", "agent.query", "agent.stop")

@@ -30,8 +30,15 @@ __all__ = [
     "Committed",
     "Due",
     "Expected",
+    "Interrupt",
     "InterruptRow",
+    "InterruptStatus",
+    "Loaded",
+    "StopRequest",
     "Store",
+    "StoredMessage",
+    "ThreadKey",
+    "ThreadRecord",
     "ThreadRow",
 ]
 
@@ -58,7 +65,12 @@ ABSENT = Expected()
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A taken commit: the record as it is stored now, and the store's time."""
+    """A taken commit.
+
+    Attributes:
+        record: as it is stored now.
+        now: the store's time.
+    """
 
     record: ThreadRecord
     now: float
@@ -69,6 +81,7 @@ class ThreadRow:
     """A thread in a list.
 
     Attributes:
+        record: the thread's.
         messages: how many are in context.
         open_interrupts: how many are open and have not expired.
     """
@@ -80,7 +93,12 @@ class ThreadRow:
 
 @dataclass(frozen=True, slots=True)
 class InterruptRow:
-    """An interrupt in a list, with the thread that raised it."""
+    """An interrupt in a list.
+
+    Attributes:
+        key: the thread that raised it.
+        interrupt: as it is stored.
+    """
 
     key: ThreadKey
     interrupt: Interrupt
@@ -88,7 +106,12 @@ class InterruptRow:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A thread that the sweeper should look at, and why."""
+    """A thread that the sweeper should look at.
+
+    Attributes:
+        key: the thread.
+        reason: its lease is over, or its every ask has expired.
+    """
 
     key: ThreadKey
     reason: Literal["lease", "expiry"]
@@ -98,8 +121,9 @@ class Store(Protocol):
     """Where threads live.
 
     Every method may raise `StoreUnavailable`; then it is unknown whether a write arrived, and
-    repeating it with the same `write_id` is safe. A call that is cancelled takes place whole or
-    not at all, possibly later than the cancellation, and leaves the store usable.
+    repeating it with the same `write_id` is safe. `WritesRefused` says that the store can still be
+    read. A call that is cancelled takes place whole or not at all, possibly later than the
+    cancellation, and leaves the store usable.
     """
 
     async def load(
@@ -145,18 +169,36 @@ class Store(Protocol):
 
         A request for the same token that is stored already is sharpened: force or-ed, the
         sooner `until` kept; one that makes force new replaces it. A request for another token
-        never displaces one for the run of now. Returns the record, None when there is none.
+        never displaces one for the run of now.
+
+        Args:
+            key: the thread.
+            stop: what is asked, and of which run.
+
+        Returns:
+            The record, None when there is none.
         """
         ...
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
-        """The stop requests for runs with these lease tokens, of all scopes."""
+        """The stop requests for runs with these lease tokens, of all scopes.
+
+        Args:
+            tokens: of leases; those that nobody asked to stop have none.
+        """
         ...
 
     async def list_threads(
         self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
     ) -> list[ThreadRow]:
-        """List an agent's threads, last touched first, those touched before `before`."""
+        """List an agent's threads, last touched first, those touched before `before`.
+
+        Args:
+            scope: whose.
+            agent: its name.
+            limit: as many at most.
+            before: only those touched before this store time (seconds); None is all.
+        """
         ...
 
     async def list_interrupts(
@@ -170,20 +212,38 @@ class Store(Protocol):
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first, optionally of one agent, thread, status.
 
-        With status OPEN those that have expired by the store's clock are left out.
+        Args:
+            scope: whose.
+            agent: its name; None is any.
+            thread: its id; None is any.
+            status: with OPEN those that have expired by the store's clock are left out; None is
+                any.
+            limit: as many at most.
         """
         ...
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:
-        """All messages of a thread in order, the superseded ones included."""
+        """All messages of a thread in order, the superseded ones included.
+
+        Args:
+            key: the thread; one that does not exist has none.
+        """
         ...
 
     async def due(self, limit: int = 100) -> list[Due]:
-        """Threads of all scopes whose lease is over, or whose every ask has expired."""
+        """Threads of all scopes whose lease is over, or whose every ask has expired.
+
+        Args:
+            limit: as many at most.
+        """
         ...
 
     async def delete(self, key: ThreadKey, expected: Expected) -> None:
         """Delete a thread with all its rows.
+
+        Args:
+            key: the thread.
+            expected: what must hold of it.
 
         Raises:
             Conflict: it is missing or not as expected.
@@ -194,18 +254,39 @@ class Store(Protocol):
         """Delete idle threads not touched for `older_than` seconds or more; gives how many.
 
         The longest untouched go first. What runs or waits for an answer stays, however old it
-        is. With `dry_run` nothing is deleted: it gives how many would be.
+        is.
+
+        Args:
+            older_than: seconds.
+            limit: as many at most.
+            dry_run: delete nothing, and give how many would be.
         """
         ...
 
     async def ping(self) -> float:
-        """The store's time; raises `StoreUnavailable` when it does not answer."""
+        """The store's time, after a write that touches no thread: one row or key of its own.
+
+        Raises:
+            WritesRefused: it answers, and takes no writes.
+            StoreUnavailable: it does not answer.
+        """
         ...
 
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed; only a hint, and it polls beneath.
 
         The first item comes at once; never less often than once a second thereafter.
+
+        Args:
+            key: the thread.
+        """
+        ...
+
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody may have been asked to stop; only a hint, and it may be lost.
+
+        The first item comes at once; never less often than once a second thereafter. Stores that
+        can only look (SQLite) do so while the next item is awaited, and at no other time.
         """
         ...
 

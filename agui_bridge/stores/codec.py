@@ -57,6 +57,8 @@ def encode_thread(record: ThreadRecord) -> str:
             "pending_calls": record.pending_calls,
             "handoff": record.handoff,
             "ended": ended and [ended.token, ended.outcome],
+            # Apart, because a process of an earlier version takes the list as it is.
+            "iteration": ended and ended.iteration,
             "unheard": record.unheard,
         }
     )
@@ -73,9 +75,17 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
         closed=tuple(ClosedBatch(*closed) for closed in data["closed"]),
         pending_calls=tuple(data["pending_calls"]),
         handoff=data["handoff"],
-        ended=RunEnding(*data["ended"]) if data["ended"] else None,
+        ended=_ending(data),
         unheard=tuple(data.get("unheard", ())),
     )
+
+
+def _ending(data: Json) -> RunEnding | None:
+    if not data["ended"]:
+        return None
+    token, outcome = data["ended"]
+    # Records of earlier versions have none.
+    return RunEnding(token, outcome, data.get("iteration"))
 
 
 def encode_interrupt(interrupt: Interrupt) -> str:

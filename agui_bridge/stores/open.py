@@ -34,16 +34,16 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
         SchemaMismatch: the database is newer, or older and `migrate` is false.
         StoreUnavailable: the store does not answer.
     """
-    # SQLAlchemy takes a while to import, and those who use another store never need it.
+    # Drivers take a while to import, and those who use another store never need them.
     scheme = url.partition(":")[0]
     if url == "memory:":
         from agui_bridge.stores.memory import MemoryStore
 
         return MemoryStore()
     if scheme == "sqlite":
-        from agui_bridge.stores.sqlite.store import SqlStore
+        from agui_bridge.stores.sqlite.store import SqliteStore
 
-        return await SqlStore.open(url, migrate=migrate)
+        return await SqliteStore.open(url, migrate=migrate)
     if scheme in POSTGRES_SCHEMES:
         try:
             from agui_bridge.stores.postgres.store import PostgresStore

@@ -9,10 +9,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 
 from agui_bridge.errors import StoreUnavailable
 
-__all__ = ["Wakeups"]
+__all__ = ["ANY_STOP", "Wakeups"]
 
 LONGEST_SILENCE = 1.0
 """An item comes at least this often, in seconds."""
+
+ANY_STOP = "stop"
+"""What is watched for stop requests, whichever thread they are for."""
 
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 0.5
@@ -36,13 +39,19 @@ class Wakeups:
         for event in self._waiting.get(key, ()):
             event.set()
 
-    async def watch(self, key: Hashable, look: Look | None = None) -> AsyncGenerator[None, None]:
+    async def watch(
+        self,
+        key: Hashable,
+        look: Look | None = None,
+        pauses: tuple[float, float] = (FIRST_PAUSE, LONGEST_PAUSE),
+    ) -> AsyncGenerator[None, None]:
         """Yield at once, on every `notify`, when `look` differs, and once a second.
 
         Args:
             key: the thread, or what stands for it.
             look: polled ever more slowly; None where every change happens in this process. A
                 look that fails counts as a change: who watches reads again and sees for itself.
+            pauses: seconds between two looks, at first and at most.
         """
         event = asyncio.Event()
         self._waiting.setdefault(key, set()).add(event)
@@ -51,7 +60,7 @@ class Wakeups:
             while True:
                 event.clear()
                 yield
-                seen = await _changed(event, look, seen)
+                seen = await _changed(event, look, seen, pauses)
         finally:
             self._forget(key, event)
 
@@ -62,17 +71,19 @@ class Wakeups:
             del self._waiting[key]
 
 
-async def _changed(event: asyncio.Event, look: Look | None, seen: object) -> object:
+async def _changed(
+    event: asyncio.Event, look: Look | None, seen: object, pauses: tuple[float, float]
+) -> object:
     """Return what is seen once it may differ, or once it has been silent long enough."""
     until = time.monotonic() + LONGEST_SILENCE
-    pause = FIRST_PAUSE
+    pause, longest = pauses
     while (left := until - time.monotonic()) > 0:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(event.wait(), min(pause, left) if look else left)
         latest = await _seen(look)
         if event.is_set() or latest != seen:
             return latest
-        pause = min(pause * 2, LONGEST_PAUSE)
+        pause = min(pause * 2, longest)
     return seen
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.waiting import appears
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
@@ -113,13 +114,14 @@ async def stop_session(
     """
     if stop.user_id not in (None, principal.actor):
         return _unknown(principal, stop)
-    known: dict[ThreadKey, ThreadStatus] = {}
-    for agent in agents:
-        if stop.agent_id in (None, agent):
-            key = ThreadKey(principal.scope, agent, stop.session_id)
-            loaded = await engine.store.load(key)
-            if loaded.record is not None:
-                known[key] = loaded.record.status
+    keys = [
+        ThreadKey(principal.scope, agent, stop.session_id)
+        for agent in agents
+        if stop.agent_id in (None, agent)
+    ]
+    known = await _known(engine, keys)
+    if not known and await appears(engine.store, keys):
+        known = await _known(engine, keys)
     if not known:
         return _unknown(principal, stop)
     active = [key for key, status in known.items() if status is not ThreadStatus.IDLE]
@@ -130,6 +132,12 @@ async def stop_session(
         )
     )
     return _answer(results)
+
+
+async def _known(engine: Engine, keys: Iterable[ThreadKey]) -> dict[ThreadKey, ThreadStatus]:
+    """The status of each of these threads that exists."""
+    loaded = {key: await engine.store.load(key) for key in keys}
+    return {key: seen.record.status for key, seen in loaded.items() if seen.record is not None}
 
 
 def _answer(results: Iterable[StopResult]) -> dict[str, Any]:

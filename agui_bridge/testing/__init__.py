@@ -5,11 +5,12 @@ out so far. `check_adapter` carries the checks out; `AdapterSuite` makes a pytes
 Needs the extra `testing`.
 """
 
-from agui_bridge.testing.check import Check, CheckFailed
+from agui_bridge.testing.check import Check
 from agui_bridge.testing.checks import CHECKS
 from agui_bridge.testing.running import CheckResult, check_adapter, run_check
 from agui_bridge.testing.scenario import AdapterScenario, strings_of
 from agui_bridge.testing.suite import AdapterSuite
+from agui_bridge.testing.verdicts import Failed as CheckFailed
 
 __all__ = [
     "CHECKS",

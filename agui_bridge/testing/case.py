@@ -1,65 +1,23 @@
-"""What a check works with: bridges around new adapters on one SQLite file, threads, the count."""
+"""What a check works with: processes around new adapters on one SQLite file, and pauses."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from agui_bridge.adapters import Adapter, Run
 from agui_bridge.bridge.bridge import Bridge
-from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.policy import Policy
-from agui_bridge.protocol.threads.records import Json
-from agui_bridge.protocol.threads.run_ends import StopResult
-from agui_bridge.testing.check import expect
+from agui_bridge.testing.conversation import Conversation
+from agui_bridge.testing.paused import Paused
+from agui_bridge.testing.process import AGENT, Process
 from agui_bridge.testing.scenario import AdapterScenario
-from agui_bridge.testing.talk import Stream, Talk
 from agui_bridge.testing.watched import Watched
 
-__all__ = ["Case", "Site"]
-
-AGENT = "agent"
-
-
-@dataclass(eq=False)
-class Site:
-    """One process: a bridge whose only agent is the adapter under test.
-
-    Attributes:
-        watched: the adapter, and what it did.
-        bridge: the bridge.
-    """
-
-    watched: Watched
-    bridge: Bridge
-    _engine: Engine
-    _patience: float
-    _threads: Callable[[], str]
-
-    def talk(self, thread: str | None = None) -> Talk:
-        """A conversation, on a new thread unless one is named."""
-        agent = self.bridge.agents[AGENT]
-        return Talk(self._engine, agent, thread or self._threads(), self._patience)
-
-    async def stop(self, talk: Talk, *, force: bool = False) -> StopResult:
-        """Stop what a thread does."""
-        timeout = self._patience / 2
-        return await self.bridge.stop(AGENT, talk.thread, force=force, timeout=timeout)
-
-    def expect_ending(self, stream: Stream, *endings: str, of: str) -> Stream:
-        """Fail unless a stream ended in one of some ways."""
-        error = self.watched.runs[-1].error if self.watched.runs else None
-        why = f"{type(error).__name__}: {error}" if error else stream.fault
-        expect(
-            stream.ending in endings,
-            f"{of} ended with {stream.ending}, not {' or '.join(endings)}"
-            + (f": {why}" if why else ""),
-        )
-        return stream
+__all__ = ["Case"]
 
 
 class Case:
@@ -78,14 +36,14 @@ class Case:
         self._threads = lambda: f"{name}-{next(numbers)}"
 
     @contextlib.asynccontextmanager
-    async def site(
+    async def process(
         self,
         make: Callable[[], Adapter] | None = None,
         *,
         before: Callable[[Run], None] | None = None,
         beyond: bool = False,
         policy: Policy | None = None,
-    ) -> AsyncIterator[Site]:
+    ) -> AsyncIterator[Process]:
         """A bridge around a new adapter; all of a case share one store.
 
         Args:
@@ -106,25 +64,46 @@ class Case:
             bridge.policy(policy)
         engine = await bridge.open()
         try:
-            yield Site(watched, bridge, engine, patience, self._threads)
+            yield Process(watched, bridge, engine, patience, self._threads)
         finally:
             await bridge.aclose()
 
-    async def paused(self, site: Site, talk: Talk, message: str | None = None) -> Stream:
-        """Make the adapter pause.
+    @contextlib.asynccontextmanager
+    async def paused(
+        self,
+        needed: str = "pause",
+        *,
+        before: Callable[[Run], None] | None = None,
+        beyond: bool = False,
+    ) -> AsyncIterator[Paused]:
+        """A process with a new conversation that waits for people.
+
+        Args:
+            needed: as for `pause`.
+            before: as for `Watched`.
+            beyond: as for `Watched`.
 
         Raises:
-            CheckFailed: it does not.
+            Failed: the adapter does not pause.
         """
-        message = message or self.scenario.pause
-        assert message is not None, "the check needs a message that makes it pause"
-        stream = await talk.say(message)
-        return site.expect_ending(stream, "interrupt", of=f"the run of {message!r}")
+        async with self.process(before=before, beyond=beyond) as process:
+            yield await self.pause(process, process.conversation(), needed)
 
-    async def count(self) -> int:
-        """How much has been carried out so far."""
-        return len(await self.scenario.executions())
+    async def pause(self, process: Process, conversation: Conversation, needed: str) -> Paused:
+        """Make the adapter pause.
 
-    async def executed_since(self, count: int) -> Sequence[Json]:
-        """What has been carried out since a count."""
-        return (await self.scenario.executions())[count:]
+        Args:
+            process: where the conversation is held.
+            conversation: which one.
+            needed: the attribute of the scenario whose message makes it.
+
+        Raises:
+            Failed: it does not.
+        """
+        message = getattr(self.scenario, needed)
+        asked = await conversation.say(message)
+        process.expect_ending(asked, "interrupt", of=f"the run of {message!r}")
+        pause = process.watched.runs[-1].pause
+        assert pause is not None, "only a pause ends so"
+        before = len(await self.scenario.executions())
+        return Paused(process, conversation, asked, pause, self.scenario, before)

@@ -5,19 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from agui_bridge.adapters import AdapterCapabilities
+from agui_bridge.testing.case import Case
 from agui_bridge.testing.scenario import AdapterScenario
 
-if TYPE_CHECKING:
-    from agui_bridge.testing.case import Case
+__all__ = ["Check", "Table"]
 
-__all__ = ["Check", "CheckFailed", "check", "expect"]
-
-
-class CheckFailed(AssertionError):
-    """An adapter does not do what a check says; the message tells what was seen."""
+Body: TypeAlias = Callable[[Case], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -30,6 +26,7 @@ class Check:
         hint: what to look at in an adapter that fails it.
         needs: attributes of the scenario without which it does not apply.
         declared: a capability without which it does not apply.
+        body: carries it out, and raises `CheckFailed`.
     """
 
     id: str
@@ -37,10 +34,15 @@ class Check:
     hint: str
     needs: tuple[str, ...]
     declared: str | None
-    body: Callable[[Case], Awaitable[None]]
+    body: Body
 
     def why_not(self, scenario: AdapterScenario, capabilities: AdapterCapabilities) -> str | None:
-        """Why it does not apply to a scenario; None when it does."""
+        """Why it does not apply to a scenario; None when it does.
+
+        Args:
+            scenario: of the adapter that is checked.
+            capabilities: those that the adapter declares.
+        """
         for name in self.needs:
             if getattr(scenario, name) is None:
                 return f"the scenario has no `{name}`"
@@ -49,23 +51,34 @@ class Check:
         return None
 
 
-def check(
-    id: str, *, hint: str, needs: tuple[str, ...] = (), declared: str | None = None
-) -> Callable[[Callable[[Case], Awaitable[None]]], Check]:
-    """Make a check of a function; the first paragraph of its docstring is its sentence."""
+class Table:
+    """The checks of one group, in the order in which they are written.
 
-    def make(body: Callable[[Case], Awaitable[None]]) -> Check:
-        sentence = " ".join((inspect.getdoc(body) or "").partition("\n\n")[0].split())
-        return Check(id, sentence, hint, needs, declared, body)
-
-    return make
-
-
-def expect(holds: bool, seen: str) -> None:
-    """Fail the check unless something holds.
-
-    Raises:
-        CheckFailed: it does not; with what was seen instead.
+    Args:
+        needs: of those that name none of their own.
     """
-    if not holds:
-        raise CheckFailed(seen)
+
+    def __init__(self, *, needs: tuple[str, ...] = ()) -> None:
+        self.checks: list[Check] = []
+        self._needs = needs
+
+    def check(
+        self,
+        *,
+        hint: str,
+        needs: tuple[str, ...] | None = None,
+        declared: str | None = None,
+    ) -> Callable[[Body], Body]:
+        """Add a function as a check; see `Check` for the arguments.
+
+        Its name, with dashes, is the id; the first paragraph of its docstring is the sentence.
+        """
+        needed = self._needs if needs is None else needs
+
+        def add(body: Body) -> Body:
+            sentence = " ".join((inspect.getdoc(body) or "").partition("\n\n")[0].split())
+            id = body.__name__.replace("_", "-")
+            self.checks.append(Check(id, sentence, hint, needed, declared, body))
+            return body
+
+        return add

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from agui_bridge.testing.case import Case
-from agui_bridge.testing.check import Check, CheckFailed
+from agui_bridge.testing.check import Check
 from agui_bridge.testing.checks import CHECKS
 from agui_bridge.testing.scenario import AdapterScenario
+from agui_bridge.testing.verdicts import Failed
 
 __all__ = ["CheckResult", "check_adapter", "run_check"]
 
@@ -86,7 +87,7 @@ async def run_check(one: Check, scenario: AdapterScenario) -> CheckResult:
         try:
             async with asyncio.timeout(scenario.patience * _LONGEST):
                 await one.body(case)
-        except CheckFailed as failure:
+        except Failed as failure:
             return CheckResult(one, "failed", str(failure))
         except TimeoutError:
             return CheckResult(one, "failed", "it did not end in time")

@@ -40,7 +40,7 @@ class AdapterSuite:
         raise NotImplementedError
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
-        """Make a test of each check; pytest calls this."""
+        """Make a test of each check; pytest calls this with its `metafunc`."""
         if "check" in metafunc.fixturenames:
             applying = [check for check in CHECKS if check.id not in self.leaves_out]
             metafunc.parametrize("check", applying, ids=[check.id for check in applying])

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agui_bridge.adapters import Adapter, Pause, Run, RunItem
+from agui_bridge.adapters import Adapter, AdapterCapabilities, Pause, Run, RunItem
 
 __all__ = ["Watched", "WatchedRun"]
 
@@ -61,9 +61,9 @@ class Watched:
         beyond: bool = False,
     ) -> None:
         self.inner = inner
-        self.capabilities = inner.capabilities
+        self.capabilities: AdapterCapabilities = inner.capabilities
         self.runs: list[WatchedRun] = []
-        self.begun = asyncio.Event()
+        self.begun: asyncio.Event = asyncio.Event()
         self._before = before
         self._beyond = beyond
 

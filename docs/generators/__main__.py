@@ -14,6 +14,7 @@ from docs.generators.faults import faults_page
 from docs.generators.limits import security_page
 from docs.generators.observability import observability_page
 from docs.generators.picture import picture_of_a_run
+from docs.generators.public import public_page
 from docs.generators.reference import reference_page
 
 __all__ = ["main", "pages"]
@@ -33,6 +34,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "errors.md": errors_page(),
         FOLDER / "faults.md": faults_page(FOLDER / "faults.md"),
         observability: observability_page(observability.read_text(encoding="utf-8")),
+        FOLDER / "public.md": public_page(),
         FOLDER / "reference.md": reference_page(),
         FOLDER / "security.md": security_page(FOLDER / "security.md"),
         FOLDER / "run-with-interrupt.svg": picture_of_a_run(),

@@ -32,10 +32,7 @@ def conformance_page(path: Path) -> str:
         f"| {_cell(check.source)} | {_cell(check.fix)} |\n"
         for check in CHECKS
     ]
-    head = (
-        "| check | promise | severity, profile | source | how to mend it |\n|---|---|---|---|---|\n"
-    )
-    return before + begin + head + "".join(rows) + end + after
+    return before + begin + _HEAD + "".join(rows) + end + after
 
 
 def _cell(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -70,9 +71,16 @@ def entries_of(package: str, names: Iterable[str]) -> Iterator[str]:
     Raises:
         KeyError: a name is not public.
     """
-    loaded = griffe.load(package, docstring_parser="google", resolve_aliases=True)
+    root, _, inside = package.partition(".")
+    loaded = _loaded(root)
     for name in names:
-        yield from _entry(name, loaded[name])
+        yield from _entry(name, loaded[f"{inside}.{name}".lstrip(".")])
+
+
+@functools.cache
+def _loaded(package: str) -> Any:
+    """A package with all that is in it, which takes a second to read."""
+    return griffe.load(package, docstring_parser="google", resolve_aliases=True)
 
 
 def _contents() -> str:
@@ -94,6 +102,8 @@ def _entry(name: str, item: Any) -> Iterator[str]:
         yield f"```python\n{name} = {item.value}\n```\n"
         yield from _prose(item)
         return
+    if _is_made_by_readers(item):
+        yield f"```python\n{_signature(item)}\n```\n"
     yield from _prose(item)
     seen = set()
     for member_name, member in item.all_members.items():
@@ -112,6 +122,12 @@ def _entry(name: str, item: Any) -> Iterator[str]:
         yield from _prose(member)
 
 
+def _is_made_by_readers(item: Any) -> bool:
+    """Whether a class has a constructor to show: fields, or arguments that its docstring tells."""
+    sections = item.docstring.parsed if item.docstring else ()
+    return "dataclass" in item.labels or any(each.kind.value == "parameters" for each in sections)
+
+
 def _signature(function: Any) -> str:
     """The signature without `self`, broken into lines when it is long."""
     parameters = [each for each in function.parameters if each.name != "self"]
@@ -125,7 +141,7 @@ def _signature(function: Any) -> str:
         parts.append(_parameter(each))
     if parameters and parameters[-1].kind is _ONLY_POSITION:
         parts.append("/")
-    returns = f" -> {function.returns}" if function.returns is not None else ""
+    returns = f" -> {function.returns}" if getattr(function, "returns", None) else ""
     line = f"{function.name}({', '.join(parts)}){returns}"
     if len(line) <= 88:
         return line
@@ -136,10 +152,30 @@ def _signature(function: Any) -> str:
 def _parameter(parameter: Any) -> str:
     stars = {_STARRED: "*", _DOUBLE_STARRED: "**"}.get(parameter.kind, "")
     name = f"{stars}{parameter.name}"
-    annotation = f": {parameter.annotation}" if parameter.annotation is not None else ""
+    annotation = f": {_spelt(parameter.annotation)}" if parameter.annotation is not None else ""
     if stars or parameter.default is None:
         return name + annotation
-    return f"{name}{annotation}{' = ' if annotation else '='}{parameter.default}"
+    return f"{name}{annotation}{' = ' if annotation else '='}{_spelt(parameter.default)}"
+
+
+def _spelt(expression: Any) -> str:
+    """An annotation or a default, with the value of each constant and choice that it names."""
+    if isinstance(expression, str):
+        return expression
+    return "".join(
+        part if isinstance(part, str) else _value_of(part) or part.name
+        for part in expression.iterate(flat=True)
+    )
+
+
+def _value_of(name: Any) -> str | None:
+    """The number, text, tuple or Literal that a name of ours stands for; None for all else."""
+    try:
+        found = name.parent.modules_collection[name.canonical_path]
+    except (AttributeError, KeyError):
+        return None
+    value = str(found.value) if found.is_attribute and found.value is not None else ""
+    return value if value.startswith(("Literal[", "'", "(")) or value.isdecimal() else None
 
 
 def _prose(item: Any) -> Iterator[str]:

@@ -19,6 +19,7 @@ from agui_bridge import Bridge, FunctionRun
 from agui_bridge.cli.chat.loop import chat
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.client import Client
+from agui_bridge.terminal import Terminal, paint
 
 __all__ = ["PICTURE", "picture_of_a_chat"]
 
@@ -54,19 +55,22 @@ def picture_of_a_chat(typed: Iterable[str] = TYPED) -> str:
     Args:
         typed: the lines that a person types.
     """
-    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    shown = io.StringIO()
+    terminal = Terminal(shown, is_terminal=True, width=WIDTH)
     lines: Iterator[str] = iter(typed)
 
     def ask(prompt: str) -> str:
         line = next(lines)
-        console.print(Text.assemble(prompt, (line, "bold green")))
+        terminal.say(prompt + paint(line, "green", "bold"))
         return line
 
     # Without a socket: that the answer comes at once is all the same to a picture.
     transport = httpx.ASGITransport(_bridge().app(anonymous=True))
     http = httpx.AsyncClient(transport=transport)
     client = Client("http://localhost/agents/ops", http=http)
-    chat(client, Screen(console, ask), load=False)
+    chat(client, Screen(terminal, ask), load=False)
+    console = Console(record=True, width=WIDTH, file=io.StringIO())
+    console.print(Text.from_ansi(shown.getvalue()))
     svg = console.export_svg(title="agui-bridge chat", unique_id="chat")
     return _FONTS.sub("", svg)
 

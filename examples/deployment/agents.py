@@ -15,7 +15,7 @@ async def send_mail(to: str) -> str:
 async def mail(run: FunctionRun) -> AsyncIterator[str]:
     """Ask, then send."""
     to = run.text.strip() or "bob@example.com"
-    approval = await run.approve("send_mail", {"to": to}, message=f"Write to {to}?")
+    approval = await run.approve("send_mail", {"to": to}, message=f"Write to {to}?", fn=send_mail)
     if approval.approved:
         yield f"Done: {await run.tool(approval, send_mail)}."
     else:

@@ -21,7 +21,8 @@ def lay_out(root: Path) -> None:
         agui_bridge/http/agui/__init__.py agui_bridge/http/agui/runs.py
         agui_bridge/bridge/__init__.py agui_bridge/bridge/bridge.py
         agui_bridge/protocol/__init__.py agui_bridge/protocol/y.py
-        agui_bridge/stores/__init__.py agui_bridge/stores/base.py agui_bridge/stores/memory.py
+        agui_bridge/stores/__init__.py agui_bridge/stores/base.py
+        agui_bridge/stores/memory/__init__.py
         agui_bridge/stores/redis/__init__.py agui_bridge/stores/sql/__init__.py
         agui_bridge/stores/sql/rows.py agui_bridge/stores/sqlite/__init__.py
         agui_bridge/stores/sqlite/store.py

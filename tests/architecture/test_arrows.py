@@ -30,7 +30,8 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "errors": (),
     "protocol": ("errors",),
     "policy": ("errors", "protocol"),
-    "adapters": PURE,
+    "installed": ("errors",),
+    "adapters": (*PURE, "installed"),
     "agents": (*PURE, "adapters"),
     ADAPTER_PACKAGE: (*PURE, "adapters", "client"),
     "stores.base": PURE,
@@ -43,7 +44,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "stores": (*PURE, "stores.base"),
     "engine": (*PURE, "adapters", "stores.base"),
     "client": PURE,
-    "conformance": (*PURE, "client", "yaml_files"),
+    "conformance": (*PURE, "client", "terminal", "yaml_files"),
     "shapes": PURE,
     "surfaces": ENGINE_SIDE,
     "http": SURFACE,
@@ -57,6 +58,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "testing": (*ENGINE_SIDE, "bridge"),
     "yaml_files": PURE,
     "agent_file": (*ENGINE_SIDE, "agents", "bridge", "yaml_files"),
+    "terminal": (),
     "logs": ("engine",),
     "config": (
         *ENGINE_SIDE,
@@ -81,8 +83,8 @@ is `agui_bridge/__init__.py`, which nothing below imports but for `__version__`.
 
 IMPURE: Final = frozenset(
     """
-    alembic anyio asyncio asyncpg concurrent httpx io logging multiprocessing os pathlib
-    queue random redis secrets select selectors shutil signal socket sqlalchemy sqlite3 ssl
+    anyio asyncio asyncpg concurrent httpx io logging multiprocessing os pathlib
+    queue random redis secrets select selectors shutil signal socket sqlite3 ssl
     starlette subprocess tempfile threading time urllib.request uuid uvicorn
     """.split()
 )

@@ -7,8 +7,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
+
+from tests.support.commands import Command
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 30.0
@@ -34,7 +37,7 @@ class Serving:
         url: where it listens, as it says itself.
     """
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, process: "subprocess.Popen[str] | Command") -> None:
         self.process = process
         self.url = ""
         self.told: dict[str, list[str]] = {"stdout": [], "stderr": []}
@@ -48,7 +51,9 @@ class Serving:
             pytest.fail(f"the server does not listen: {self.told}")
 
     def _read(self, name: str) -> None:
-        for line in getattr(self.process, name):
+        pipe: IO[Any] = getattr(self.process, name)
+        for read in pipe:
+            line = read if isinstance(read, str) else read.decode()
             self.told[name].append(line)
             if not self.url and "listens on http" in line:
                 self.url = line.partition("listens on ")[2].split('"')[0].split()[0]
@@ -67,19 +72,32 @@ class Serving:
 @contextlib.contextmanager
 def serving(cwd: Path, *args: str, verb: str = "serve", **variables: str) -> Iterator[Serving]:
     """A server on a port of its own choice, killed at the end if it still runs."""
-    process = subprocess.Popen(
-        command(verb, *args),
+    process = Command(
+        "agui_bridge",
+        *(verb, *args),
+        cwd=cwd,
+        env=environment(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        yield Serving(process)
+    finally:
+        process.close()
+
+
+@contextlib.contextmanager
+def interpreted(cwd: Path, *args: str, **variables: str) -> Iterator[Serving]:
+    """The same in an interpreter of its own: what is tested is how that one ends."""
+    with subprocess.Popen(
+        command("serve", *args),
         cwd=cwd,
         env=environment(**variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        yield Serving(process)
-    finally:
-        process.kill()
-        process.wait()
-        for stream in (process.stdout, process.stderr):
-            assert stream is not None
-            stream.close()
+    ) as process:
+        try:
+            yield Serving(process)
+        finally:
+            process.kill()

@@ -15,7 +15,8 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from tests.cli.processes import ROOT, command, environment
+from tests.cli.processes import ROOT, environment
+from tests.support.commands import Command
 
 __all__ = ["CTRL_C", "CTRL_D", "Terminal", "terminal"]
 
@@ -33,7 +34,7 @@ class Terminal:
         shown: all that was printed, typed lines included, without colours.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], screen: int) -> None:
+    def __init__(self, process: Command, screen: int) -> None:
         self.process = process
         self.shown = ""
         self._screen = screen
@@ -97,21 +98,19 @@ def terminal(*args: str, width: int = 80) -> Iterator[Terminal]:
     variables = environment(TERM="xterm", INPUTRC="/dev/null")
     for name in ("COLUMNS", "NO_COLOR"):
         del variables[name]
-    process = subprocess.Popen(
-        command(*args),
+    process = Command(
+        "agui_bridge",
+        *args,
         cwd=ROOT,
         env=variables,
         stdin=inside,
         stdout=inside,
         stderr=inside,
-        start_new_session=True,
-        # Keys such as Ctrl-C reach the processes of the terminal that is theirs.
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        terminal=True,
     )
     os.close(inside)
     try:
         yield Terminal(process, screen)
     finally:
-        process.kill()
-        process.wait()
+        process.close()
         os.close(screen)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
+from agui_bridge.cli import app
 from tests.adapters.agui.upstream import Upstream, finished, started, text
-from tests.cli.processes import command, environment, serving
+from tests.cli.processes import serving
+from tests.support.logs import logging_as_before
 from tests.support.server import serve
 
 
@@ -45,14 +47,8 @@ async def test_it_serves_the_endpoint_under_a_name_and_sends_the_headers(tmp_pat
         (["http://x/", "--dialect", "2.0"], "--dialect"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_a_line(tmp_path: Path, args: list[str], told: str) -> None:
-    done = subprocess.run(
-        command("proxy", *args, "--port", "0"),
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
-    assert done.returncode == 2
-    assert told in done.stderr and "Traceback" not in done.stderr
+def test_what_makes_no_sense_is_told_in_a_line(args: list[str], told: str) -> None:
+    with logging_as_before():
+        done = CliRunner().invoke(app, ["proxy", *args, "--port", "0"], prog_name="agui-bridge")
+    assert done.exit_code == 2
+    assert told in done.stderr and "Traceback" not in done.output

@@ -1,20 +1,26 @@
 """Serving as a process: how it begins, what it says and logs, and how it ends."""
 
+import asyncio
 import json
 import os
+import queue
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from agui_bridge import Bridge
 from agui_bridge.cli.banner import show_banner
-from tests.cli.processes import Serving, serving
+from agui_bridge.http.server import serve
+from agui_bridge.terminal import Terminal
+from tests.cli.processes import PATIENCE, Serving, interpreted, serving
 from tests.support.agents import Scripted
 
 AGENTS = """
@@ -88,7 +94,7 @@ def stopped_while_streaming(server: Serving, sign: signal.Signals) -> tuple[list
 def test_a_signal_ends_an_open_stream_with_a_terminal_event(
     folder: Path, sign: signal.Signals, code: int
 ) -> None:
-    with serving(folder, "agents:bridge", "--port", "0") as server:
+    with interpreted(folder, "agents:bridge", "--port", "0") as server:
         kinds, seconds = stopped_while_streaming(server, sign)
         assert kinds[-1] in ("RUN_FINISHED", "RUN_ERROR")
         assert seconds < 8
@@ -122,7 +128,7 @@ def test_the_line_to_try_starts_a_run(folder: Path) -> None:
     assert '"type":"RUN_STARTED"' in stream and "done" in stream
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_an_idle_connection_stays_open_for_the_next_request(folder: Path) -> None:
     limits = httpx.Limits(keepalive_expiry=60)
     with (
@@ -132,6 +138,34 @@ def test_an_idle_connection_stays_open_for_the_next_request(folder: Path) -> Non
         first = client.get("/health").extensions["network_stream"].get_extra_info("client_addr")
         time.sleep(7)
         later = client.get("/health").extensions["network_stream"].get_extra_info("client_addr")
+    assert later == first
+
+
+def test_a_connection_that_is_idle_for_longer_than_those_of_uvicorn_stays_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Of the server's clock, which goes ten times as fast, uvicorn's own five seconds pass in half
+    # a second; the server ends after its third request.
+    monkeypatch.setattr(asyncio.BaseEventLoop, "time", lambda _: 10 * time.monotonic())
+    ports: queue.SimpleQueue[int] = queue.SimpleQueue()
+    bridge = Bridge()
+    bridge.add("a", Scripted([]))
+    options: dict[str, Any] = {
+        "port": 0,
+        "on_start": ports.put,
+        "loop": "asyncio",
+        "log_config": None,
+    }
+    options["limit_max_requests"] = 3
+    server = threading.Thread(target=serve, args=(bridge,), kwargs=options, daemon=True)
+    server.start()
+    with httpx.Client(base_url=f"http://127.0.0.1:{ports.get(timeout=PATIENCE)}") as client:
+        first = client.get("/health").extensions["network_stream"].get_extra_info("client_addr")
+        time.sleep(0.8)
+        later = client.get("/health").extensions["network_stream"].get_extra_info("client_addr")
+        client.get("/health")
+    server.join(PATIENCE)
+    assert not server.is_alive(), "it did not end after its last request"
     assert later == first
 
 
@@ -152,12 +186,11 @@ def test_a_banner_that_nobody_reads_to_its_end_does_not_end_the_server(
 def test_in_a_terminal_the_line_to_try_stays_as_it_is_and_everything_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: str
 ) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", columns)
     bridge = Bridge("postgresql://ann:secret@db/x")
     for number in range(22):
         bridge.add(f"agent-{number}", Scripted([]), description="[bold]Helps.")
-    show_banner(bridge, "127.0.0.1", 80)
+    show_banner(bridge, "127.0.0.1", 80, Terminal(is_terminal=True))
     said = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert "╭─ agui-bridge" in said and "[bold]Helps." in said and "2 more" in said
     assert "postgresql://ann:***@db/x" in said and "secret" not in said
@@ -210,7 +243,7 @@ def wait_for(server: Serving, text: str) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_with_the_default_settings_a_terminated_server_exits_within_15_seconds(
     folder: Path,
 ) -> None:

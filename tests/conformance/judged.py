@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import httpx
 
-from agui_bridge.conformance.check import Result
+from agui_bridge.conformance import CHECKS, Check, Result
 from agui_bridge.conformance.config import Answers, Config, Executions, Prompts, StopRequest
 from agui_bridge.conformance.lab import Lab
 from agui_bridge.conformance.runner import run_checks
@@ -38,10 +38,10 @@ async def reference_lab(*flaws: str) -> AsyncIterator[Lab]:
         yield Lab(_config(url), client, f"{url}/agent", f"{second_url}/agent", {}, restart)
 
 
-async def judge(*flaws: str) -> dict[str, Result]:
-    """Every result of the reference agent with some flaws, by the check's id."""
+async def judge(*flaws: str, checks: Sequence[Check] = CHECKS) -> dict[str, Result]:
+    """The results of the reference agent with some flaws, by the check's id."""
     async with reference_lab(*flaws) as lab:
-        return {result.check.id: result for result in await run_checks(lab)}
+        return {result.check.id: result for result in await run_checks(lab, checks)}
 
 
 def _config(url: str) -> Config:
@@ -52,7 +52,7 @@ def _config(url: str) -> Config:
         draft_url=f"{url}/agent?dialect=draft",
         timeout=120,
         settle=0.04,
-        races=2,
+        races=5,
         concurrency=20,
         expires_after=0.6,
         prompts=Prompts(

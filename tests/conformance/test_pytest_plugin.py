@@ -1,77 +1,63 @@
-"""The pytest plugin, run by a pytest of its own on a server that is right, and on a wrong one."""
+"""The pytest plugin, in runs of pytest within this one, on a right server and on a wrong one."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-TOML = """
-url = "http://127.0.0.1:{{port}}/agent"
-headers = {{ Authorization = "ann" }}
-settle = 0.05
+Run = Callable[..., tuple[int, str]]
 
+SKIPPED = """
 [skip]
 "memory.restart" = "It keeps nothing."
-
-[prompts]
-approval = "send {{marker}}"
-text = "hello {{marker}}"
-
-[executions]
-url = "http://127.0.0.1:{{port}}/effects?marker={{marker}}"
-
-[server]
-command = ["{{python}}", "-m", "tests.conformance.serve_reference", "{{port}}"{flaws}]
-ready = "http://127.0.0.1:{{port}}/capabilities"
-folder = "{folder}"
 """
 
 
-def run(folder: Path, *options: str, flaws: str = "") -> subprocess.CompletedProcess[str]:
-    path = folder / "agent.conformance.toml"
-    path.write_text(TOML.format(folder=ROOT, flaws=f', "{flaws}"' if flaws else ""))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "agui_bridge.conformance.pytest_plugin"]
-    command += ["-p", "no:cacheprovider", "-rsxf", f"--rootdir={folder}", str(path), *options]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs pytest on a configuration, with some options; gives its exit code and its output."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    yield tmp_path
+
+    def start(text: str, *options: str) -> tuple[int, str]:
+        path = tmp_path / "agent.conformance.toml"
+        path.write_text(text)
+        command = ["-q", "-s", "-p", "agui_bridge.conformance.pytest_plugin"]
+        command += ["-p", "no:cacheprovider", "-p", "no:faulthandler", "-rsxf"]
+        code = pytest.main([*command, f"--rootdir={tmp_path}", str(path), *options])
+        return int(code), capsys.readouterr().out
+
+    return start
 
 
-@pytest.mark.slow
-def test_each_check_is_a_test_and_what_does_not_apply_is_skipped(folder: Path) -> None:
-    ran = run(folder)
+def test_each_check_is_a_test_and_what_does_not_apply_is_skipped(run: Run, right: str) -> None:
+    text = right.replace("[prompts]", '[prompts]\ntext = "hello {marker}"')
 
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert re.search(r"\d\d passed, \d\d skipped", ran.stdout), ran.stdout
-    assert "the configuration has no prompts.parallel" in ran.stdout
-    assert "It keeps nothing." in ran.stdout
+    code, told = run(f'headers = {{ Authorization = "ann" }}\n{text}{SKIPPED}')
 
-
-@pytest.mark.slow
-def test_a_failure_says_what_was_seen_and_how_to_mend_it(folder: Path) -> None:
-    ran = run(folder, "-k", "replay.once or stream.framing", flaws="replay-executes")
-
-    assert ran.returncode == 1, ran.stdout + ran.stderr
-    assert "1 failed, 1 passed" in ran.stdout
-    assert "seen:   executed 2 times" in ran.stdout
-    assert "fix:    Claim the interrupt durably" in ran.stdout
+    assert code == 0, told
+    assert re.search(r"\d\d passed, \d\d skipped", told), told
+    assert "the configuration has no prompts.parallel" in told
+    assert "It keeps nothing." in told
 
 
-@pytest.mark.slow
-def test_a_should_fails_only_a_strict_run(folder: Path) -> None:
+def test_a_failure_says_what_was_seen_and_how_to_mend_it(run: Run, wrong: str) -> None:
+    code, told = run(wrong, "-k", "replay.once or stream.framing")
+
+    assert code == 1, told
+    assert "1 failed, 1 passed" in told
+    assert "seen:   executed 2 times" in told
+    assert "fix:    Claim the interrupt durably" in told
+
+
+def test_a_should_fails_only_a_strict_run(run: Run, wrong: str) -> None:
     chosen = ("-k", "pause.schema")
-    lenient = run(folder, *chosen, flaws="no-schema")
-    strict = run(folder, *chosen, "--agui-strict", flaws="no-schema")
+    lenient, told = run(wrong, *chosen)
+    strict, _ = run(wrong, *chosen, "--agui-strict")
 
-    assert (lenient.returncode, strict.returncode) == (0, 1), lenient.stdout + strict.stdout
-    assert "1 xfailed" in lenient.stdout
+    assert (lenient, strict) == (0, 1), told
+    assert "1 xfailed" in told

@@ -8,10 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from rich.console import Console
 
 from agui_bridge.conformance import CHECKS, Report, Result
-from agui_bridge.conformance.check import Check, Severity, Status
+from agui_bridge.conformance.check import Check
 from agui_bridge.conformance.reports import (
     as_json,
     as_junit,
@@ -20,7 +19,9 @@ from agui_bridge.conformance.reports import (
     write_reports,
 )
 from agui_bridge.conformance.terminal import print_report
+from agui_bridge.conformance.verdicts import Severity, Status
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.terminal import Terminal
 
 
 def check(severity: Severity, number: int = 0) -> Check:
@@ -82,7 +83,7 @@ def test_markdown_sets_endpoints_side_by_side() -> None:
 
 def test_the_terminal_says_what_was_seen_where_and_how_to_mend_it() -> None:
     out = io.StringIO()
-    print_report(BROKEN, Console(file=out, width=200))
+    print_report(BROKEN, Terminal(out))
 
     text = out.getvalue()
     failed = check("must", 1)
@@ -98,7 +99,7 @@ def test_the_terminal_says_what_was_seen_where_and_how_to_mend_it() -> None:
 
 def test_the_terminal_says_why_a_check_is_skipped_if_it_is_asked() -> None:
     out = io.StringIO()
-    print_report(BROKEN, Console(file=out, width=200), verbose=True)
+    print_report(BROKEN, Terminal(out), verbose=True)
 
     row = next(line for line in out.getvalue().splitlines() if check("should", 1).id in line)
     assert row.rstrip().endswith("skip     no prompts.text")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agui_bridge import Adapter
-from agui_bridge.adapters import ENTRY_POINTS
+from agui_bridge.installed import ENTRY_POINTS
 from agui_bridge.testing import CHECKS, AdapterSuite
 from tests.docs.pages import ROOT, Conversation, run_page, snippets_of
 

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 from agui_bridge.cli import app
 from agui_bridge.config import bridge_from, load_config
@@ -74,7 +73,7 @@ async def test_the_filter_of_the_page_can_be_used() -> None:
 
 def test_every_command_and_flag_of_serve_is_on_the_page() -> None:
     text = (ROOT / "docs" / "command-line.md").read_text()
-    commands = get_command(app).commands  # type: ignore[attr-defined]  # a group of commands
+    commands = app.commands
     assert set(re.findall(r"^\| `agui-bridge (\w+)", text, re.MULTILINE)) == set(commands)
     flags = {flag for option in commands["serve"].params for flag in option.opts if "--" in flag}
     assert {flag for flag in flags if f"`{flag}`" not in text} == set()

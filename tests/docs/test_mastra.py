@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agui_bridge.adapters import ENTRY_POINTS
+from agui_bridge.installed import ENTRY_POINTS
 from agui_bridge_mastra import MastraAdapter
 from tests.docs.pages import ROOT, run_page
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agui_bridge.adapters import ENTRY_POINTS
 from agui_bridge.config import bridge_from
+from agui_bridge.installed import ENTRY_POINTS
 from agui_bridge_agui import AguiAdapter
 from tests.docs.pages import ROOT, run_page, snippets_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from tests.e2e.target import Target
@@ -28,7 +27,7 @@ class Proxy(Target):
         self.effects_file = effects
         self.store = f"sqlite:///{folder / 'proxy.db'}"
         self.port = port or free_port()
-        command = [sys.executable, "-m", "agui_bridge", "proxy", upstream, "--name", "target"]
-        command += ["--port", str(self.port), "--store", self.store, *options]
-        self._begin(folder, command)
+        arguments = ["proxy", upstream, "--name", "target"]
+        arguments += ["--port", str(self.port), "--store", self.store, *options]
+        self._begin(folder, "agui_bridge.cli", arguments)
         self.await_health()

@@ -1,20 +1,13 @@
 """The approval target's process, as the end-to-end tests look at it."""
 
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import httpx
 
 from tests.support import target as support
+from tests.support.waiting import wait_until
 
 __all__ = ["Target"]
-
-PATIENCE: Final = 15.0
-"""Seconds until something that ought to happen counts as missing."""
-
-LOOK_EVERY: Final = 0.02
 
 Json = dict[str, Any]
 
@@ -49,12 +42,12 @@ class Target(support.Target):
 
     def settled(self, thread: str) -> Json:
         """The thread, once nothing runs on it."""
-        _wait(lambda: self.thread(thread).get("status", "running") != "running", "the run's end")
+        wait_until(lambda: self.thread(thread).get("status", "running") != "running")
         return self.thread(thread)
 
     def wait_for_expiry(self, thread: str) -> None:
         """Wait until nothing on a thread can be answered any more."""
-        _wait(lambda: not self.thread(thread)["interrupts"], "expiry")
+        wait_until(lambda: not self.thread(thread)["interrupts"])
 
     def __enter__(self) -> Self:
         return self
@@ -62,12 +55,4 @@ class Target(support.Target):
     def close(self) -> None:
         """End the process; it must have logged no failure."""
         super().close()
-        log = Path(self._log.name).read_text(errors="replace")
-        assert "Traceback" not in log, log
-
-
-def _wait(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, f"{what} did not come within {PATIENCE:.0f} seconds"
-        time.sleep(LOOK_EVERY)
+        assert "Traceback" not in self.log, self.log

@@ -18,8 +18,9 @@ import httpx
 import pytest
 import yaml
 
-from tests.cli.processes import command, environment
+from tests.cli.processes import environment
 from tests.support import unavailable
+from tests.support.commands import Command
 from tests.support.ports import free_port
 from tests.support.target import ROOT, Target, approve
 
@@ -91,16 +92,19 @@ def test_the_configuration_is_right(tmp_path: Path) -> None:
         "BRIDGE_TOKEN": "a-token-of-some-length",
         "AGUI_BRIDGE_STORE": f"sqlite:///{tmp_path / 'a.db'}",
     }
-    done = subprocess.run(
-        command("check", "bridge.yaml"),
+    process = Command(
+        "agui_bridge",
+        *("check", "bridge.yaml"),
         cwd=tmp_path,
         env=environment(**variables),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
-    assert "bridge.yaml is fine: 1 agent (mail)" in done.stdout, done.stderr
+    try:
+        assert process.stdout is not None
+        assert "bridge.yaml is fine: 1 agent (mail)" in process.stdout.read().decode()
+    finally:
+        process.close()
 
 
 # --- the proxy ---

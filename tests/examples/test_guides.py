@@ -9,7 +9,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 
 from agui_bridge.cli.target import Target
 from tests.support import unavailable
+from tests.support.commands import Command
 from tests.support.scripted_model import Reply, ScriptedModel, ToolUse
 from tests.support.server import PATIENCE
 
@@ -42,26 +42,25 @@ async def started(
 ) -> AsyncIterator[str]:
     """Start an example as its docstring says; gives what it prints, up to the line with `last`."""
     environment = {**os.environ, **settings, "NO_PROXY": "127.0.0.1", "PYTHONPATH": str(ROOT)}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", f"examples.{name}", "--port", "0"),
+    process = Command(
+        f"examples.{name}",
+        *("--port", "0"),
         cwd=folder,
         env=environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     assert process.stdout is not None
     printed = ""
     try:
         async with asyncio.timeout(PATIENCE):
             while last not in printed:
-                line = (await process.stdout.readline()).decode()
+                line = (await asyncio.to_thread(process.stdout.readline)).decode()
                 assert line, printed
                 printed += line
         yield printed
     finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
+        process.close()
 
 
 async def paste(commands: str) -> str:
@@ -109,16 +108,21 @@ async def test_the_commands_of_the_demo_can_be_pasted_whatever_port_it_has(tmp_p
 def test_a_port_in_use_is_told_in_two_lines(name: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        ended = subprocess.run(
-            [sys.executable, "-m", f"examples.{name}", "--port", str(port)],
+        process = Command(
+            f"examples.{name}",
+            *("--port", str(port)),
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
-    told = ended.stderr.splitlines()
-    assert (ended.returncode, ended.stdout, len(told)) == (1, "", 2), ended
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            code = process.wait(PATIENCE)
+            printed, told = process.stdout.read(), process.stderr.read().decode().splitlines()
+        finally:
+            process.close()
+    assert (code, printed, len(told)) == (1, b"", 2), told
     assert told[0] == f"error: Port {port} on 127.0.0.1 is in use by another process."
 
 

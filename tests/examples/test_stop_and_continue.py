@@ -11,7 +11,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("kill", [False, True], ids=["stop", "kill"])
+@pytest.mark.parametrize(
+    "kill",
+    [pytest.param(False, id="stop"), pytest.param(True, id="kill", marks=pytest.mark.soak)],
+)
 def test_a_stopped_or_killed_run_loses_nothing_and_the_next_one_goes_on(kill: bool) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "examples.stop_and_continue", *(["--kill"] if kill else [])],

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import httpx
 import pytest
 
 from tests.cli.processes import PATIENCE, ROOT
-from tests.test_package import call, clean_environment
+from tests.test_package import call, clean_environment, environment_with
 
 EXAMPLE = ROOT / "examples" / "third_party_adapter"
 
@@ -55,12 +54,9 @@ def author(tmp_path_factory: pytest.TempPathFactory) -> Author:
     call(sys.executable, "-m", "build", "-w", "--no-isolation", "--outdir", str(base), str(ROOT))
     call(sys.executable, "-m", "build", "-w", "--no-isolation", "--outdir", str(base), str(folder))
     ours, theirs = sorted(base.glob("*.whl"), key=lambda wheel: "flows" in wheel.name)
-    venv.create(base / "venv", with_pip=True)
-    scripts = base / "venv" / "bin"
-    call(
-        *(str(scripts / "python"), "-m", "pip", "install", "-qq"),
-        *("-c", str(ROOT / "constraints.txt"), f"{ours}[testing]", f"{theirs}[test]"),
-    )
+    packages = (f"{ours}[testing]", f"{theirs}[test]")
+    # To compile modules that are never imported takes longer than all else.
+    scripts = environment_with(base / "venv", "--no-compile", *packages)
     return Author(scripts, folder)
 
 

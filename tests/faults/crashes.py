@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.faults.scenario import Case, Scenario, wait_until
+from tests.faults.scenario import Case, Scenario
 from tests.support.fault_target import POINTS
 from tests.support.target import Answered
+from tests.support.waiting import wait_until
 
 __all__ = ["FREEZES", "KILLS"]
 

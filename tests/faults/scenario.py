@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -17,12 +16,12 @@ from tests.support.postgres import execute, server
 from tests.support.proxy import Proxy, proxy_in_a_thread
 from tests.support.redis_server import RedisServer
 from tests.support.target import Answered, Target, approve
+from tests.support.waiting import wait_until
 
-__all__ = ["FAULTY", "LEASE", "Case", "Replicas", "Scenario", "play", "wait_until"]
+__all__ = ["FAULTY", "LEASE", "Case", "Replicas", "Scenario", "play"]
 
 LEASE: Final = 2.0
 FAULTY: Final = "tests.support.fault_target"
-PATIENCE: Final = 20.0
 
 
 @dataclass(frozen=True)
@@ -195,11 +194,3 @@ def _play(case: Case, scenario: Scenario) -> Seen:
     case.ask(case.healthy if scenario.expires_in is None else case.faulty)
     client = scenario.play(case)
     return Seen.after(client, case.healthy, case.thread, case.answer)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds, not for ever."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that in time"
-        time.sleep(0.01)

@@ -18,6 +18,7 @@ from agui_bridge.protocol.answers.decisions import (
     decide,
 )
 from agui_bridge.protocol.contract.admission import admit
+from agui_bridge.protocol.contract.endings import FinalWrite, end_run, reopen
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
     Hold,
@@ -32,15 +33,12 @@ from agui_bridge.protocol.contract.requests import (
 )
 from agui_bridge.protocol.contract.transitions import (
     Change,
-    FinalWrite,
     claim_resume,
     claim_start,
     close_unanswered,
-    end_run,
     flush,
     hold,
     recover,
-    reopen,
 )
 from agui_bridge.protocol.threads.records import (
     Batch,

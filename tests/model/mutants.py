@@ -12,9 +12,10 @@ from typing import Any
 from unittest.mock import patch
 
 from agui_bridge.protocol.contract import admission as contract
-from agui_bridge.protocol.contract import transitions
+from agui_bridge.protocol.contract import endings
+from agui_bridge.protocol.contract.endings import reopen
 from agui_bridge.protocol.contract.requests import Request, Resume, Ruling, Start
-from agui_bridge.protocol.contract.transitions import Change, reopen
+from agui_bridge.protocol.contract.transitions import Change, moved
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
@@ -139,14 +140,13 @@ def _equal_to_python(answer: RecordedAnswer, other: RecordedAnswer) -> bool:
 @contextmanager
 def _reopened_answers_stay() -> Iterator[None]:
     """Reopen a batch, but leave the answers of the run that was not delivered in their rows."""
-    moved = transitions._moved
 
     def keep(ask: Interrupt, status: InterruptStatus, at: float, actor: str) -> Interrupt:
         if status is InterruptStatus.OPEN:
             ask = replace(ask, answer=RecordedAnswer("cancelled"))
         return moved(ask, status, at, actor)
 
-    with patch.object(transitions, "_moved", keep):
+    with patch.object(endings, "moved", keep):
         yield
 
 

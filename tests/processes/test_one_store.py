@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.support.target import Answered, Target, approve
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -167,11 +168,3 @@ def test_a_stop_reaches_the_process_that_runs_the_thread(targets: Callable[..., 
     text = next(m for m in other.thread("stop")["messages"] if m["role"] == "assistant")
     assert text["metadata"] == {"agui_bridge": {"truncated": True}}
     assert other.send("stop", "go on").outcome == "success"
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds, for 10 seconds at most."""
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that in time"
-        time.sleep(0.02)

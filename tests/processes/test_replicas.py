@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.target import ROOT, Target, approve
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -154,11 +154,3 @@ def test_a_script_stops_what_a_replica_runs(targets: Callable[..., Target]) -> N
     assert result["status"] == "success"
     assert told.outcome == "cancelled"
     assert runner.send("halt", "go on").outcome == "success"
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds, for 20 seconds at most."""
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that in time"
-        time.sleep(0.02)

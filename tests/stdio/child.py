@@ -12,12 +12,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from agui_bridge.protocol.threads.records import Loaded, ThreadKey
 from agui_bridge.stores.open import open_store
+from tests.support.commands import Command
 from tests.support.streams import check_stream
 
 __all__ = ["AGENTS", "COMMAND", "ENVIRONMENT", "Child", "eventually", "run_params", "started"]
@@ -34,7 +35,9 @@ from agui_bridge import Bridge, FunctionRun, Settings
 HERE = pathlib.Path(__file__).parent
 bridge = Bridge(
     f"sqlite:///{HERE / 'agents.db'}",
-    settings=Settings(flush_interval=0.05, shutdown_grace=3.0, cancel_grace=1.0),
+    settings=Settings(
+        flush_interval=0.05, shutdown_grace=float(os.environ.get("GRACE", "3")), cancel_grace=1.0
+    ),
 )
 
 def note(what):
@@ -114,20 +117,47 @@ def run_params(agent: str, text: str | None = "go", thread: str = "t", **more: A
 
 
 class Child:
-    """One process of `agui-bridge stdio`."""
+    """One process of `agui-bridge stdio`.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: where its agents, their effects, their store and its log lie.
+        interpreted: run by an interpreter of its own, so that it ends as such a one does.
+        module: what is run.
+        variables: environment variables besides; GRACE is how long runs go on at the end.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        interpreted: bool = False,
+        module: str = "agui_bridge",
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         (folder / "agents.py").write_text(AGENTS)
         self.folder = folder
         self._errors = (folder / "stderr").open("ab")
-        self.process = subprocess.Popen(
-            COMMAND,
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=ENVIRONMENT,
-        )
+        environment = {**ENVIRONMENT, **(variables or {})}
+        self.process: subprocess.Popen[bytes] | Command
+        if interpreted:
+            self.process = subprocess.Popen(
+                COMMAND,
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=environment,
+            )
+        else:
+            self.process = Command(
+                module,
+                *COMMAND[3:],
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors.fileno(),
+                env=environment,
+            )
         assert self.process.stdin is not None and self.process.stdout is not None
         self._stdin, self._stdout = self.process.stdin, self.process.stdout
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -264,9 +294,9 @@ class Child:
 
 
 @contextlib.contextmanager
-def started(folder: Path) -> Iterator[Child]:
-    """A process, killed at the end if it still runs."""
-    child = Child(folder)
+def started(folder: Path, **options: Any) -> Iterator[Child]:
+    """A process with these options, killed at the end if it still runs."""
+    child = Child(folder, **options)
     try:
         yield child
     finally:

@@ -20,6 +20,13 @@ def child(tmp_path: Path) -> Iterator[Child]:
         yield process
 
 
+@pytest.fixture
+def interpreted(tmp_path: Path) -> Iterator[Child]:
+    """One whose threads, signals and files an interpreter of its own takes care of at the end."""
+    with started(tmp_path, interpreted=True) as process:
+        yield process
+
+
 def end(child: Child, way: str) -> None:
     if way == "input":
         child.end_input()
@@ -74,17 +81,21 @@ def test_an_approved_call_is_carried_out_before_the_process_ends(child: Child) -
     assert ("tool", "gone") in child.contents("asks")
 
 
-def test_a_tool_that_does_not_end_in_time_is_left_and_its_call_is_answered(child: Child) -> None:
-    child.begin("1", "agent.stream", **run_params("working"))
-    eventually(lambda: child.effects == ["began"])
-    child.end_input()
-    assert child.stream("1")[-1]["outcome"] == {"type": "cancelled"}
-    assert child.ended() == 0
-    [answer] = [content for role, content in child.contents("working") if role == "tool"]
-    assert answer.startswith("The run was stopped")
+def test_a_tool_that_does_not_end_in_time_is_left_and_its_call_is_answered(
+    tmp_path: Path,
+) -> None:
+    with started(tmp_path, variables={"GRACE": "0.2"}) as child:
+        child.begin("1", "agent.stream", **run_params("working"))
+        eventually(lambda: child.effects == ["began"])
+        child.end_input()
+        assert child.stream("1")[-1]["outcome"] == {"type": "cancelled"}
+        assert child.ended() == 0
+        [answer] = [content for role, content in child.contents("working") if role == "tool"]
+        assert answer.startswith("The run was stopped")
 
 
-def test_a_second_signal_stops_by_force(child: Child) -> None:
+def test_a_second_signal_stops_by_force(interpreted: Child) -> None:
+    child = interpreted
     child.begin("1", "agent.stream", **run_params("working"))
     eventually(lambda: child.effects == ["began"])
     child.signal(signal.SIGINT)
@@ -95,14 +106,24 @@ def test_a_second_signal_stops_by_force(child: Child) -> None:
     assert child.stored("working").status is ThreadStatus.IDLE
 
 
-@pytest.mark.slow
-def test_a_thread_that_never_ends_does_not_keep_the_process(child: Child) -> None:
+def check_that_the_stuck_thread_is_left(child: Child) -> None:
     child.begin("1", "agent.stream", **run_params("stuck"))
     child.event("1", "TOOL_CALL_END")
     child.end_input()
     assert child.stream("1")[-1]["outcome"] == {"type": "cancelled"}
     assert child.ended() == 0
     assert child.stored("stuck").status is ThreadStatus.IDLE
+    assert "it is left behind" in child.errors
+
+
+@pytest.mark.soak
+def test_a_thread_that_never_ends_does_not_keep_the_process(interpreted: Child) -> None:
+    check_that_the_stuck_thread_is_left(interpreted)
+
+
+def test_a_thread_that_never_ends_is_left_behind_in_the_last_seconds(tmp_path: Path) -> None:
+    with started(tmp_path, module="tests.stdio.hurried", variables={"GRACE": "0.2"}) as child:
+        check_that_the_stuck_thread_is_left(child)
 
 
 def test_what_was_read_before_the_end_is_answered(child: Child) -> None:

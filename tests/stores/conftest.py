@@ -10,7 +10,7 @@ from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
 from agui_bridge.stores.postgres.store import PostgresStore
 from agui_bridge.stores.redis.store import RedisStore
-from agui_bridge.stores.sqlite.store import SqlStore
+from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.support.clock import FakeClock
 from tests.support.postgres import emptied
 from tests.support.redis_server import cluster_url, redis_url
@@ -40,7 +40,7 @@ async def open_memory(_url: str, clock: FakeClock) -> Store:
 
 
 async def open_sql(url: str, clock: FakeClock) -> Store:
-    return await SqlStore.open(url, clock=clock.time)
+    return await SqliteStore.open(url, clock=clock.time)
 
 
 async def open_postgres(url: str, clock: FakeClock) -> Store:

@@ -22,7 +22,7 @@ from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import ABSENT, Change, Expected
 from agui_bridge.stores.open import open_store
-from agui_bridge.stores.sqlite.store import SqlStore
+from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.stores.samples import KEY, idle, message
 
 
@@ -64,7 +64,7 @@ async def fill(url: str) -> None:
 
 
 async def group(url: str) -> None:
-    store = await SqlStore.open(url)
+    store = await SqliteStore.open(url)
     names = [f"{number}" for number in range(20)]
 
     async def commit(name: str) -> None:

@@ -344,6 +344,22 @@ async def test_watch_sees_the_changes_of_other_stores(opener: Opener) -> None:
     await changes.aclose()
 
 
+async def test_who_watches_stops_hears_of_those_that_other_stores_took(opener: Opener) -> None:
+    one, other = await opener(), await opener()
+    await put(one, running())
+    hints = one.watch_stops()
+    await anext(hints)
+    for until in (3.0, 2.0):
+        waiting = asyncio.ensure_future(anext(hints))
+        # Time for the connection that listens, and for a look at what is there.
+        await asyncio.sleep(0.2)
+        await other.request_stop(KEY, stop(until=until))
+        await asyncio.wait_for(waiting, 0.5)
+        (found,) = await one.stops([running().run.token])
+        assert found.until == until
+    await hints.aclose()
+
+
 async def test_watch_is_never_silent_for_long(store: Store) -> None:
     changes = store.watch(KEY)
     await anext(changes)

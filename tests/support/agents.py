@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -38,6 +37,7 @@ from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.clock import FakeClock
 from tests.support.streams import check_stream
+from tests.support.waiting import PATIENCE, eventually
 
 __all__ = [
     "Answering",
@@ -56,8 +56,6 @@ __all__ = [
     "users",
 ]
 
-PATIENCE = 10.0
-
 T = TypeVar("T")
 Event = dict[str, Any]
 Script = Callable[[Run], AsyncIterator[RunItem]]
@@ -67,16 +65,6 @@ async def settle(passes: int = 60) -> None:
     """Let everything that is ready go on."""
     for _ in range(passes):
         await asyncio.sleep(0)
-
-
-async def eventually(condition: Callable[[], bool | Awaitable[bool]]) -> None:
-    """Return once a condition holds; fail when it does not within PATIENCE seconds."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            holds = condition()
-            if await holds if inspect.isawaitable(holds) else holds:
-                return
-            await asyncio.sleep(0.001)
 
 
 async def pass_time(clock: FakeClock, seconds: float, step: float = 0.25) -> None:

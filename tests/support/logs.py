@@ -7,7 +7,7 @@ from collections.abc import Iterator
 __all__ = ["logging_as_before"]
 
 CONFIGURED = (
-    *("httpx", "httpcore", "alembic", "sqlalchemy"),
+    *("httpx", "httpcore"),
     *("uvicorn", "uvicorn.error", "uvicorn.access"),
 )
 

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from agui_bridge.protocol.wire.sse import Decoder
 from tests.support.shapes import check_response
 from tests.support.streams import check_stream
+from tests.support.waiting import PATIENCE
 
 __all__ = [
     "PATIENCE",
@@ -28,9 +29,6 @@ __all__ = [
     "run_input",
     "serve",
 ]
-
-PATIENCE = 20.0
-"""Seconds that a test waits for anything before it fails."""
 
 Event = dict[str, Any]
 

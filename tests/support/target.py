@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Sequence
@@ -16,13 +15,17 @@ from typing import Any
 
 import httpx
 
+from tests.support.forks import fork
 from tests.support.ports import free_port
 from tests.support.streams import check_stream
+from tests.support.waiting import PATIENCE, wait_until
 
 __all__ = ["Answered", "Target", "approve"]
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 30.0
+STREAM_SECONDS = 60.0
+"""How long a stream may take, and how long it may be silent."""
 
 
 @dataclass(frozen=True)
@@ -95,22 +98,23 @@ class Target:
         self.effects_file = folder / "effects.jsonl"
         self.store = store or f"sqlite:///{folder / 'target.db'}"
         self.port = free_port()
-        command = [sys.executable, "-m", module, "--port", str(self.port), *options]
-        command += ["--effects", str(self.effects_file), "--lease", str(lease)]
-        command += ["--store", self.store]
+        arguments = ["--port", str(self.port), *options]
+        arguments += ["--effects", str(self.effects_file), "--lease", str(lease)]
+        arguments += ["--store", self.store]
         if expires_in is not None:
-            command += ["--expires-in", str(expires_in)]
-        self._begin(folder, command)
+            arguments += ["--expires-in", str(expires_in)]
+        self._begin(folder, module, arguments)
         if wait:
             self.await_health()
 
-    def _begin(self, folder: Path, command: Sequence[str]) -> None:
+    def _begin(self, folder: Path, module: str, arguments: Sequence[str]) -> None:
         """Start the process, which is to listen on `port`."""
-        self._log = (folder / f"target-{self.port}.log").open("wb")
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, stdout=self._log, stderr=subprocess.STDOUT
+        self._log = folder / f"target-{self.port}.log"
+        self._process = fork(module, arguments, self._log)
+        url = f"http://127.0.0.1:{self.port}"
+        self.client = httpx.Client(
+            base_url=url, timeout=STREAM_SECONDS, verify=False, trust_env=False
         )
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60)
 
     @property
     def effects(self) -> list[dict[str, Any]]:
@@ -137,17 +141,17 @@ class Target:
         if resume is not None:
             body["resume"] = list(resume)
         events: list[dict[str, Any]] = []
+        deadline = time.monotonic() + STREAM_SECONDS
         try:
             with self.client.stream("POST", "/agents/target", json=body) as response:
                 if response.status_code == 503:
                     error = json.loads(response.read())["error"]
                     return Answered(refused=f"503 {error['code']}")
                 assert response.status_code == 200, response.read()
-                events.extend(
-                    json.loads(line.removeprefix("data: "))
-                    for line in response.iter_lines()
-                    if line.startswith("data: ")
-                )
+                for line in response.iter_lines():
+                    if line.startswith("data: "):
+                        events.append(json.loads(line.removeprefix("data: ")))
+                    assert time.monotonic() < deadline, f"a stream without end: {events[-3:]}"
         except httpx.TransportError:
             check_stream(events, cut_off=True)
             return Answered(events, broken=True)
@@ -169,42 +173,48 @@ class Target:
     def kill(self) -> None:
         """End the process with SIGKILL."""
         self._process.kill()
-        self._process.wait(10)
+        self.wait_for_death()
 
     def freeze(self) -> None:
         """Stop the process where it is (SIGSTOP)."""
-        os.kill(self._process.pid, signal.SIGSTOP)
+        os.kill(self.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
         """Let a frozen process go on (SIGCONT)."""
-        os.kill(self._process.pid, signal.SIGCONT)
+        os.kill(self.pid, signal.SIGCONT)
 
     def wait_for_death(self) -> None:
-        """Wait until the process has killed itself."""
-        self._process.wait(20)
+        """Wait until the process is gone."""
+        self._process.join(PATIENCE)
+        assert not self._process.is_alive(), f"it lives on:\n{self.log}"
 
     def wait_for_freeze(self) -> None:
         """Wait until the process has stopped itself (SIGSTOP)."""
-        _, status = os.waitpid(self._process.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status), "it ended instead"
+        wait_until(self._stands_still)
+
+    def _stands_still(self) -> bool:
+        assert self._process.is_alive(), f"it ended instead:\n{self.log}"
+        shown = subprocess.run(
+            ["ps", "-o", "state=", "-p", str(self.pid)], capture_output=True, text=True, check=True
+        )
+        return shown.stdout.strip().startswith("T")
 
     @property
     def pid(self) -> int:
         """Its process id."""
+        assert self._process.pid is not None
         return self._process.pid
 
     @property
     def log(self) -> str:
         """What it printed."""
-        return Path(self._log.name).read_text(errors="replace")
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     def close(self) -> None:
         """End the process, however it is."""
         self.client.close()
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait(10)
-        self._log.close()
+        self._process.kill()
+        self.wait_for_death()
 
     def __enter__(self) -> Target:
         return self
@@ -214,15 +224,15 @@ class Target:
 
     def await_health(self) -> None:
         """Wait until it serves."""
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
-            if self._process.poll() is not None:
-                self.close()
-                raise AssertionError(f"the target ended at once:\n{self.log}")
-            try:
-                if self.client.get("/readyz").status_code == 200:
-                    return
-            except httpx.TransportError:
-                time.sleep(0.05)
-        self.close()
-        raise AssertionError("the target does not answer")
+        try:
+            wait_until(self._serves, START_SECONDS)
+        except AssertionError:
+            self.close()
+            raise
+
+    def _serves(self) -> bool:
+        assert self._process.is_alive(), f"the target ended at once:\n{self.log}"
+        try:
+            return self.client.get("/readyz").status_code == 200
+        except httpx.TransportError:
+            return False

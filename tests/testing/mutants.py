@@ -13,7 +13,7 @@ from ag_ui.core import RunStartedEvent
 from agui_bridge import Answer, Approve, Ask, Cancel, Decision, Decline, Pause, Resume, Run, RunItem
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.threads.records import ClosedBatch
-from tests.testing.workshop import PATIENCE, Call, Workshop, WorkshopAdapter
+from tests.testing.workshop import Call, Workshop, WorkshopAdapter
 
 __all__ = ["MUTANTS"]
 
@@ -200,17 +200,17 @@ class SwallowsCancellation(WorkshopAdapter):
     async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
         yield "Working. "
         try:
-            await asyncio.wait_for(run.stop.wait(), 3 * PATIENCE)
+            await asyncio.wait_for(run.stop.wait(), self.workshop.long)
             if run.stop.force:
-                await asyncio.sleep(3 * PATIENCE)
+                await asyncio.sleep(self.workshop.long)
         except asyncio.CancelledError:
-            await asyncio.sleep(3 * PATIENCE)
+            await asyncio.sleep(self.workshop.long)
 
 
 class IgnoresStops(WorkshopAdapter):
     async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
         yield "Working. "
-        await asyncio.sleep(3 * PATIENCE)
+        await asyncio.sleep(self.workshop.long)
 
 
 class LeavesTheSessionLocked(WorkshopAdapter):

@@ -48,9 +48,11 @@ class Workshop:
         waiting: how many flows wait for an answer.
         locked: threads that nothing runs on any more.
         listeners: adapters that live.
+        long: seconds that slow work takes: longer than anybody waits for it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self.long = 3 * patience
         self.executed: list[Any] = []
         self.waiting = 0
         self.locked: set[str] = set()
@@ -114,7 +116,7 @@ class WorkshopAdapter:
     async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
         yield "Working. "
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(run.stop.wait(), 3 * PATIENCE)
+            await asyncio.wait_for(run.stop.wait(), self.workshop.long)
 
     def ask(self, run: Run, calls: Sequence[Call]) -> Pause:
         self.workshop.waiting += 1
@@ -197,10 +199,10 @@ class WorkshopAdapter:
 
 @contextlib.asynccontextmanager
 async def scenario_of(
-    adapter: type[WorkshopAdapter] = WorkshopAdapter, **changes: Any
+    adapter: type[WorkshopAdapter] = WorkshopAdapter, *, patience: float = PATIENCE, **changes: Any
 ) -> AsyncIterator[AdapterScenario]:
     """A scenario that shows all that there is, before a workshop of its own."""
-    workshop = Workshop()
+    workshop = Workshop(patience)
     told: dict[str, Any] = {
         "adapter": lambda: adapter(workshop),
         "approval": "deploy",
@@ -212,6 +214,6 @@ async def scenario_of(
         "edited": {"version": "v0"},
         "executed": lambda: workshop.executed,
         "unreachable": lambda: adapter(workshop, reachable=False),
-        "patience": PATIENCE,
+        "patience": patience,
     }
     yield AdapterScenario(**{**told, **changes})

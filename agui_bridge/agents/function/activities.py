@@ -7,9 +7,11 @@ that has begun finishes, whatever becomes of the branch.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any
 
 from agui_bridge.adapters import Run
@@ -30,13 +32,39 @@ from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Activities", "Report"]
+__all__ = ["Activities", "Report", "in_thread"]
 
 Report = Callable[[Outcome], None]
 
 _INSIDE: ContextVar[tuple[Activities, EntryKey] | None] = ContextVar(
     "agui_bridge_inside", default=None
 )
+
+
+class StillRunning(asyncio.CancelledError):
+    """The caller was cancelled, and the function runs on in its thread.
+
+    Attributes:
+        thread: what it comes to.
+    """
+
+    def __init__(self, thread: asyncio.Future[Any]) -> None:
+        """Remember the thread."""
+        super().__init__()
+        self.thread = thread
+
+
+async def in_thread(function: Callable[[], Any]) -> Any:
+    """Call a function in a thread, with the caller's context variables.
+
+    Raises:
+        StillRunning: the caller was cancelled.
+    """
+    thread = asyncio.get_running_loop().run_in_executor(None, copy_context().run, function)
+    try:
+        return await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        raise StillRunning(thread) from None
 
 
 class Activities:
@@ -134,17 +162,21 @@ class Activities:
             self._preparing -= 1
             self._finished()
 
-    async def wait_for_leave(self) -> None:
+    async def wait_for_leave(self, *, last: bool = False) -> None:
         """Return when an act may begin, as far as an adapter around this one is concerned.
 
         It judges by what was said so far, so all of that is brought to it first.
+
+        Args:
+            last: whether nothing stands between this and the act; see `look_for_stop`.
         """
-        if self._run.before_act is None:
-            return
-        await self._outbox.read()
-        self._run.before_act()
-        if self._latch.closed or self._run.stop.requested:
-            await self._latch.park()
+        if self._run.before_act is not None:
+            await self._outbox.read()
+            self._run.before_act()
+            if self._latch.closed or self._run.stop.requested:
+                await self._latch.park()
+        if last:
+            await self.look_for_stop()
 
     async def perform(
         self,
@@ -177,13 +209,17 @@ class Activities:
             # A stream only speaks: what it says may be the rest of what is asked.
             if key.kind != "stream":
                 await self.wait_for_leave()
+            if begin is not None:
+                # What is carried out has been told of: it stands in the history, whatever comes.
+                begin()
+                await self._outbox.read()
+                await self.wait_for_turn()
+            await self.look_for_stop()
         try:
             self._run.check_lease()
         except BaseException as error:
             self.fail(error)
             raise
-        if begin is not None:
-            begin()
         self._begun.add(key)
         task = asyncio.create_task(self._carry_out(key, function, report))
         self._tasks[task] = report is not None
@@ -206,6 +242,12 @@ class Activities:
         if self._latch.closed or self._run.stop.requested:
             await self._latch.park()
 
+    async def look_for_stop(self) -> None:
+        """Look last whether the run is to stop, wherever that was asked; then nothing begins."""
+        await self._run.check_stop()
+        if self._latch.closed or self._run.stop.requested:
+            await self._latch.park()
+
     async def _repeat(self, key: EntryKey, known: Outcome) -> Json:
         match known:
             case Value(value=value):
@@ -224,17 +266,19 @@ class Activities:
         _INSIDE.set((self, key))
         try:
             value = jsonable(f"The result of {key}", await function())
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             # When the run is ending its journal is lost with it.
             self._conclude(key, Abandoned(), None if self._latch.closed else report)
+            if isinstance(cancelled, StillRunning) and self._latch.closed and report is not None:
+                # Nobody can kill a thread: what it comes to is told when it is known.
+                cancelled.thread.add_done_callback(partial(_tell_late, key, report))
             raise
         except GeneratorExit:
             raise
         except BaseException as error:
-            cause = as_exception(error)
-            failure = Failure(error=type(error).__name__, text=clean_text(str(cause)))
+            failure = _failure(error)
             self._conclude(key, failure, report)
-            raise StepFailed.of(key, failure) from cause
+            raise StepFailed.of(key, failure) from as_exception(error)
         self._conclude(key, Value(value=value), report)
         return copied(value)
 
@@ -248,3 +292,22 @@ class Activities:
         if not task.cancelled():
             task.exception()  # Its branch may be gone: then nobody else retrieves it.
         self._finished()
+
+
+def _failure(error: BaseException) -> Failure:
+    return Failure(error=type(error).__name__, text=clean_text(str(as_exception(error))))
+
+
+def _tell_late(key: EntryKey, report: Report, thread: asyncio.Future[Any]) -> None:
+    """Report what a thread came to that was left behind."""
+    if thread.cancelled():
+        return
+    try:
+        value = thread.result()
+        if inspect.iscoroutine(value):
+            # It only made what was to be awaited, and nobody will.
+            value.close()
+            return
+        report(Value(value=jsonable(f"The result of {key}", value)))
+    except Exception as error:
+        report(_failure(error))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, Final
 
 from ag_ui.core import BaseEvent
 
@@ -17,7 +17,7 @@ from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 
 __all__ = ["AgentFunction", "FunctionAdapter"]
 
-logger = logging.getLogger("agui_bridge.agents")
+logger: Final = logging.getLogger("agui_bridge.agents")
 
 AgentFunction = (
     Callable[[FunctionRun], AsyncIterator[str | BaseEvent]]
@@ -38,7 +38,7 @@ class FunctionAdapter:
         ConfigurationError: it is not async, or can't be called with one argument.
     """
 
-    capabilities = AdapterCapabilities(
+    capabilities: AdapterCapabilities = AdapterCapabilities(
         approve=True, decline=True, edit=True, answer=True, cancel=True, stop=True, policy=True
     )
 
@@ -59,22 +59,27 @@ class FunctionAdapter:
             AgentMistake: the author's code called sys.exit() or the like.
             Exception: whatever else the author's function raised, unchanged.
         """
-        if run.stop.requested:
-            return
         execution = FunctionExecution(run)
+        if run.stop.requested:
+            run.not_begun = execution.not_begun
+            return
         view = FunctionRun(execution)
         outbox = execution.outbox
+        taken: Iterator[str | BaseEvent] = iter(())
         execution.start(lambda: self._function(view))
         try:
             while True:
                 if outbox.items:
-                    for item in outbox.take():
+                    taken = iter(outbox.take())
+                    for item in taken:
                         yield item
                 elif execution.over:
                     break
                 else:
                     await outbox.wait()
         finally:
+            # Whoever reads may have left in the middle of what was taken.
+            execution.reports.leave(taken)
             await execution.abandon()
             run.not_begun = execution.not_begun
         failure = execution.failure

@@ -11,7 +11,7 @@ import inspect
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from ag_ui.core import BaseEvent, StateDeltaEvent, ToolCallChunkEvent, ToolCallStartEvent
 
@@ -19,6 +19,7 @@ from agui_bridge.adapters import Ask, Handoff, Pause, Run, close_items
 from agui_bridge.agents.function.activities import Activities
 from agui_bridge.agents.function.latch import RunLatch
 from agui_bridge.agents.function.outbox import Outbox
+from agui_bridge.agents.function.reports import Reports
 from agui_bridge.agents.function.results import StepFailed, as_exception
 from agui_bridge.agents.replay.call_order import CallOrder
 from agui_bridge.agents.replay.continuation import (
@@ -52,7 +53,7 @@ FORCED_GRACE = 0.5
 POLL = 0.05
 """Seconds between looks at `stop.force`, which has no event of its own."""
 
-logger = logging.getLogger("agui_bridge.agents")
+logger: Final = logging.getLogger("agui_bridge.agents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class FunctionExecution:
         context: how many messages the function first saw, and how many of them were new.
         actor: who began the first run; a resumed run's principal is who answered.
         outbox: what was emitted.
+        reports: tells what became of tool calls.
         journal: what is remembered.
         activities: what steps, streams, calls and tools carry out.
         over: whether nothing will be emitted any more.
@@ -91,15 +93,16 @@ class FunctionExecution:
         past = recall(run)
         self.run = run
         fresh = (len(run.raw_messages), len(run.raw_new_messages))
-        self.context = past.context if past.context is not None else fresh
-        self.actor = past.actor or run.principal.actor
-        self.outbox = Outbox()
-        self.journal = Journal(past.entries)
+        self.context: tuple[int, int] = past.context if past.context is not None else fresh
+        self.actor: str = past.actor or run.principal.actor
+        self.outbox: Outbox = Outbox()
+        self.reports: Reports = Reports(run, self.outbox)
+        self.journal: Journal = Journal(past.entries)
         self._latch = RunLatch()
-        self.activities = Activities(
+        self.activities: Activities = Activities(
             run, self.journal, self.outbox, self._latch, self._work_finished, self._fail
         )
-        self.over = False
+        self.over: bool = False
         self.final: Pause | Handoff | None = None
         self.failure: BaseException | None = None
         self._yields = YieldCount(past.yields)
@@ -129,15 +132,18 @@ class FunctionExecution:
         if not self.over:
             self.activities.cancel(tools=True)
         while not self.over:
-            self.outbox.take()  # Nobody reads any more; whoever waits for room may end.
+            # Nobody reads any more; whoever waits for room may end.
+            self.reports.leave(self.outbox.take())
             await self.outbox.wait()
+        self.reports.leave(self.outbox.take())
         for task in self._tasks:
             task.cancel()
 
     @property
     def not_begun(self) -> list[str]:
-        """The approved tool calls that were carried out neither in this run nor before."""
-        return [
+        """The calls that were shown or approved, and certainly not carried out."""
+        shown = [c for key, c in self.reports.announced.items() if not self.activities.begun(key)]
+        return shown + [
             decided.tool_call_id
             for key, decided in self.journal.entries.items()
             if isinstance(decided, Decided)
@@ -259,7 +265,7 @@ class FunctionExecution:
                 if outbox.full:
                     await outbox.room()
                 if type(item) in (ToolCallStartEvent, ToolCallChunkEvent):
-                    await self.activities.wait_for_leave()
+                    await self.activities.wait_for_leave(last=item.tool_call_name is not None)
         finally:
             await close_items(items)
 
@@ -306,6 +312,8 @@ class FunctionExecution:
                     self._pause()
                     return
                 await asyncio.sleep(0)
+        except Exception as error:  # lost with this task, it would leave the run to hang
+            self._fail(error)
         finally:
             self._settling = False
 
@@ -329,10 +337,8 @@ class FunctionExecution:
         continuation = Continuation.pack(
             entries, self._yields.counts(), self._state.record(), self.context, self.actor
         )
-        if asks:
-            self._close(final=Pause(asks, continuation, calls))
-        else:
-            self._close(final=Handoff(calls, continuation))
+        final = Pause(asks, continuation, calls) if asks else Handoff(calls, continuation)
+        self._close(final=final)
 
     def _ended(self, root: asyncio.Task[None]) -> None:
         error = None if root.cancelled() else root.exception()

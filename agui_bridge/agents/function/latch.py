@@ -17,7 +17,7 @@ class RunLatch:
 
     def __init__(self) -> None:
         """Begin open."""
-        self.closed = False
+        self.closed: bool = False
         self._parked: set[asyncio.Future[None]] = set()
 
     def check(self) -> None:

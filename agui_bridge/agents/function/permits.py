@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,6 @@ from agui_bridge.adapters import Ask
 from agui_bridge.agents.function.execution import FunctionExecution, Question
 from agui_bridge.agents.function.results import ReadOnlyArgs
 from agui_bridge.agents.function.tool_events import (
-    not_executed,
     parameter_schema,
     tool_call,
     tool_result,
@@ -22,7 +20,7 @@ from agui_bridge.agents.replay.continuation import Decided, Denied, EntryKey
 from agui_bridge.agents.replay.journal import copied
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict, judge
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.answers.schemas import UnsafeSchema
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
@@ -76,7 +74,7 @@ async def permit_call(
             message=verdict.reason or f"The policy asks for an approval of {entry.name!r}.",
             tool_call=ToolCall(call_id, entry.name, args),
             parameters=editing,
-            allowed=(APPROVE, DECLINE, EDIT) if verdict.editable else (APPROVE, DECLINE),
+            allowed=None if verdict.editable else (APPROVE, DECLINE),
             expires_in=verdict.expires_in,
         )
         await execution.ask(_question(entry), Question(ask, call_id))
@@ -95,17 +93,9 @@ async def permit_approved(
         CallDenied: the policy denies it.
         AgentMistake: the policy failed.
     """
-    call_id = approval.tool_call_id or ""
-    try:
-        verdict = await _judge(execution, entry, args, approval)
-    except (AgentMistake, asyncio.CancelledError):
-        # The client has seen the call, and it is certain what became of it; unless it is asked
-        # about again.
-        if not execution.undone:
-            execution.emit(not_executed(call_id, execution.run.mint()))
-        raise
+    verdict = await _judge(execution, entry, args, approval)
     if verdict.action == "deny":
-        await _refuse(execution, entry, call_id, verdict)
+        await _refuse(execution, entry, approval.tool_call_id or "", verdict)
 
 
 def pass_by(execution: FunctionExecution, entry: EntryKey) -> None:
@@ -160,7 +150,7 @@ async def _refuse(
 
 
 def _parameters_of(fn: Callable[..., Any]) -> dict[str, Json] | None:
-    """The schema of edited arguments; None, so any object, where the signature gives none."""
+    """The schema of edited arguments; None, so no edits, where the signature gives none."""
     try:
         return parameter_schema(None, fn)
     except (PydanticUserError, UnsafeSchema, ValueError, TypeError):

@@ -48,6 +48,7 @@ class Approval:
         reason: why it was declined, if the person said so.
         payload: the whole answer, as it was sent.
         cause: why nobody decided: cancelled or expired; None when somebody did.
+        entry: where the decision stands in the run's journal.
     """
 
     name: str
@@ -71,7 +72,13 @@ class Approval:
 
     @classmethod
     def of(cls, entry: EntryKey, proposed: Mapping[str, Json], decided: Decided) -> Approval:
-        """Make the approval from the journal's entry and the arguments as proposed."""
+        """Make the approval from the journal's entry and the arguments as proposed.
+
+        Args:
+            entry: where the decision stands in the journal.
+            proposed: the arguments as the agent gave them.
+            decided: what stands there.
+        """
         approved = decided.verdict == "approve"
         return cls(
             name=entry.name,
@@ -110,7 +117,12 @@ class StepFailed(AgentMistake):
 
     @classmethod
     def of(cls, entry: EntryKey, failure: Failure) -> StepFailed:
-        """Make the exception from the journal's entry."""
+        """Make the exception from the journal's entry.
+
+        Args:
+            entry: where the failure stands in the journal.
+            failure: what stands there.
+        """
         return cls(str(entry), failure.error, failure.text)
 
 

@@ -20,7 +20,7 @@ from agui_bridge.agents.function.tool_events import parameter_schema, tool_call
 from agui_bridge.agents.replay.continuation import Awaited, Decided, Value
 from agui_bridge.agents.replay.journal import copied, jsonable
 from agui_bridge.errors import ReplayMismatch
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, Answer, Cancel
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Answer, Cancel
 from agui_bridge.protocol.answers.schemas import check_schema
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
@@ -60,9 +60,11 @@ class FunctionRun(ActingRun):
             name: the tool.
             args: the proposed arguments.
             message: what people read.
-            parameters: model or JSON Schema that edited arguments must satisfy.
+            parameters: model or JSON Schema that edited arguments must satisfy; a model takes no
+                names but its own, unless it has `extra="allow"`.
             fn: the tool, whose signature gives the parameters when they are not passed.
-            editable: whether people may edit the arguments.
+            editable: whether people may edit the arguments; never without `parameters` or `fn`,
+                which say what may be executed.
             expires_in: seconds until it can't be answered; None takes the agent's setting.
             metadata: public, for the frontend.
             key: tells equal approvals of several tasks apart.
@@ -71,7 +73,9 @@ class FunctionRun(ActingRun):
             The decision: true only when approved, with the arguments that may be executed.
 
         Raises:
+            AgentMistake: an argument is of another type; it names the argument.
             UnsafeSchema: the parameters' schema is invalid or could do harm.
+            ReplayMismatch: what was stored is no decision on this call.
         """
         pinned = jsonable(f"an argument of run.approve({name!r})", dict(args))
         entry, known = self._visit("approve", name, [pinned], key)
@@ -83,7 +87,7 @@ class FunctionRun(ActingRun):
                 message=message,
                 tool_call=ToolCall(call_id, name, pinned),
                 parameters=parameter_schema(parameters, fn),
-                allowed=(APPROVE, DECLINE, EDIT) if editable else (APPROVE, DECLINE),
+                allowed=None if editable else (APPROVE, DECLINE),
                 expires_in=expires_in,
                 metadata=metadata,
             )
@@ -171,7 +175,17 @@ class FunctionRun(ActingRun):
         metadata: Mapping[str, Json] | None = None,
         key: str | None = None,
     ) -> bool:
-        """Ask a yes-or-no question; cancelled and expired mean no."""
+        """Ask a yes-or-no question; cancelled and expired mean no.
+
+        Args:
+            message: what people read; with `key` it is the question's identity.
+            expires_in: seconds until it can't be answered; None takes the agent's setting.
+            metadata: public, for the frontend.
+            key: tells equal questions of several tasks apart.
+
+        Returns:
+            True only for `{"confirm": true}`.
+        """
         decision = await self.decide(
             message, reason="confirmation", expires_in=expires_in, metadata=metadata, key=key
         )
@@ -188,7 +202,20 @@ class FunctionRun(ActingRun):
         metadata: Mapping[str, Json] | None = None,
         key: str | None = None,
     ) -> Answer | Cancel:
-        """Ask as `ask` does, and return the decision itself: an Answer, or a Cancel's cause."""
+        """Ask as `ask` does, and return the decision itself: an Answer, or a Cancel's cause.
+
+        Args:
+            message: what people read; with `key` it is the question's identity.
+            schema: a JSON Schema of the answer, or None.
+            reason: `input_required`, `confirmation` or `<framework>:<name>`.
+            expires_in: seconds until it can't be answered; None takes the agent's setting.
+            metadata: public, for the frontend.
+            key: tells equal questions of several tasks apart.
+
+        Raises:
+            UnsafeSchema: the schema is invalid or could do harm.
+            ReplayMismatch: what was stored is no answer to this question.
+        """
         entry, known = self._visit("ask", message, [reason], key)
         if known is None:
             if schema is not None:
@@ -213,6 +240,11 @@ class FunctionRun(ActingRun):
         self, name: str, args: Mapping[str, Any], *, key: str | None = None
     ) -> Json:
         """Have the application carry out one of its own tools; the next run has the result.
+
+        Args:
+            name: the tool's, as the application calls it.
+            args: what can be written as JSON.
+            key: tells equal calls of several tasks apart.
 
         Returns:
             The content of the application's tool message: a str, or content parts.

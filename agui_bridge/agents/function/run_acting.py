@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agui_bridge.adapters import close_items
+from agui_bridge.agents.function.activities import in_thread
 from agui_bridge.agents.function.permits import pass_by, permit_approved, permit_call
 from agui_bridge.agents.function.results import Approval
 from agui_bridge.agents.function.run_view import RunView
-from agui_bridge.agents.function.tool_events import tool_call, tool_result
+from agui_bridge.agents.function.tool_events import tool_call
 from agui_bridge.agents.replay.continuation import Decided, EntryKey
 from agui_bridge.agents.replay.journal import copied, fingerprint, jsonable
 from agui_bridge.errors import AgentMistake, ApprovalSpent
@@ -89,6 +90,12 @@ class ActingRun(RunView):
 
         Nobody has to approve it unless the bridge's policy says so; then the run pauses here.
 
+        Args:
+            name: the tool's on the wire; with `args` and `key` the call's identity.
+            args: what can be written as JSON.
+            fn: async, or sync (then it runs in a thread).
+            key: tells equal calls of several tasks apart.
+
         Returns:
             The result as JSON; on the wire a str as it is, else compact JSON.
 
@@ -96,7 +103,7 @@ class ActingRun(RunView):
             StepFailed: `fn` raised; the client sees "The tool failed: <type>".
             CallDenied: the policy denied it, or had a person asked who did not approve it.
         """
-        execution, run = self._execution, self._run
+        execution = self._execution
         pinned = jsonable(f"an argument of run.call({name!r})", dict(args))
         entry, known = self._visit("call", name, [pinned], key)
         if known is not None:
@@ -108,8 +115,10 @@ class ActingRun(RunView):
             entry,
             None,
             lambda: _invoke(fn, **copied(permit.args)),
-            begin=None if permit.announced else lambda: execution.emit(*announce),
-            report=lambda done: execution.emit(tool_result(permit.call_id, run.mint(), done)),
+            begin=None
+            if permit.announced
+            else lambda: execution.reports.announce(entry, permit.call_id, announce),
+            report=lambda done: execution.reports.tell(permit.call_id, done),
         )
 
     async def tool(self, approval: Approval, fn: Callable[..., Any], /, **extra: Any) -> Json:
@@ -129,6 +138,7 @@ class ActingRun(RunView):
             ApprovalSpent: it was used before, is of another run, or is no approval.
             StepFailed: `fn` raised; the client sees "The tool failed: <type>".
             CallDenied: the bridge's policy denies it all the same.
+            AgentMistake: `extra` names an argument that was approved.
         """
         execution = self._execution
         if not isinstance(approval, Approval):
@@ -159,12 +169,18 @@ class ActingRun(RunView):
             entry,
             known,
             lambda: _invoke(fn, **arguments, **extra),
-            report=lambda done: execution.emit(
-                tool_result(approval.tool_call_id, self._run.mint(), done)
-            ),
+            report=lambda done: execution.reports.tell(approval.tool_call_id, done),
         )
 
     def _visit(self, kind: str, name: str, values: Sequence[Any], key: str | None) -> Any:
+        # Type hints bind nobody, and the journal could not keep the call at the next pause.
+        if not isinstance(name, str):
+            what = "message" if kind == "ask" else "name"
+            raise AgentMistake(f"The {what} of run.{kind} must be a str, not {name!r:.80}.")
+        if key is not None and not isinstance(key, str):
+            raise AgentMistake(
+                f"The key of run.{kind}({name!r:.80}) must be a str, not {key!r:.80}."
+            )
         call = EntryKey(kind, name, fingerprint(f"run.{kind}({name!r})", values), key)
         return self._execution.visit(call)
 
@@ -192,5 +208,5 @@ async def _invoke(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     target = fn if inspect.isroutine(fn) else getattr(fn, "func", type(fn).__call__)
     if inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(target):
         return await fn(*args, **kwargs)
-    result = await asyncio.to_thread(fn, *args, **kwargs)
+    result = await in_thread(partial(fn, *args, **kwargs))
     return await result if inspect.isawaitable(result) else result

@@ -12,14 +12,13 @@ from pydantic import BaseModel, TypeAdapter
 from agui_bridge.agents.replay.continuation import Denied, Failure, Outcome, Value
 from agui_bridge.protocol.answers.schemas import check_schema
 from agui_bridge.protocol.answers.unexecuted import (
-    APPROVED_NOT_BEGUN,
     CANCELLED_AMID,
     denied_by_policy,
 )
 from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["not_executed", "parameter_schema", "tool_call", "tool_result"]
+__all__ = ["parameter_schema", "tool_call", "tool_result"]
 
 
 def tool_call(call_id: str, name: str, args: Mapping[str, Json]) -> tuple[BaseEvent, ...]:
@@ -46,20 +45,14 @@ def tool_result(call_id: str, message_id: str, outcome: Outcome) -> BaseEvent:
     return ToolCallResultEvent(message_id=message_id, tool_call_id=call_id, content=content)
 
 
-def not_executed(call_id: str, message_id: str) -> BaseEvent:
-    """Make the TOOL_CALL_RESULT event of a call that was approved and never began."""
-    return ToolCallResultEvent(
-        message_id=message_id, tool_call_id=call_id, content=APPROVED_NOT_BEGUN
-    )
-
-
 def parameter_schema(
     parameters: type[BaseModel] | Mapping[str, Json] | None, function: Callable[..., Any] | None
 ) -> dict[str, Json] | None:
     """Make the JSON Schema that edited arguments must satisfy.
 
     Args:
-        parameters: a model or the schema itself.
+        parameters: a model, which then takes no fields that it doesn't name unless it allows
+            them (`extra="allow"`), or the schema itself.
         function: read when `parameters` is None: its signature becomes the schema.
 
     Raises:
@@ -70,6 +63,9 @@ def parameter_schema(
         schema = dict(parameters)
     elif parameters is not None:
         schema = parameters.model_json_schema()
+        if schema.get("type") == "object":
+            # The tool gets the arguments themselves: what the model ignores would reach it.
+            schema.setdefault("additionalProperties", False)
     elif function is not None:
         # pydantic takes functions too, but its annotation says types only.
         adapter: TypeAdapter[Any] = TypeAdapter(function)  # type: ignore[arg-type]

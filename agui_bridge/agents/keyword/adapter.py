@@ -34,7 +34,16 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from typing import cast
 
-from agui_bridge.adapters import Adapter, Ask, Handoff, Pause, Run, RunItem, close_items
+from agui_bridge.adapters import (
+    Adapter,
+    AdapterCapabilities,
+    Ask,
+    Handoff,
+    Pause,
+    Run,
+    RunItem,
+    close_items,
+)
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
 from agui_bridge.agents.keyword.continuation import Inner, Requested
 from agui_bridge.agents.keyword.message import question
@@ -79,9 +88,11 @@ class KeywordAdapter:
         expires_in: float | None = None,
     ) -> None:
         """Wrap an agent."""
-        self.inner = _as_adapter(agent)
+        self.inner: Adapter = _as_adapter(agent)
         # The question is this adapter's own: it is answered and cancelled here.
-        self.capabilities = replace(self.inner.capabilities, answer=True, cancel=True)
+        self.capabilities: AdapterCapabilities = replace(
+            self.inner.capabilities, answer=True, cancel=True
+        )
         self._table = _table(phrases)
         if fields is not None and not fields:
             raise ConfigurationError("A request needs at least one form field to be answered in.")

@@ -45,7 +45,7 @@ def _shortened(request: FoundRequest, share: int) -> str:
     size = max(share, end - start + 2 * len(_CUT))
     # What follows the phrase comes first: before it a quarter, and what the rest has no use for.
     begin = min(start - size // 4, len(sentence) + len(_CUT) - size)
-    begin = max(begin, end + 2 * len(_CUT) - size, 0)
+    begin = max(begin, min(end + len(_CUT), len(sentence)) + len(_CUT) - size, 0)
     head = _CUT if begin else ""
     stop = begin + size - len(head)
     if stop >= len(sentence):

@@ -42,6 +42,7 @@ ENGLISH_PHRASES: tuple[str, ...] = (
     "waiting for your confirmation",
     "need your approval",
 )
+"""What `KeywordAdapter` takes for a request to confirm, in English; in lower case."""
 
 CHINESE_PHRASES: tuple[str, ...] = (
     "请确认",
@@ -63,6 +64,7 @@ CHINESE_PHRASES: tuple[str, ...] = (
     "是否確認",
     "是否繼續",
 )
+"""The same in Chinese."""
 
 PHRASES: tuple[str, ...] = ENGLISH_PHRASES + CHINESE_PHRASES
 """What counts as a request unless the author says otherwise."""
@@ -112,7 +114,12 @@ class Replies:
     values: tuple[str, str] = ("yes", "no")
 
     def to_decision(self, decision: Decision, fields: Sequence[FormField]) -> str:
-        """The message for what a person decided about a form."""
+        """The message for what a person decided about a form.
+
+        Args:
+            decision: an Answer whose payload is an object of values by name of field, or a Cancel.
+            fields: those of the form, in their order.
+        """
         if isinstance(decision, Cancel):
             return self.expired if decision.cause == "expired" else self.cancelled
         payload = decision.payload if isinstance(decision, Answer) else None

@@ -52,7 +52,7 @@ class Turn:
         """Prepare the run of the agent inside."""
         self._run = run
         self._replies = replies
-        self.listener = Listener(table)
+        self.listener: Listener = Listener(table)
         self._holding = False
         self._calls: dict[str, str] = {}
         self._settled: set[str] = set()
@@ -60,7 +60,7 @@ class Turn:
         self._gated: set[str] = set()
         self._frontend = {tool.name for tool in run.input.tools or ()}
         self._answer: tuple[str, str] | None = None
-        self.inner = self._inner()
+        self.inner: Run = self._inner()
 
     # --- what goes in ---
 
@@ -112,6 +112,7 @@ class Turn:
             before_act=self._before_act,
             # The engine may replace the run's own one while the run goes on.
             check_lease=lambda: run.check_lease(),
+            check_stop=lambda: run.check_stop(),
         )
 
     def _words(self, past: Requested) -> Replies:

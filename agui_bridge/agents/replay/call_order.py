@@ -28,9 +28,9 @@ class Strand:
 
     def __init__(self, family: CallOrder, origin: Place | None) -> None:
         """Begin a line without calls."""
-        self.family = family
-        self.origin = origin
-        self.count = 0
+        self.family: CallOrder = family
+        self.origin: Place | None = origin
+        self.count: int = 0
 
 
 class Place(NamedTuple):
@@ -62,7 +62,7 @@ class CallOrder:
     def __init__(self) -> None:
         """Begin with no task known but the root to come."""
         self._by_task: WeakKeyDictionary[asyncio.Task[object], Strand] = WeakKeyDictionary()
-        self.root = Strand(self, None)
+        self.root: Strand = Strand(self, None)
 
     def begin(self) -> None:
         """Make the current task the agent's own."""

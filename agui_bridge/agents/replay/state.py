@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,7 +24,7 @@ class Edit(BaseModel):
         after: the state at the resume.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     after_entries: int
     before: dict[str, Json]
@@ -51,7 +52,7 @@ class StateRecord(BaseModel):
         paused: as the frontend had it at the pause.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     initial: dict[str, Json]
     edits: tuple[Edit, ...] = ()

@@ -36,9 +36,9 @@ class PhraseTable:
 
     def __init__(self, phrases: Sequence[str]) -> None:
         """Build the automaton: time and space grow with the phrases' total length."""
-        self.phrases = tuple(phrases)
+        self.phrases: tuple[str, ...] = tuple(phrases)
         texts = [normalised(phrase) for phrase in self.phrases]
-        self.longest = max(map(len, texts), default=0)
+        self.longest: int = max(map(len, texts), default=0)
         self._next: list[dict[str, int]] = [{}]
         self._ends: list[list[tuple[int, int]]] = [[]]
         for number, text in enumerate(texts):

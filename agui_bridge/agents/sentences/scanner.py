@@ -43,7 +43,7 @@ class SentenceScanner:
 
     def __init__(self, table: PhraseTable) -> None:
         """Begin with nothing fed."""
-        self.offset = 0
+        self.offset: int = 0
         self._sentences = Sentences(table)
         # What the current line begins with, as long as it may be what stands before a fence.
         self._head: str | None = ""

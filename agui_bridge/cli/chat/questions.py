@@ -114,7 +114,7 @@ def _field(screen: Screen, field: FormField) -> str | bool:
         optional = "" if field.required else " (Enter: nothing)"
         return _line(screen, f"{label}{optional} > ")
     for number, option in enumerate(field.options, start=1):
-        screen.note(f"  {number}  {option}", "")
+        screen.say(f"  {number}  {option}")
     while True:
         said = _line(screen, f"{label}, a number > ")
         if said in field.options:

@@ -8,11 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from ag_ui.core import Interrupt
-from rich.console import Console, Group
-from rich.panel import Panel
-from rich.text import Text
 
 from agui_bridge.client import Client
+from agui_bridge.terminal import Terminal, paint
 
 __all__ = ["Screen", "plain", "proposal_of"]
 
@@ -46,12 +44,12 @@ class Screen:
     """A terminal, or a pipe.
 
     Args:
-        console: where to write.
+        terminal: where to write.
         ask: reads a line after a prompt; raises EOFError at the end of the input.
     """
 
-    def __init__(self, console: Console, ask: Callable[[str], str] = input) -> None:
-        self._console = console
+    def __init__(self, terminal: Terminal, ask: Callable[[str], str] = input) -> None:
+        self._terminal = terminal
         self._ask = ask
         self._calls: dict[str, list[str]] = {}
         self._in_text = False
@@ -61,24 +59,26 @@ class Screen:
         self._break()
         return self._ask(prompt)
 
-    def note(self, text: str, style: str = "dim") -> None:
+    def note(self, text: str, colour: str = "dim") -> None:
         """Say a line of the chat's own."""
+        self.say(text, colour)
+
+    def say(self, text: str, *colour: str) -> None:
+        """Say a line."""
         self._break()
-        self._console.print(Text(plain(text), style=style))
+        self._terminal.say(paint(plain(text), *colour))
 
     def fail(self, text: str) -> None:
         """Say what went wrong."""
         self._break()
-        self._console.print(Text.assemble(("error", "bold red"), f": {plain(text)}"))
+        self._terminal.say(f"{paint('error', 'red', 'bold')}: {plain(text)}")
 
     def show(self, event: Mapping[str, Any]) -> None:
         """Show one event of a run; most have nothing to be seen."""
         kind = event["type"]
         if kind in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT"):
-            style = "dim italic" if kind.startswith("REASONING") else ""
-            self._console.print(
-                Text(plain(event["delta"]), style=style), end="", soft_wrap=True, highlight=False
-            )
+            colour = ("dim", "italic") if kind.startswith("REASONING") else ()
+            self._terminal.say(paint(plain(event["delta"]), *colour), end="")
             self._in_text = True
         elif kind == "TOOL_CALL_START":
             self._calls[event["toolCallId"]] = [event["toolCallName"], ""]
@@ -100,44 +100,38 @@ class Screen:
             content = message.get("content")
             said = content if isinstance(content, str) else ""
             if message["role"] == "user":
-                self._console.print(Text(f"you > {plain(said)}", style="bold"))
+                self._terminal.say(paint(f"you > {plain(said)}", "bold"))
             elif message["role"] == "tool":
                 self.note(f"  → {_short(said)}", "cyan")
             elif said:
-                self._console.print(Text(plain(said)))
+                self._terminal.say(plain(said))
             for call in message.get("toolCalls") or ():
                 self.note(f"⚙ {call['function']['name']}({call['function']['arguments']})", "cyan")
 
     def question(self, client: Client, interrupt: Interrupt, position: str) -> None:
         """Show what is asked: the message, the tool and its whole arguments, until when."""
         self._break()
-        parts: list[Text] = []
+        parts: list[str] = []
         if interrupt.message:
-            parts.append(Text(plain(interrupt.message)))
+            parts.append(plain(interrupt.message))
         proposal = proposal_of(client, interrupt)
         if proposal is not None:
             name, arguments = proposal
-            parts.append(Text.assemble(("tool  ", "dim"), (plain(name), "bold cyan")))
-            parts.append(Text(_pretty(arguments)))
+            parts.append(f"{paint('tool', 'dim')}  {paint(plain(name), 'cyan', 'bold')}")
+            parts.append(_pretty(arguments))
         elif interrupt.metadata:
-            parts.append(Text(_pretty(interrupt.metadata), style="dim"))
+            parts.append(_pretty(interrupt.metadata))
         if interrupt.expires_at:
-            parts.append(Text(plain(f"expires at {interrupt.expires_at}"), style="dim"))
+            parts.append(paint(plain(f"expires at {interrupt.expires_at}"), "dim"))
         title = "May this run?" if proposal is not None else "A question"
         if interrupt.reason not in ("tool_call", "input_required", "confirmation"):
             title += f" ({plain(interrupt.reason)})"
-        self._console.print(
-            Panel(
-                Group(*parts or [Text(plain(interrupt.reason))]),
-                title=Text(f"{title}{position}", style="bold yellow"),
-                title_align="left",
-                border_style="yellow",
-            )
-        )
+        lines = "\n".join(parts or [plain(interrupt.reason)]).splitlines()
+        self._terminal.frame(paint(f"{title}{position}", "yellow", "bold"), lines, "yellow")
 
     def _break(self) -> None:
         if self._in_text:
-            self._console.print()
+            self._terminal.say()
             self._in_text = False
 
 

@@ -3,57 +3,51 @@
 from __future__ import annotations
 
 import contextlib
-from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
-from rich.console import Console
+import click
 
 from agui_bridge.cli.chat.screen import Screen
+from agui_bridge.cli.faults import Command
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.terminal import Terminal
+
+if TYPE_CHECKING:
+    from agui_bridge.client.dialects import ClientDialectName
 
 __all__ = ["chat"]
 
 
-class Dialect(StrEnum):
-    """How pauses are told and answered."""
-
-    v1 = "1.0"
-    v0 = "0.x"
-    langgraph = "langgraph"
-    draft = "draft"
-
-
+@click.command(cls=Command)
+@click.argument("url")
+@click.option("--agent", help="The agent of an agui-bridge server at URL.")
+@click.option("--thread", help="The thread to go on with.")
+@click.option(
+    "--dialect",
+    type=click.Choice(["1.0", "0.x", "langgraph", "draft"]),
+    default="1.0",
+    help="How pauses are told and answered.",
+)
+@click.option(
+    "--header", multiple=True, help='A header of every request, "Name: value"; may be repeated.'
+)
 def chat(
-    url: Annotated[
-        str,
-        typer.Argument(
-            metavar="URL",
-            help="An AG-UI endpoint; or an agui-bridge server, with [bold]--agent[/] if it has "
-            "several.",
-            show_default=False,
-        ),
-    ],
-    agent: Annotated[
-        str | None, typer.Option(help="The agent of an agui-bridge server at URL.")
-    ] = None,
-    thread: Annotated[str | None, typer.Option(help="The thread to go on with.")] = None,
-    dialect: Annotated[
-        Dialect, typer.Option(help="How pauses are told and answered.")
-    ] = Dialect.v1,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(help='A header of every request, "Name: value"; may be repeated.'),
-    ] = None,
+    url: str,
+    agent: str | None,
+    thread: str | None,
+    dialect: ClientDialectName,
+    header: tuple[str, ...],
 ) -> None:
     """Talk to an agent in the terminal.
+
+    URL is an AG-UI endpoint; or an agui-bridge server, with --agent if it has
+    several.
 
     Text is streamed, tool calls are shown, and what the agent asks is asked at
     the prompt: approvals, confirmations, forms. Ctrl-C stops a run and keeps
     what it said; Ctrl-D ends the chat. Any AG-UI endpoint will do.
 
-    [bold]Examples[/]
-
+    Examples:
       agui-bridge chat http://127.0.0.1:8787 --agent ops
       agui-bridge chat http://127.0.0.1:8787 --agent ops --thread t1
       agui-bridge chat https://example.com/agui --header "Authorization: Bearer …"
@@ -64,10 +58,10 @@ def chat(
 
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  # lets `input` edit lines and remember them
-    headers = dict(map(_header, header or ()))
+    headers = dict(map(_header, header))
     endpoint = _endpoint(url, agent, headers)
-    client = Client(endpoint, thread_id=thread, dialect=dialect.value, headers=headers)
-    screen = Screen(Console(highlight=False))
+    client = Client(endpoint, thread_id=thread, dialect=dialect, headers=headers)
+    screen = Screen(Terminal())
     screen.note(f"{endpoint}, thread {client.thread_id}. /help tells what else there is.")
     try:
         chat_loop.chat(client, screen, load=thread is not None)

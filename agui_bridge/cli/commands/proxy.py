@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
-
-import typer
+import click
 
 from agui_bridge.adapters import load_adapter
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.cli.commands.serve import listen
-from agui_bridge.cli.faults import Debug
+from agui_bridge.cli.faults import Command, debug_option
 from agui_bridge.cli.options import (
-    AnonymousOption,
-    HostOption,
-    LogFormatOption,
-    LogLevelOption,
-    PortOption,
-    StoreOption,
+    log_options,
     server_flags,
+    server_options,
     shared_flags,
+    store_option,
 )
 from agui_bridge.config import load_launch
 from agui_bridge.engine.input.settings import Settings
@@ -28,64 +22,60 @@ from agui_bridge.errors import ConfigurationError
 __all__ = ["proxy"]
 
 
-class Dialect(StrEnum):
-    """What the upstream speaks."""
-
-    current = "1.0"
-    older = "0.x"
-
-
-class History(StrEnum):
-    """What the upstream is sent of the conversation."""
-
-    full = "full"
-    new = "new"
-
-
+@click.command(cls=Command)
+@click.argument("url")
+@click.option("--name", default="agent", help="The agent's name here.")
+@click.option(
+    "--dialect",
+    type=click.Choice(["1.0", "0.x"]),
+    default="1.0",
+    help="0.x for a server from before AG-UI 1.0.",
+)
+@click.option(
+    "--history",
+    type=click.Choice(["full", "new"]),
+    default="full",
+    help="new for a server that keeps the conversation itself.",
+)
+@click.option(
+    "--header", multiple=True, help="'Name: value', sent with every request to it; may be repeated."
+)
+@click.option("--timeout", type=float, default=300.0, help="Seconds that it may be silent.")
+@click.option("--stop-url", help="What its stops are posted to; {threadId} for the thread.")
+@click.option(
+    "--expires-in", type=float, help="Seconds until what it asks expires, unless it says."
+)
+@click.option("--cors-origin", multiple=True, help="Origin whose pages may call; may be repeated.")
+@server_options
+@store_option
+@log_options
+@debug_option
 def proxy(
-    url: Annotated[
-        str,
-        typer.Argument(
-            metavar="URL", help="Where the agent's runs are posted.", show_default=False
-        ),
-    ],
-    name: Annotated[str, typer.Option(help="The agent's name here.")] = "agent",
-    dialect: Annotated[
-        Dialect, typer.Option(help="0.x for a server from before AG-UI 1.0.")
-    ] = Dialect.current,
-    history: Annotated[
-        History, typer.Option(help="new for a server that keeps the conversation itself.")
-    ] = History.full,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(help="'Name: value', sent with every request to it; may be repeated."),
-    ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that it may be silent.")] = 300.0,
-    stop_url: Annotated[
-        str | None, typer.Option(help="What its stops are posted to; {threadId} for the thread.")
-    ] = None,
-    expires_in: Annotated[
-        float | None, typer.Option(help="Seconds until what it asks expires, unless it says.")
-    ] = None,
-    cors_origin: Annotated[
-        list[str] | None, typer.Option(help="Origin whose pages may call; may be repeated.")
-    ] = None,
-    host: HostOption = None,
-    port: PortOption = None,
-    anonymous: AnonymousOption = None,
-    store: StoreOption = None,
-    log_format: LogFormatOption = None,
-    log_level: LogLevelOption = None,
-    debug: Debug = False,
+    url: str,
+    name: str,
+    dialect: str,
+    history: str,
+    header: tuple[str, ...],
+    timeout: float,
+    stop_url: str | None,
+    expires_in: float | None,
+    cors_origin: tuple[str, ...],
+    host: str | None,
+    port: int | None,
+    anonymous: bool,
+    store: str | None,
+    log_format: str | None,
+    log_level: str | None,
 ) -> None:
     """Serve an agent that speaks AG-UI already, made safe.
+
+    URL is where the agent's runs are posted.
 
     Clients talk to the bridge instead of URL. An answer reaches the agent once,
     however often and to however many processes it is sent; what is asked survives
     restarts, in a store that lasts.
 
-    [bold]Examples[/]
-
+    Examples:
       agui-bridge proxy http://127.0.0.1:8000/ --store sqlite:///proxy.db
       agui-bridge proxy http://127.0.0.1:8000/ --dialect 0.x --port 9000
 
@@ -102,13 +92,13 @@ def proxy(
         bridge = Bridge(
             launch.store or "memory:",
             settings=Settings(expires_in=expires_in),
-            cors_origins=cors_origin or (),
+            cors_origins=cors_origin,
         )
         adapter = load_adapter("agui")(
             url,
-            dialect=dialect.value,
-            history=history.value,
-            headers=_headers(header or []),
+            dialect=dialect,
+            history=history,
+            headers=_headers(header),
             timeout=timeout,
             stop_url=stop_url,
         )
@@ -118,7 +108,7 @@ def proxy(
     listen(launch, make)
 
 
-def _headers(lines: list[str]) -> dict[str, str]:
+def _headers(lines: tuple[str, ...]) -> dict[str, str]:
     headers = {}
     for line in lines:
         name, colon, value = line.partition(":")

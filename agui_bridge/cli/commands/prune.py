@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Annotated, Final
+from typing import Final
 
-import typer
+import click
 
 from agui_bridge.cli.banner import store_label
-from agui_bridge.cli.options import StoreToOpen
+from agui_bridge.cli.faults import Command
+from agui_bridge.cli.options import store_to_open
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
 
@@ -24,32 +25,27 @@ _AT_ONCE: Final = 1000
 def _age(text: str) -> float:
     found = _AGE.fullmatch(text.strip())
     if found is None:
-        raise typer.BadParameter("write a number and a unit: 90m, 12h, 30d or 8w.")
+        raise click.BadParameter("write a number and a unit: 90m, 12h, 30d or 8w.")
     return float(int(found[1]) * _SECONDS[found[2]])
 
 
-def prune(
-    store: StoreToOpen,
-    older_than: Annotated[
-        float,
-        typer.Option(
-            parser=_age,
-            metavar="AGE",
-            help="How long nobody has touched them: 90m, 12h, 30d, 8w.",
-            show_default=False,
-        ),
-    ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say how many would be deleted.")
-    ] = False,
-) -> None:
+@click.command(cls=Command)
+@store_to_open
+@click.option(
+    "--older-than",
+    required=True,
+    callback=lambda _, __, text: _age(text),
+    metavar="AGE",
+    help="How long nobody has touched them: 90m, 12h, 30d, 8w.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say how many would be deleted.")
+def prune(store: str, older_than: float, dry_run: bool) -> None:
     """Delete threads that nobody has touched for long, with all their history.
 
     Threads that run or wait for an answer stay, however old they are. Servers
     may run meanwhile. The store must be up to date; nothing is migrated.
 
-    [bold]Examples[/]
-
+    Examples:
       agui-bridge prune --store sqlite:///agents.db --older-than 30d --dry-run
       agui-bridge prune --store sqlite:///agents.db --older-than 30d
     """
@@ -64,7 +60,7 @@ def prune(
     count = asyncio.run(run())
     many = f"{count} thread{'' if count == 1 else 's'}"
     done = "would be deleted from" if dry_run else "deleted from"
-    typer.echo(f"{many} {done} the store {store_label(store)}.")
+    click.echo(f"{many} {done} the store {store_label(store)}.")
 
 
 async def _delete(store: Store, older_than: float, *, dry_run: bool) -> int:

@@ -7,37 +7,34 @@ import json
 import re
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
-from rich.markup import escape
-from rich.table import Table
+import click
 
-from agui_bridge.cli.output import output
+from agui_bridge.cli.faults import Command
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.terminal import Terminal, paint
 
 __all__ = ["schema"]
 
 _SUFFIXES: Final = (".schema.json", ".json")
 
 
-def schema(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Which to print.", show_default=False)
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "--all", metavar="DIR", help="Write them all into a folder instead."
-        ),
-    ] = None,
-) -> None:
+@click.command(cls=Command)
+@click.argument("name", required=False)
+@click.option(
+    "--output",
+    "--all",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write them all into a folder instead.",
+)
+def schema(name: str | None, output: Path | None) -> None:
     """Print the JSON Schema of a wire shape or of the configuration file.
 
     Without a name it lists what there is.
 
-    [bold]Examples[/]
-
+    Examples:
       agui-bridge schema
       agui-bridge schema configuration > bridge.schema.json
       agui-bridge schema --output schemas/
@@ -50,7 +47,7 @@ def schema(
     elif name is None:
         _list(documents)
     else:
-        typer.echo(_dumped(documents[_file_of(name, documents)]), nl=False)
+        click.echo(_dumped(documents[_file_of(name, documents)]), nl=False)
 
 
 def _documents() -> dict[str, dict[str, Any]]:
@@ -80,13 +77,13 @@ def _short(file: str) -> str:
 
 
 def _list(documents: dict[str, dict[str, Any]]) -> None:
-    table = Table(box=None, show_header=False, pad_edge=False)
+    rows = []
     for file, document in sorted(documents.items()):
         told = document if "description" in document else document.get("info", document)
         said = str(told.get("description") or told.get("title") or "")
         first = re.split(r"(?<=\.)\s", said)[0]
-        table.add_row(f"[bold]{escape(_short(file))}[/]", escape(first))
-    output().print(table)
+        rows.append((paint(_short(file), "bold"), first))
+    Terminal().table(rows)
 
 
 def _write(documents: dict[str, dict[str, Any]], folder: Path) -> None:
@@ -98,7 +95,7 @@ def _write(documents: dict[str, dict[str, Any]], folder: Path) -> None:
         raise ConfigurationError(
             f"{folder} can't be written to: {error.strerror}.\nName another folder."
         ) from error
-    typer.echo(f"{len(documents)} schemas are in {folder}.")
+    click.echo(f"{len(documents)} schemas are in {folder}.")
 
 
 def _dumped(document: dict[str, Any]) -> str:

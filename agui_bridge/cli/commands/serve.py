@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
+
+import click
 
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.cli.banner import base_url, show_banner, store_label
-from agui_bridge.cli.faults import Debug
+from agui_bridge.cli.faults import Command, debug_option
 from agui_bridge.cli.options import (
-    AnonymousOption,
-    HostOption,
-    LogFormatOption,
-    LogLevelOption,
-    PortOption,
-    StoreOption,
-    TargetsArgument,
+    log_options,
     server_flags,
+    server_options,
     shared_flags,
+    store_option,
+    targets_argument,
 )
 from agui_bridge.cli.target import Target
 from agui_bridge.config.models import Launch
@@ -27,27 +27,32 @@ from agui_bridge.logs import LogFormat, configure_logging
 
 __all__ = ["listen", "serve"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
+@click.command(cls=Command)
+@targets_argument
+@server_options
+@store_option
+@log_options
+@debug_option
 def serve(
-    target: TargetsArgument,
-    host: HostOption = None,
-    port: PortOption = None,
-    anonymous: AnonymousOption = None,
-    store: StoreOption = None,
-    log_format: LogFormatOption = None,
-    log_level: LogLevelOption = None,
-    debug: Debug = False,
+    target: tuple[str, ...],
+    host: str | None,
+    port: int | None,
+    anonymous: bool,
+    store: str | None,
+    log_format: str | None,
+    log_level: str | None,
 ) -> None:
     """Serve the agents of a bridge.
 
-    TARGET is a Bridge that a module in the current folder defines, or a
-    configuration file; or files of kind Agent, and folders of them. Flags go
-    before environment variables (AGUI_BRIDGE_PORT …), those before the file.
+    TARGET is module:variable of a Bridge that a module in the current folder
+    defines, or a configuration file in YAML; or files of kind Agent, and folders
+    of them. Flags go before environment variables (AGUI_BRIDGE_PORT …), those
+    before the file.
 
-    [bold]Examples[/]
-
+    Examples:
       agui-bridge serve agents:bridge
       agui-bridge serve bridge.yaml --port 9000
       agui-bridge serve approval.yaml agents/

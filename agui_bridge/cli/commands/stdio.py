@@ -7,49 +7,42 @@ import logging
 import os
 import sys
 import threading
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
+import click
 
-from agui_bridge.cli.faults import Debug
-from agui_bridge.cli.options import LogFormatOption, LogLevelOption, StoreOption, shared_flags
+from agui_bridge.cli.faults import Command, debug_option
+from agui_bridge.cli.options import log_options, shared_flags, store_option
 from agui_bridge.cli.target import Target
 from agui_bridge.logs import configure_logging
 from agui_bridge.stdio import Pipes, serve_stdio, take_over_pipes
 
 __all__ = ["stdio"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _LAST_SECONDS: Final = 5.0
 
 
-def stdio(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help="[bold]module:variable[/] of a Bridge, or a YAML file.",
-            show_default=False,
-        ),
-    ],
-    store: StoreOption = None,
-    log_format: LogFormatOption = None,
-    log_level: LogLevelOption = None,
-    debug: Debug = False,
-) -> None:
+@click.command(cls=Command)
+@click.argument("target")
+@store_option
+@log_options
+@debug_option
+def stdio(target: str, store: str | None, log_format: str | None, log_level: str | None) -> None:
     """Serve the agents of a bridge to the process that started this one.
+
+    TARGET is module:variable of a Bridge, or a YAML file.
 
     JSON-RPC in lines: requests on standard input, events and results on standard
     output, logs on standard error. Methods are agent.stream, agent.query and
     agent.stop. Whoever starts it is trusted: nothing else says who asks.
 
-    [bold]Example[/]
-
+    Example:
       agui-bridge stdio agents:bridge
       {"jsonrpc": "2.0", "id": "1", "method": "agent.stream", "params":
         {"threadId": "t1", "messages":
-          [{"id": "m1", "role": "user", "content": "Hi"}]}}  [dim](in one line)[/]
+          [{"id": "m1", "role": "user", "content": "Hi"}]}}  (in one line)
 
     The end of the input, SIGTERM and Ctrl-C stop what runs; nothing is lost.
     """

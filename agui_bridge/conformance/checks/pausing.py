@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from agui_bridge.conformance.check import Blocked, Table, expect, fail
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.verdicts import expect, fail, require
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.answers.schemas import check_schema, find_schema_fault
 
 __all__ = ["PAUSING"]
 
-PAUSING = Table("pause")
-
 _INTERRUPTS = "AG-UI 1.0, interrupt-resume"
+
+PAUSING = Table("pause", needs=("approval",))
 
 
 @PAUSING.check(
-    "outcome",
-    "A run that stops to ask ends with the interrupt outcome, whose interrupts have id and reason.",
     source=f"{_INTERRUPTS}: the interrupt outcome",
     fix="End the run with RUN_FINISHED {outcome: {type: interrupt, interrupts: [...]}}.",
-    needs=("approval",),
 )
 async def outcome(lab: Lab) -> None:
+    """A run that stops to ask ends with the interrupt outcome: interrupts with id and reason."""
     answer = await lab.thread().say("approval")
     expect(answer.outcome == "interrupt", f"the run ended with {answer.told()}")
     expect(answer.interrupts, "the interrupt outcome has no interrupts")
@@ -35,50 +34,40 @@ async def outcome(lab: Lab) -> None:
 
 
 @PAUSING.check(
-    "snapshots",
-    "STATE_SNAPSHOT and MESSAGES_SNAPSHOT come before the interrupt outcome.",
     source="concepts/interrupts: before the run finishes",
     fix="Emit both snapshots right before RUN_FINISHED; clients rebuild the page from them.",
-    needs=("approval",),
     profile="concepts",
 )
 async def snapshots(lab: Lab) -> None:
-    thread = lab.thread()
-    await thread.pause()
+    """STATE_SNAPSHOT and MESSAGES_SNAPSHOT come before the interrupt outcome."""
+    thread = await lab.paused()
     kinds = thread.answers[-1].kinds
     for kind in ("STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"):
         expect(kind in kinds, f"no {kind} in {kinds}")
 
 
 @PAUSING.check(
-    "tool-bound",
-    "An approval of a tool call has the reason tool_call and names a call of its own run.",
     source=f"{_INTERRUPTS}: reasons",
     fix="Set reason to tool_call and toolCallId to the id of the TOOL_CALL_START of this run.",
-    needs=("approval",),
 )
 async def tool_bound(lab: Lab) -> None:
-    thread = lab.thread()
-    (interrupt,) = await thread.pause()
-    started = [e.get("toolCallId") for e in thread.answers[-1].of("TOOL_CALL_START")]
-    started += [e.get("toolCallId") for e in thread.answers[-1].of("TOOL_CALL_CHUNK")]
-    reason, call = interrupt.get("reason"), interrupt.get("toolCallId")
+    """An approval of a tool call has the reason tool_call and names a call of its own run."""
+    thread = await lab.paused()
+    started = thread.answers[-1].calls("TOOL_CALL_START", "TOOL_CALL_CHUNK")
+    reason, call = (thread.asked[0].get(key) for key in ("reason", "toolCallId"))
     expect(reason == "tool_call", f"the reason of an approval is {reason!r}")
     expect(call in started, f"toolCallId is {call!r}; the run started {started}")
 
 
 @PAUSING.check(
-    "schema",
-    "An interrupt has a responseSchema: valid JSON Schema that accepts a proper answer.",
     source=f"{_INTERRUPTS}: responseSchema",
     fix="Describe the answer that you accept, from the model that validates it.",
-    needs=("approval",),
     severity="should",
 )
 async def schema(lab: Lab) -> None:
-    thread = lab.thread()
-    (interrupt,) = await thread.pause()
-    given = interrupt.get("responseSchema")
+    """An interrupt has a responseSchema: valid JSON Schema that accepts a proper answer."""
+    thread = await lab.paused()
+    given = thread.asked[0].get("responseSchema")
     if not isinstance(given, dict):
         fail(f"responseSchema is {given!r}")
     try:
@@ -90,45 +79,36 @@ async def schema(lab: Lab) -> None:
 
 
 @PAUSING.check(
-    "no-execution",
-    "Nothing is executed before it is approved.",
     source=f"{_INTERRUPTS}: uncovered interrupts",
     fix="Execute the tool in the resumed run only.",
     needs=("approval", "executions"),
 )
 async def no_execution(lab: Lab) -> None:
-    thread = lab.thread()
-    await thread.pause()
-    executed = await thread.executed()
-    expect(not executed, f"executed before anybody answered: {executed}")
+    """Nothing is executed before it is approved."""
+    thread = await lab.paused()
+    await thread.expect_no_execution("executed before anybody answered")
 
 
 @PAUSING.check(
-    "unique-ids",
-    "Two interrupts of one run have different ids, and different calls.",
-    source=f"{_INTERRUPTS}: ids",
-    fix="Mint an id for each interrupt.",
-    needs=("parallel",),
+    source=f"{_INTERRUPTS}: ids", fix="Mint an id for each interrupt.", needs=("parallel",)
 )
 async def unique_ids(lab: Lab) -> None:
+    """Two interrupts of one run have different ids, and different calls."""
     answer = await lab.thread().say("parallel")
     for key in ("id", "toolCallId"):
         values = [interrupt.get(key) for interrupt in answer.interrupts]
-        if len(values) < 2:
-            raise Blocked(f"prompts.parallel raised {len(values)} interrupt(s)")
+        require(len(values) >= 2, f"prompts.parallel raised {len(values)} interrupt(s)")
         expect(len(set(values)) == len(values), f"the same {key} twice: {values}")
 
 
 @PAUSING.check(
-    "expires-at",
-    "An expiresAt is a point in time in ISO 8601, with its offset from UTC.",
     source=f"{_INTERRUPTS}: expiresAt",
     fix="Write it as 2026-01-31T12:00:00Z: a client takes what it can't read for never.",
     needs=("expiring",),
 )
 async def expires_at(lab: Lab) -> None:
-    thread = lab.thread()
-    for interrupt in await thread.pause("expiring"):
+    """An expiresAt is a point in time in ISO 8601, with its offset from UTC."""
+    for interrupt in (await lab.paused("expiring")).asked:
         given = interrupt.get("expiresAt")
         try:
             parsed = datetime.fromisoformat(str(given))

@@ -4,53 +4,46 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from agui_bridge.conformance.check import Blocked, Table, expect
-from agui_bridge.conformance.lab import Lab, resolve
-from agui_bridge.conformance.wire import Answer
+from agui_bridge.conformance.check import Table
+from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.verdicts import Need, expect, require
 
 __all__ = ["RACING"]
 
-RACING = Table("race")
+_CLAIM: Final = "Claim the interrupt with a compare-and-swap in the store before the tool runs."
+_CLAIM_IN_STORE: Final = f"{_CLAIM} A lock within one process is not enough."
+_ALONE: Final[tuple[Need, ...]] = ("approval", "executions")
+
+RACING = Table(
+    "race",
+    source="AG-UI 1.0, interrupt-resume: a replay of the same answer is safe",
+    needs=("approval", "executions", "second"),
+)
 
 Race: TypeAlias = Callable[[Lab, str, bool], Awaitable[None]]
 """Of a lab, the second URL (or none), and which of two answers is sent first."""
 
-_SAFE = "AG-UI 1.0, interrupt-resume: a replay of the same answer is safe"
-_CLAIM = "Claim the interrupt with a compare-and-swap in the store before the tool runs."
-
 
 async def _identical(lab: Lab, second_url: str, _: bool) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
-    messages = thread.history.messages
+    thread = await lab.paused()
     answers = await asyncio.gather(
-        *(
-            thread.approve(interrupts, messages=messages, url=url)
-            for url in (lab.url, second_url or lab.url)
-        )
+        *(thread.answer("approve", messages=thread.shown, url=url) for url in ("", second_url))
     )
-    executed = await thread.executed()
-    expect(len(executed) <= 1, f"executed {len(executed)} times")
-    if not executed:
-        raise Blocked(f"neither was carried out: {', '.join(a.told() for a in answers)}")
+    executed = await thread.expect_no_second_execution()
+    require(executed, f"neither was carried out: {', '.join(a.told() for a in answers)}")
 
 
 async def _conflicting(lab: Lab, second_url: str, approve_first: bool) -> None:
-    thread = lab.thread()
-    (interrupt,) = await thread.pause()
-    messages = thread.history.messages
-    yes = resolve(interrupt, thread.payload("approve"))
-    no = resolve(interrupt, thread.payload("deny"))
-    first, second = (yes, no) if approve_first else (no, yes)
+    thread = await lab.paused()
+    first, second = ("approve", "deny") if approve_first else ("deny", "approve")
     answers = await asyncio.gather(
-        thread.resume(first, messages=messages),
-        thread.resume(second, messages=messages, url=second_url),
+        thread.answer(first, messages=thread.shown),
+        thread.answer(second, messages=thread.shown, url=second_url),
     )
     approved, denied = answers if approve_first else reversed(answers)
-    executed = await thread.executed()
-    expect(len(executed) <= 1, f"executed {len(executed)} times")
+    executed = await thread.expect_no_second_execution()
     told = f"approval: {approved.told()}; refusal: {denied.told()}"
     expect(not (executed and denied.succeeded), f"executed, and declined with success ({told})")
     both = approved.error is None and denied.error is None
@@ -63,76 +56,45 @@ async def _often(lab: Lab, race: Race, second_url: str) -> None:
         await race(lab, second_url, number % 2 == 0)
 
 
-@RACING.check(
-    "identical",
-    "Two identical approvals at once execute the call once.",
-    source=_SAFE,
-    fix=_CLAIM,
-    needs=("approval", "executions"),
-)
+@RACING.check(fix=_CLAIM, needs=_ALONE)
 async def identical(lab: Lab) -> None:
+    """Two identical approvals at once execute the call once."""
     await _often(lab, _identical, "")
 
 
-@RACING.check(
-    "conflicting",
-    "Of an approval and a refusal at once, one wins and the other is refused.",
-    source=_SAFE,
-    fix=_CLAIM,
-    needs=("approval", "executions"),
-)
+@RACING.check(fix=_CLAIM, needs=_ALONE)
 async def conflicting(lab: Lab) -> None:
+    """Of an approval and a refusal at once, one wins and the other is refused."""
     await _often(lab, _conflicting, "")
 
 
-@RACING.check(
-    "identical-two-processes",
-    "Two identical approvals at once, on two processes with one store, execute the call once.",
-    source=_SAFE,
-    fix=f"{_CLAIM} A lock within one process is not enough.",
-    needs=("approval", "executions", "second"),
-)
+@RACING.check(fix=_CLAIM_IN_STORE)
 async def identical_two_processes(lab: Lab) -> None:
+    """Two identical approvals at once, on two processes with one store, execute the call once."""
     await _often(lab, _identical, lab.second_url)
 
 
-@RACING.check(
-    "conflicting-two-processes",
-    "Of an approval and a refusal at once, on two processes with one store, one wins.",
-    source=_SAFE,
-    fix=f"{_CLAIM} A lock within one process is not enough.",
-    needs=("approval", "executions", "second"),
-)
+@RACING.check(fix=_CLAIM_IN_STORE)
 async def conflicting_two_processes(lab: Lab) -> None:
+    """Of an approval and a refusal at once, on two processes with one store, one wins."""
     await _often(lab, _conflicting, lab.second_url)
 
 
 @RACING.check(
-    "replica",
-    "What one process asked can be answered on another with the same store.",
     source="AG-UI 1.0, interrupt-resume: a resume is a new run of the thread",
     fix="Keep open interrupts and their continuation in the store, not in memory.",
-    needs=("approval", "executions", "second"),
 )
 async def replica(lab: Lab) -> None:
-    thread = lab.thread()
-    answer = await thread.approve(await thread.pause(), url=lab.second_url)
-    executed = await thread.executed()
-    expect(len(executed) == 1, f"executed {len(executed)} times: {answer.told()}")
+    """What one process asked can be answered on another with the same store."""
+    thread = await lab.paused()
+    answer = await thread.answer("approve", url=lab.second_url)
+    await thread.expect_one_execution(answer.told())
 
 
-@RACING.check(
-    "replica-replay",
-    "An answer that one process took is not carried out again by another.",
-    source=_SAFE,
-    fix="Keep receipts of answers in the store.",
-    needs=("approval", "executions", "second"),
-)
+@RACING.check(fix="Keep receipts of answers in the store.")
 async def replica_replay(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
-    messages = thread.history.messages
-    answers: list[Answer] = [await thread.approve(interrupts, messages=messages)]
-    answers.append(await thread.approve(interrupts, messages=messages, url=lab.second_url))
-    executed = await thread.executed()
-    expect(len(executed) <= 1, f"executed {len(executed)} times")
+    """An answer that one process took is not carried out again by another."""
+    thread = await lab.paused()
+    await thread.answer("approve")
+    await thread.answer("approve", messages=thread.shown, url=lab.second_url)
+    await thread.expect_no_second_execution()

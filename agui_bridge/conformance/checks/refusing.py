@@ -6,235 +6,179 @@ import asyncio
 import json
 import uuid
 
-from agui_bridge.conformance.check import Table, expect
-from agui_bridge.conformance.lab import Lab, cancel, resolve
-from agui_bridge.conformance.wire import Answer
+from agui_bridge.conformance.check import Table
+from agui_bridge.conformance.lab import UNRELATED, Lab
+from agui_bridge.conformance.verdicts import expect
 
 __all__ = ["REFUSING"]
 
-REFUSING = Table("refuse")
-
 _COVER = "AG-UI 1.0, interrupt-resume: coverage of open interrupts"
-_UNKNOWN = "AG-UI 1.0, interrupt-resume: unknown interrupt ids"
-_PAYLOAD = "AG-UI 1.0, interrupt-resume: the payload is validated against responseSchema"
+_EXPIRY = "AG-UI 1.0, interrupt-resume: expiresAt"
 
-
-def _unfinished(answer: Answer, what: str) -> None:
-    """A refusal: an error, or the questions again, but never success."""
-    asked_again = answer.outcome == "interrupt"
-    expect(answer.error is not None or asked_again, f"{what} ended with {answer.told()}")
+REFUSING = Table("refuse", source=_COVER, needs=("approval", "executions"))
 
 
 @REFUSING.check(
-    "unknown-id",
-    "A resume that names an unknown interrupt executes nothing and is no success.",
-    source=_UNKNOWN,
+    source="AG-UI 1.0, interrupt-resume: unknown interrupt ids",
     fix="Act on interrupts only that the server itself raised and stored.",
-    needs=("approval", "executions"),
 )
 async def unknown_id(lab: Lab) -> None:
-    thread = lab.thread()
-    await thread.pause()
-    answer = await thread.resume(resolve({"id": str(uuid.uuid4())}, thread.payload("approve")))
-    executed = await thread.executed()
-    expect(not executed, f"an unknown id approved the call: {executed}")
-    _unfinished(answer, "a resume with an unknown id")
+    """A resume that names an unknown interrupt executes nothing and is no success."""
+    thread = await lab.paused()
+    answer = await thread.resume(thread.entry("approve", _unknown()))
+    await thread.expect_no_execution("an unknown id approved the call")
+    answer.expect_unfinished("a resume with an unknown id")
 
 
 @REFUSING.check(
-    "unknown-id-told",
-    "An unknown interruptId is an error that the client is told of.",
     source="concepts/interrupts: unknown ids are RUN_ERROR",
     fix="End with RUN_ERROR; a client with a stale card must learn that it is stale.",
     needs=("approval",),
     profile="concepts",
 )
 async def unknown_id_told(lab: Lab) -> None:
-    thread = lab.thread()
-    await thread.pause()
-    entry = resolve({"id": str(uuid.uuid4())}, thread.payload("approve"))
+    """An unknown interruptId is an error that the client is told of."""
+    thread = await lab.paused()
+    entry = thread.entry("approve", _unknown())
     for asked in (thread, lab.thread()):
-        answer = await asked.resume(entry)
-        expect(answer.error is not None, f"it ended with {answer.told()}")
+        (await asked.resume(entry)).expect_error()
+
+
+def _unknown() -> dict[str, str]:
+    return {"id": str(uuid.uuid4())}
 
 
 @REFUSING.check(
-    "other-thread",
-    "An interrupt of one thread can't be answered on another.",
     source="AG-UI 1.0, interrupt-resume: interrupts belong to their thread",
     fix="Look interrupts up by thread and id, never by id alone.",
-    needs=("approval", "executions"),
 )
 async def other_thread(lab: Lab) -> None:
-    owner, stranger = lab.thread(), lab.thread()
-    interrupts = await owner.pause()
+    """An interrupt of one thread can't be answered on another."""
+    owner, stranger = await lab.paused(), lab.thread()
     # It also pretends to have the owner's history, as a client that mixes threads up does.
-    answer = await stranger.approve(interrupts, messages=owner.history.messages)
-    executed = await owner.executed()
-    expect(not executed, f"another thread approved the call: {executed} ({answer.told()})")
+    entry = stranger.entry("approve", owner.asked[0])
+    answer = await stranger.resume(entry, messages=owner.shown)
+    await owner.expect_no_execution(f"another thread approved the call ({answer.told()})")
 
 
 @REFUSING.check(
-    "partial",
-    "A resume that leaves an open interrupt out does not perform its action and is no success.",
-    source=_COVER,
     fix="Refuse it, or end with the interrupt outcome again that restates what is open.",
     needs=("parallel", "executions"),
 )
 async def partial(lab: Lab) -> None:
-    thread = lab.thread()
-    first, _ = await thread.pause("parallel", 2)
-    answer = await thread.approve([first])
+    """A resume that leaves an open interrupt out does not perform its action and is no success."""
+    thread = await lab.paused("parallel", 2)
+    answer = await thread.resume(thread.entry("approve"))
     executed = await thread.executed()
     expect(len(executed) < 2, f"the call that nobody answered was executed: {executed}")
-    _unfinished(answer, "a resume that answers one of two")
+    answer.expect_unfinished("a resume that answers one of two")
 
 
 @REFUSING.check(
-    "duplicate-entries",
-    "A resume with two answers to one interrupt is refused and executes nothing.",
     source=f"{_COVER}; one entry per interrupt",
     fix="Refuse a resume that names an interrupt twice.",
-    needs=("approval", "executions"),
 )
 async def duplicate_entries(lab: Lab) -> None:
-    thread = lab.thread()
-    (interrupt,) = await thread.pause()
-    approve = resolve(interrupt, thread.payload("approve"))
-    answer = await thread.resume(resolve(interrupt, thread.payload("deny")), approve)
-    executed = await thread.executed()
-    expect(not executed, f"executed though it was declined as well: {executed}")
-    _unfinished(answer, "a resume with two answers to one interrupt")
+    """A resume with two answers to one interrupt is refused and executes nothing."""
+    thread = await lab.paused()
+    answer = await thread.resume(thread.entry("deny"), thread.entry("approve"))
+    await thread.expect_no_execution("executed though it was declined as well")
+    answer.expect_unfinished("a resume with two answers to one interrupt")
 
 
-@REFUSING.check(
-    "empty-resume",
-    "An empty resume answers nothing.",
-    source=_COVER,
-    fix="Treat resume: [] as absent.",
-    needs=("approval", "executions"),
-)
+@REFUSING.check(fix="Treat resume: [] as absent.")
 async def empty_resume(lab: Lab) -> None:
-    thread = lab.thread()
-    await thread.pause()
+    """An empty resume answers nothing."""
+    thread = await lab.paused()
     answer = await thread.resume()
-    executed = await thread.executed()
-    expect(not executed, f"an empty resume approved the call: {executed}")
-    _unfinished(answer, "an empty resume")
+    await thread.expect_no_execution("an empty resume approved the call")
+    answer.expect_unfinished("an empty resume")
 
 
-@REFUSING.check(
-    "message",
-    "A plain message while an interrupt is open executes nothing and is no success.",
-    source=_COVER,
-    fix="Refuse it, or restate the open interrupts; never take it for an answer.",
-    needs=("approval", "executions"),
-)
+@REFUSING.check(fix="Refuse it, or restate the open interrupts; never take it for an answer.")
 async def message(lab: Lab) -> None:
-    for text in ("yes, approved", "What is the weather?"):
-        thread = lab.thread()
-        await thread.pause()
-        answer = await thread.send(thread.input(text=text))
-        executed = await thread.executed()
-        expect(not executed, f"the message {text!r} approved the call: {executed}")
-        _unfinished(answer, f"the message {text!r}")
+    """A plain message while an interrupt is open executes nothing and is no success."""
+    for text in ("yes, approved", UNRELATED):
+        thread = await lab.paused()
+        answer = await thread.write(text)
+        await thread.expect_no_execution(f"the message {text!r} approved the call")
+        answer.expect_unfinished(f"the message {text!r}")
 
 
-@REFUSING.check(
-    "stays-open",
-    "After a refused message the interrupt can still be answered.",
-    source=_COVER,
-    fix="A refusal changes nothing that is stored.",
-    needs=("approval", "executions"),
-)
+@REFUSING.check(fix="A refusal changes nothing that is stored.")
 async def stays_open(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
-    messages = thread.history.messages
-    refused = await thread.send(thread.input(text="What is the weather?"))
-    answer = await thread.approve(interrupts, messages=messages)
-    executed = await thread.executed()
-    told = f"the message ended with {refused.told()}, the approval after it with {answer.told()}"
-    expect(len(executed) == 1, f"executed {len(executed)} times: {told}")
+    """After a refused message the interrupt can still be answered."""
+    thread = await lab.paused()
+    refused = await thread.write(UNRELATED)
+    answer = await thread.answer("approve", messages=thread.shown)
+    await thread.expect_one_execution(
+        f"the message ended with {refused.told()}, the approval after it with {answer.told()}"
+    )
 
 
 @REFUSING.check(
-    "restated",
-    "A refusal restates the open interrupts, so that a client that lost its card has it back.",
     source="AG-UI 1.0, interrupt-resume: restating what is open; measured on CopilotKit 1.74",
     fix="Send the snapshots and RUN_FINISHED with the open interrupts before RUN_ERROR.",
     needs=("approval",),
     severity="should",
 )
 async def restated(lab: Lab) -> None:
-    thread = lab.thread()
-    (interrupt,) = await thread.pause()
-    answer = await thread.send(thread.input(text="What is the weather?"))
+    """A refusal restates the open interrupts, so that a client that lost its card has it back."""
+    thread = await lab.paused()
+    answer = await thread.write(UNRELATED)
     ids = [found.get("id") for found in answer.interrupts]
-    expect(interrupt["id"] in ids, f"the open interrupt is not restated: {answer.told()}")
+    open_id = thread.asked[0]["id"]
+    expect(open_id in ids, f"the open interrupt is not restated: {answer.told()}")
 
 
 @REFUSING.check(
-    "form-payload",
-    "A payload that violates the responseSchema is refused, and the interrupt stays open.",
-    source=_PAYLOAD,
+    source="AG-UI 1.0, interrupt-resume: the payload is validated against responseSchema",
     fix="Validate before the agent sees it; answer with an error and keep the interrupt.",
     needs=("form",),
 )
 async def form_payload(lab: Lab) -> None:
+    """A payload that violates the responseSchema is refused, and the interrupt stays open."""
     for payload in lab.config.answers.bad_form:
-        thread = lab.thread()
-        (interrupt,) = await thread.pause("form")
-        answer = await thread.resume(resolve(interrupt, payload))
+        thread = await lab.paused("form")
         shown = json.dumps(payload)
-        _unfinished(answer, f"the payload {shown}")
-        later = await thread.resume(resolve(interrupt, thread.payload("form")))
-        expect(later.succeeded, f"after {shown} the proper answer ended with {later.told()}")
+        (await thread.answer_with(payload)).expect_unfinished(f"the payload {shown}")
+        (await thread.answer("form")).expect_success(f"after {shown} the proper answer")
 
 
 @REFUSING.check(
-    "falsy-payload",
-    "A falsy payload is an answer, not a missing one.",
     source="AG-UI 1.0, interrupt-resume: falsy payloads are answers",
     fix="Test for the presence of payload, not for its truth.",
     needs=("falsy",),
 )
 async def falsy_payload(lab: Lab) -> None:
-    thread = lab.thread()
-    (interrupt,) = await thread.pause("falsy")
-    answer = await thread.resume(resolve(interrupt, False))
-    expect(answer.succeeded, f"the payload false ended with {answer.told()}")
+    """A falsy payload is an answer, not a missing one."""
+    thread = await lab.paused("falsy")
+    (await thread.answer_with(False)).expect_success("the payload false")
 
 
 @REFUSING.check(
-    "expired",
-    "An expired interrupt can't be approved any more; nothing is executed.",
-    source="AG-UI 1.0, interrupt-resume: expiresAt",
+    source=_EXPIRY,
     fix="Compare expiresAt with the server's clock before the answer is taken.",
     needs=("expiring", "executions"),
 )
 async def expired(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause("expiring")
+    """An expired interrupt can't be approved any more; nothing is executed."""
+    thread = await lab.paused("expiring")
     await asyncio.sleep(lab.config.expires_after)
-    answer = await thread.approve(interrupts)
-    executed = await thread.executed()
-    expect(not executed, f"executed after it had expired: {executed}")
+    answer = await thread.answer("approve")
+    await thread.expect_no_execution("executed after it had expired")
     expect(not answer.succeeded, "the expired approval was reported as success")
 
 
 @REFUSING.check(
-    "expired-cancel",
-    "An expired interrupt can still be cancelled.",
-    source="AG-UI 1.0, interrupt-resume: expiresAt",
+    source=_EXPIRY,
     fix="Accept status cancelled for an expired interrupt; clients can send nothing else.",
     needs=("expiring", "executions"),
 )
 async def expired_cancel(lab: Lab) -> None:
-    thread = lab.thread()
-    (interrupt,) = await thread.pause("expiring")
+    """An expired interrupt can still be cancelled."""
+    thread = await lab.paused("expiring")
     await asyncio.sleep(lab.config.expires_after)
-    answer = await thread.resume(cancel(interrupt))
+    answer = await thread.answer("cancel")
     expect(answer.error is None, f"cancelling it ended with {answer.told()}")
-    executed = await thread.executed()
-    expect(not executed, f"executed though cancelled: {executed}")
+    await thread.expect_no_execution("executed though cancelled")

@@ -7,16 +7,17 @@ from typing import Any
 
 import httpx
 
-from agui_bridge.conformance.check import Blocked, Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.config import filled
-from agui_bridge.conformance.lab import Lab, Thread, resolve
+from agui_bridge.conformance.lab import Lab, Thread
+from agui_bridge.conformance.verdicts import Blocked, expect, require
 from agui_bridge.conformance.wire import Answer
 
 __all__ = ["STOPPING"]
 
-STOPPING = Table("stop")
-
 _CANCELLED = "AG-UI 1.0, lifecycle: the cancelled outcome"
+
+STOPPING = Table("stop", source=_CANCELLED)
 
 
 async def _stop(thread: Thread) -> httpx.Response:
@@ -48,98 +49,81 @@ async def _stopped_while_streaming(thread: Thread) -> Answer:
 
 
 @STOPPING.check(
-    "outcome",
-    "A stopped run ends with the cancelled outcome, everything closed; never with success.",
-    source=_CANCELLED,
     fix="Close what is open, then RUN_FINISHED {outcome: {type: cancelled}}.",
     needs=("slow", "stop"),
 )
 async def outcome(lab: Lab) -> None:
+    """A stopped run ends with the cancelled outcome, everything closed; never with success."""
     answer = await _stopped_while_streaming(lab.thread())
     expect(answer.outcome == "cancelled", f"it ended with {answer.told()}")
 
 
 @STOPPING.check(
-    "partial-text",
-    "The text that was streamed before a stop is part of the conversation afterwards.",
     source=f"{_CANCELLED}; the next run sees what was said",
     fix="Store the partial message when a run is stopped.",
     needs=("slow", "stop", "approval", "memory"),
     severity="should",
 )
 async def partial_text(lab: Lab) -> None:
+    """The text that was streamed before a stop is part of the conversation afterwards."""
     thread = lab.thread()
     answer = await _stopped_while_streaming(thread)
     # A client that knows nothing but its new message is told what the server has.
     later = await Thread(lab, thread.id, thread.marker).say("approval")
     snapshots = [s["messages"] for s in later.of("MESSAGES_SNAPSHOT")]
-    if not snapshots:
-        raise Blocked("the next run has no MESSAGES_SNAPSHOT to see it in")
+    require(snapshots, "the next run has no MESSAGES_SNAPSHOT to see it in")
     texts = [m.get("content") for m in snapshots[-1] if m.get("role") == "assistant"]
     expect(answer.text in texts, f"{answer.text!r} is not among {texts}")
 
 
 @STOPPING.check(
-    "then-message",
-    "After a stop the thread takes the next message.",
     source=f"{_CANCELLED}; the thread goes on with a new run",
     fix="Release the thread when a run is stopped.",
     needs=("slow", "stop", "text"),
 )
 async def then_message(lab: Lab) -> None:
+    """After a stop the thread takes the next message."""
     thread = lab.thread()
     await _stopped_while_streaming(thread)
-    later = await thread.say("text")
-    expect(later.succeeded, f"the next message ended with {later.told()}")
+    (await thread.say("text")).expect_success("the next message")
 
 
 @STOPPING.check(
-    "paused",
-    "A stop while people are asked closes the questions: a late approval executes nothing.",
     source=f"{_CANCELLED}; what was cancelled is not executed",
     fix="Close open interrupts on stop, and refuse later answers to them.",
     needs=("approval", "stop", "executions"),
 )
 async def paused(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
+    """A stop while people are asked closes the questions: a late approval executes nothing."""
+    thread = await lab.paused()
     await _stop(thread)
-    answer = await thread.approve(interrupts)
-    executed = await thread.executed()
-    expect(not executed, f"executed after the stop: {executed}")
+    answer = await thread.answer("approve")
+    await thread.expect_no_execution("executed after the stop")
     expect(not answer.succeeded, "the late approval was reported as success")
 
 
 @STOPPING.check(
-    "after-the-end",
-    "A stop after the run has ended is answered, and harms nothing.",
     source=f"{_CANCELLED}; a stop races the natural end",
     fix="Answer that there is nothing to stop; never let the next run inherit the stop.",
     needs=("text", "stop"),
 )
 async def after_the_end(lab: Lab) -> None:
+    """A stop after the run has ended is answered, and harms nothing."""
     thread = lab.thread()
     await thread.say("text")
     response = await _stop(thread)
     expect(response.status_code < 500, f"the stop was answered with HTTP {response.status_code}")
-    later = await thread.say("text")
-    expect(later.succeeded, f"the next message ended with {later.told()}")
+    (await thread.say("text")).expect_success("the next message")
 
 
 @STOPPING.check(
-    "resumed",
-    "A stop during a resumed run does not execute an approved call twice, and loses no result.",
     source=f"{_CANCELLED}; a replay of the same answer is safe",
     fix="Keep the receipt of the answer when the run that carries it out is stopped.",
     needs=("approval", "stop", "executions"),
 )
 async def resumed(lab: Lab) -> None:
-    thread = lab.thread()
-    interrupts = await thread.pause()
-    messages = thread.history.messages
-    payload = thread.payload("approve")
-    body = thread.input(resume=[resolve(i, payload) for i in interrupts], messages=messages)
-    await _stopped(thread, body, "RUN_STARTED", 1)
-    await thread.approve(interrupts, messages=messages)
-    executed = await thread.executed()
-    expect(len(executed) <= 1, f"executed {len(executed)} times")
+    """A stop during a resumed run does not execute an approved call twice, and loses no result."""
+    thread = await lab.paused()
+    await _stopped(thread, thread.input(resume=thread.entries("approve")), "RUN_STARTED", 1)
+    await thread.answer("approve", messages=thread.shown)
+    await thread.expect_no_second_execution()

@@ -8,18 +8,19 @@ from typing import Any, Final
 from ag_ui.core import Event as EventModel
 from pydantic import TypeAdapter, ValidationError
 
-from agui_bridge.conformance.check import Blocked, Need, Table, expect
+from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.grammar import order_faults
-from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.lab import UNRELATED, Lab
+from agui_bridge.conformance.verdicts import Need, expect, fail, require
 from agui_bridge.conformance.wire import Answer
 
 __all__ = ["STREAMING"]
 
-STREAMING = Table("stream")
-
 _SSE = "AG-UI 1.0, http-sse"
 _LIFECYCLE = "AG-UI 1.0, lifecycle"
 _VERSIONS = "AG-UI 1.0, versioning"
+
+STREAMING = Table("stream", needs=("approval",))
 
 _EVENT: Final[TypeAdapter[Any]] = TypeAdapter(EventModel)
 
@@ -33,11 +34,10 @@ _FREE: Final = frozenset(
 async def _streams(lab: Lab) -> list[Answer]:
     """A few streams as they are in any use: a pause, a refusal, answers of either kind."""
     streams: list[Answer] = []
-    for payload in ("approve", "deny"):
-        thread = lab.thread()
-        interrupts = await thread.pause()
-        await thread.send(thread.input(text="What is the weather?"))
-        await (thread.approve if payload == "approve" else thread.deny)(interrupts)
+    for how in ("approve", "deny"):
+        thread = await lab.paused()
+        await thread.write(UNRELATED)
+        await thread.answer(how)
         streams += [answer for answer in thread.answers if 0 < answer.status < 400]
     if lab.config.prompts.text is not None:
         streams.append(await lab.thread().say("text"))
@@ -45,13 +45,11 @@ async def _streams(lab: Lab) -> list[Answer]:
 
 
 @STREAMING.check(
-    "framing",
-    "The stream is text/event-stream in UTF-8 with LF line ends and one JSON event per data field.",
     source=f"{_SSE}: framing",
     fix="Write `data: {json}\\n\\n`. Some libraries write CRLF, which clients can't read.",
-    needs=("approval",),
 )
 async def framing(lab: Lab) -> None:
+    """The stream is text/event-stream in UTF-8 with LF line ends, one JSON event per data field."""
     for answer in await _streams(lab):
         kind = answer.headers.get("content-type", "")
         expect(kind.partition(";")[0] == "text/event-stream", f"the content type is {kind!r}")
@@ -60,20 +58,18 @@ async def framing(lab: Lab) -> None:
         try:
             answer.raw.decode()
         except UnicodeDecodeError as error:
-            expect(False, f"not UTF-8: {error}")
+            fail(f"not UTF-8: {error}")
         frames = answer.raw.decode().split("\n\n")
         several = [f for f in frames if sum(li.startswith("data:") for li in f.split("\n")) > 1]
         expect(not several, f"several data fields in one frame: {several[:1]}")
 
 
 @STREAMING.check(
-    "types",
-    "Every event has the members that its type says, and no null for a missing one.",
     source=f"{_LIFECYCLE}: event types; optional members are omitted",
     fix="Build events with ag_ui.core or @ag-ui/core, and leave out what has no value.",
-    needs=("approval",),
 )
 async def types(lab: Lab) -> None:
+    """Every event has the members that its type says, and no null for a missing one."""
     for answer in await _streams(lab):
         for event in answer.events:
             try:
@@ -81,19 +77,17 @@ async def types(lab: Lab) -> None:
             except ValidationError as error:
                 fault = error.errors(include_url=False, include_input=False)[0]
                 where = ".".join(str(step) for step in fault["loc"])
-                expect(False, f"{event.get('type')}, {where}: {fault['msg']}")
+                fail(f"{event.get('type')}, {where}: {fault['msg']}")
             nulls = list(_nulls(event, str(event.get("type"))))
             expect(not nulls, f"null instead of absent: {', '.join(nulls)}")
 
 
 @STREAMING.check(
-    "order",
-    "A run begins with RUN_STARTED, closes what it opened, and ends once.",
     source=f"{_LIFECYCLE}: order",
     fix="Close messages, calls, steps and sub-agents before RUN_FINISHED; send nothing after it.",
-    needs=("approval",),
 )
 async def order(lab: Lab) -> None:
+    """A run begins with RUN_STARTED, closes what it opened, and ends once."""
     for answer in await _streams(lab):
         faults = order_faults(answer.events)
         expect(not faults, f"{faults[:3]} in {answer.kinds}")
@@ -101,13 +95,11 @@ async def order(lab: Lab) -> None:
 
 
 @STREAMING.check(
-    "ids",
-    "Every run of a stream carries the input's threadId; the last one echoes its runId.",
     source=f"{_LIFECYCLE}: ids",
     fix="Copy threadId and runId of the input into RUN_STARTED and RUN_FINISHED.",
-    needs=("approval",),
 )
 async def ids(lab: Lab) -> None:
+    """Every run of a stream carries the input's threadId; the last one echoes its runId."""
     for answer in await _streams(lab):
         for event in answer.of("RUN_STARTED", "RUN_FINISHED"):
             thread = event.get("threadId")
@@ -120,27 +112,25 @@ async def ids(lab: Lab) -> None:
 
 
 @STREAMING.check(
-    "no-empty-deltas",
-    "No TEXT_MESSAGE_CONTENT is empty.",
     source=f"{_LIFECYCLE}: TEXT_MESSAGE_CONTENT",
     fix="Drop empty pieces of the model's stream.",
     needs=("text",),
     severity="should",
 )
 async def no_empty_deltas(lab: Lab) -> None:
+    """No TEXT_MESSAGE_CONTENT is empty."""
     answer = await lab.thread().say("text")
     empty = [event for event in answer.of("TEXT_MESSAGE_CONTENT") if not event.get("delta")]
     expect(not empty, f"{len(empty)} of them are empty")
 
 
 @STREAMING.check(
-    "version",
-    "RUN_STARTED carries the producer's protocolVersion, whatever the client's is.",
     source=f"{_VERSIONS}: protocolVersion",
     fix='Send protocolVersion "1.0" in RUN_STARTED; never echo the input\'s.',
     needs=("text",),
 )
 async def version(lab: Lab) -> None:
+    """RUN_STARTED carries the producer's protocolVersion, whatever the client's is."""
     for declared in ("1.0", "1.7"):
         answer = await lab.thread().say("text", protocolVersion=declared)
         if answer.status >= 400:
@@ -150,55 +140,45 @@ async def version(lab: Lab) -> None:
 
 
 @STREAMING.check(
-    "newer-minor",
-    "A client of a newer minor version is served.",
     source=f"{_VERSIONS}: minor versions",
     fix="Serve 1.x clients; only another major version may be refused.",
     needs=("text",),
 )
 async def newer_minor(lab: Lab) -> None:
-    answer = await lab.thread().say("text", protocolVersion="1.7")
-    expect(answer.succeeded, f"it ended with {answer.told()}")
+    """A client of a newer minor version is served."""
+    (await lab.thread().say("text", protocolVersion="1.7")).expect_success()
 
 
 @STREAMING.check(
-    "older-client",
-    "A client that declares no version gets only shapes that clients before 1.0 accept.",
     source=f"{_VERSIONS}: absent protocolVersion; @ag-ui/client 0.0.59",
     fix="Leave out cancelled, pendingToolCallIds and expiresAt for clients without a version.",
-    needs=("approval",),
     severity="should",
 )
 async def older_client(lab: Lab) -> None:
-    thread = lab.thread()
+    """A client that declares no version gets only shapes that clients before 1.0 accept."""
     need: Need = "expiring" if lab.config.prompts.expiring is not None else "approval"
-    answer = await thread.say(need, protocolVersion=None)
-    if answer.outcome != "interrupt":
-        raise Blocked(f"it did not ask: {answer.told()}")
-    shown = [key for interrupt in answer.interrupts for key in interrupt if key == "expiresAt"]
+    answer = await lab.thread().say(need, protocolVersion=None)
+    require(answer.outcome == "interrupt", f"it did not ask: {answer.told()}")
+    shown = any("expiresAt" in interrupt for interrupt in answer.interrupts)
     expect(not shown, "expiresAt, which bricks an expired card of @ag-ui/client 0.0.59")
 
 
 @STREAMING.check(
-    "unknown-members",
-    "Unknown members of the input are ignored.",
     source="AG-UI 1.0, run-input: unknown members",
     fix="Ignore what you do not know, with a warning in your log.",
     needs=("text",),
 )
 async def unknown_members(lab: Lab) -> None:
-    answer = await lab.thread().say("text", xFromTheFuture={"a": [1]})
-    expect(answer.succeeded, f"it ended with {answer.told()}")
+    """Unknown members of the input are ignored."""
+    (await lab.thread().say("text", xFromTheFuture={"a": [1]})).expect_success()
 
 
 @STREAMING.check(
-    "malformed",
-    "An input with a malformed known member is refused with an HTTP error, before any event.",
     source="AG-UI 1.0, run-input: malformed members",
     fix="Validate the body first, and answer 400 or 422 with the member's name.",
-    needs=("approval",),
 )
 async def malformed(lab: Lab) -> None:
+    """An input with a malformed known member is refused with an HTTP error, before any event."""
     thread = lab.thread()
     bodies: Mapping[str, Any] = {
         "no JSON": b"{",

@@ -12,6 +12,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from ag_ui.core import (
     BaseEvent,
@@ -31,7 +32,7 @@ from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
 
 __all__ = ["question_in_words", "request_of"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 EXTRACTOR_PATIENCE = 30.0
 """Seconds that an extractor may take."""

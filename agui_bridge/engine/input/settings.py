@@ -103,7 +103,8 @@ class Settings:
         stop_poll: pause between two looks for stop requests that other processes took.
         busy_patience: how long a new message on a busy thread waits before it is refused: the
             client may have aborted that run, and be heard before its disconnect is.
-        store_retry: for how long a failed write is tried again before STORE_UNAVAILABLE.
+        store_retry: for how long a failed write is tried again before STORE_UNAVAILABLE, and a
+            store whose connection is cut when it is opened.
         cancel_grace: how long a cancelled agent may take to end before it is left behind.
         shutdown_grace: how long running runs may go on when the server shuts down.
         expires_in: default time to answer an interrupt; None is for ever.

@@ -10,8 +10,8 @@ Source: docs/contract.md, "What goes on the wire" and "Stop".
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from agui_bridge.engine.run.final_write import (
     commit_end,
@@ -24,16 +24,19 @@ from agui_bridge.engine.run.pausing import pause_run
 from agui_bridge.errors import AdapterError, Fenced, StoreUnavailable
 from agui_bridge.protocol.answers.unanswered_calls import answer_calls
 from agui_bridge.protocol.answers.unexecuted import (
+    DANGLING,
+    FAILED,
     FAILED_AMID,
     STOPPED,
     STOPPED_AMID,
     UNREPORTED,
 )
-from agui_bridge.protocol.contract.transitions import Change, FinalWrite, reopen
+from agui_bridge.protocol.contract.endings import FinalWrite, reopen
+from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.json_values import WireEvent, clean
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
 from agui_bridge.protocol.threads.history import StoredMessage
-from agui_bridge.protocol.threads.records import Interrupt, ThreadRecord
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadRecord
 from agui_bridge.protocol.threads.run_ends import (
     Ending,
     Failed,
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["close_run"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 async def close_run(execution: Execution, ending: Ending) -> Ending:
@@ -104,16 +107,20 @@ async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> Non
     usage, result = usage_of(execution), clean(execution.run.result)
     if isinstance(ending, Stopped):
         execution.partial = _partial_text(execution.history.truncate_open())
+    unbegun = execution.never_begun()
     await emit_all(execution, _closing_events(execution.lifecycle, ending))
     asked = _frontend_calls(execution) if isinstance(ending, Finished) else ()
     pending = still_pending(execution, asked)
-    results = _results_of_unanswered(execution, ending, pending)
+    unsettled = _unsettled(execution, ending, unbegun)
+    results = _results_of_unanswered(execution, ending, pending, unbegun)
     write = FinalWrite(
         _OUTCOME[type(ending)],
         code=ending.code if isinstance(ending, Failed) else None,
         pending_calls=pending,
         handoff=waiting_handoff(execution),
         unheard=_unheard(execution),
+        iteration=_iteration(execution.run.iteration),
+        unsettled=unsettled,
     )
     await commit_end(execution, write)
     for event in results:
@@ -130,7 +137,17 @@ async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> Non
 
 
 _OUTCOME: Mapping[type, Any] = {Finished: "finished", Stopped: "stopped", Failed: "failed"}
-_UNANSWERED: Mapping[type, str] = {Finished: UNREPORTED, Stopped: STOPPED, Failed: FAILED_AMID}
+_NEVER_BEGUN: Mapping[type, str] = {Finished: DANGLING, Stopped: STOPPED, Failed: FAILED}
+_PERHAPS_BEGUN: Mapping[type, str] = {
+    Finished: UNREPORTED,
+    Stopped: STOPPED_AMID,
+    Failed: FAILED_AMID,
+}
+
+
+def _iteration(told: object) -> int | None:
+    """Model steps as they can be stored: whatever an agent takes for a number."""
+    return int(told) if isinstance(told, int) else None
 
 
 def _closing_events(
@@ -155,15 +172,31 @@ def _frontend_calls(execution: Execution) -> tuple[str, ...]:
 
 
 def _results_of_unanswered(
-    execution: Execution, ending: Finished | Stopped | Failed, pending: Sequence[str]
+    execution: Execution,
+    ending: Finished | Stopped | Failed,
+    pending: Sequence[str],
+    unbegun: Collection[str],
 ) -> list[WireEvent]:
-    """Answer the calls that nothing answered; an approved one may have run when it stopped."""
+    """Answer the calls that nothing answered: by whether they can have been executed."""
     history, mint = execution.history, execution.mint
-    results: list[WireEvent] = []
-    if isinstance(ending, Stopped):
-        results = answer_calls(history, STOPPED_AMID, mint=mint, only=execution.approved_calls)
     but = (*pending, *_left_to_handoff(execution, ending))
-    return [*results, *answer_calls(history, _UNANSWERED[type(ending)], mint=mint, but=but)]
+    never, perhaps = _NEVER_BEGUN[type(ending)], _PERHAPS_BEGUN[type(ending)]
+    results = answer_calls(history, never, mint=mint, only=unbegun, but=but)
+    return [*results, *answer_calls(history, perhaps, mint=mint, but=but)]
+
+
+def _unsettled(
+    execution: Execution, ending: Finished | Stopped | Failed, unbegun: Collection[str]
+) -> dict[str, InterruptStatus]:
+    """What becomes of the interrupts whose approved calls have no result, by interrupt id."""
+    statuses = {
+        interrupt: InterruptStatus.CANCELLED if call in unbegun else InterruptStatus.INDETERMINATE
+        for call, interrupt in execution.calls.approved.items()
+    }
+    if isinstance(ending, Finished):
+        # A framework that came to its end without a word of it has had its chance.
+        return {i: s for i, s in statuses.items() if s is InterruptStatus.CANCELLED}
+    return statuses
 
 
 def _left_to_handoff(execution: Execution, ending: Finished | Stopped | Failed) -> Sequence[str]:
@@ -171,7 +204,7 @@ def _left_to_handoff(execution: Execution, ending: Finished | Stopped | Failed) 
     if execution.handoff is not None and isinstance(ending, Finished):
         return execution.approved_calls if execution.handoff.continuation is not None else ()
     return (
-        execution.carried
+        execution.calls.carried
         if execution.run.handoff is None and waiting_handoff(execution) is not None
         else ()
     )

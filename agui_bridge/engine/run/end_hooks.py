@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from agui_bridge.adapters import Run
 from agui_bridge.engine.run.execution import Execution
@@ -15,7 +16,7 @@ from agui_bridge.protocol.threads.run_ends import Ending, EndReason, Finished, S
 
 __all__ = ["RunEndHook", "tell_run_end"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 RunEndHook = Callable[[Run, EndReason], Awaitable[None] | None]
 """Called once for each run, when its end is stored and its stream is complete."""

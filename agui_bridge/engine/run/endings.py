@@ -6,6 +6,7 @@ Source: docs/contract.md, "What goes on the wire" and "Stop".
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from agui_bridge.errors import AdapterError, AgentMistake, NotDelivered, StoreUnavailable
 from agui_bridge.protocol.threads.run_ends import (
@@ -19,7 +20,7 @@ from agui_bridge.protocol.threads.run_ends import (
 
 __all__ = ["ending_after"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 def ending_after(error: BaseException | None, *, stopped: bool, reopens: bool) -> Ending:

@@ -11,16 +11,19 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import Handoff, Pause, Run, close_items
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.observing.telemetry import InputTelemetry
 from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.endings import ending_after
+from agui_bridge.engine.run.gated_calls import GatedCalls
 from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner
+from agui_bridge.engine.run.listeners import Listeners
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.signal import Signal
@@ -37,7 +40,7 @@ from agui_bridge.protocol.contract.transitions import Change, flush
 from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
-from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.records import Interrupt, StopRequest, ThreadRecord
 from agui_bridge.protocol.threads.run_ends import Ending, Lost, Stopped
 from agui_bridge.protocol.wire.run_events import state_snapshot
@@ -45,7 +48,7 @@ from agui_bridge.protocol.wire.sse import encode
 
 __all__ = ["Execution"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _BURST = 256
 """Items of an agent that never suspends, before others have their turn: a millisecond's worth."""
@@ -62,9 +65,9 @@ class Execution:
         lifecycle: the order of the run's events.
         claimed: the interrupts that this run carries out, by id, as last written.
         decisions: what was decided on them, by interrupt id.
-        carried: calls that earlier runs left to be carried out, without those that this one asks
-            about: approved then, and the adapter asked or handed off something else before.
+        calls: what was approved and is to be carried out.
         partial: text of a message that a stop cut off.
+        listeners: who wants to see its end.
         over: set once the run's end is stored (or can't be).
         joinable: whether others may still follow its stream: its end is not being made.
         unsent: id of a message of the history that the stream has not told yet.
@@ -83,24 +86,24 @@ class Execution:
         mint: Callable[[], str],
         watch: InputTelemetry,
     ) -> None:
-        self.agent = submission.agent
+        self.agent: Agent = submission.agent
         self.watch = watch
         self.owner = owner
         self.stream = stream
         self.run = run
-        self.history = history = claim.history
+        self.history: History = claim.history
         self.claimed: dict[str, Interrupt] = dict(claim.interrupts)
         self.decisions: Mapping[str, Decision] = claim.decisions
         self.mint = mint
         self.partial: str | None = None
-        self.over = Signal()
-        self.joinable = True
+        self.over: Signal = Signal()
+        self.joinable: bool = True
         self.unsent: str | None = None
-        self.heard = True
+        self.heard: bool = True
         self.pause: Pause | None = None
         self.handoff: Handoff | None = None
-        messages = history.messages
-        self.lifecycle = Lifecycle(
+        messages = self.history.messages
+        self.lifecycle: Lifecycle = Lifecycle(
             mint,
             known_calls=[call["id"] for m in messages for call in m.get("toolCalls") or ()],
             settled_calls=[m["toolCallId"] for m in messages if m["role"] == "tool"],
@@ -108,22 +111,21 @@ class Execution:
             known_activities=[m["id"] for m in messages if m["role"] == "activity"],
         )
         self._settings = submission.agent.settings
-        self._on_disconnect = submission.on_disconnect
         self._clock = clock
         self._repairs = claim.repairs
         self._told_state = False
         self._delivered = False
         self._abandoned = False
-        self._gated, self.carried = claim.gated, claim.carried
+        self._reached = False
+        self.calls: GatedCalls = GatedCalls(claim.gated, claim.carried, claim.decisions)
         self._signal = Signal()
+        self.listeners: Listeners = Listeners(
+            stream.pipe, submission.on_disconnect, self._signal.set
+        )
         self._deserted: asyncio.Task[None] | None = None
         self._stop_timeout = self._settings.stop_timeout
 
     # --- from outside ---
-
-    def look(self) -> None:
-        """Look at once at what may have changed: who listens, for one."""
-        self._signal.set()
 
     def request_stop(self, *, force: bool, timeout: float | None = None) -> None:
         """Ask the run to end: gracefully within `timeout` seconds, or at once."""
@@ -136,9 +138,18 @@ class Execution:
     @property
     def approved_calls(self) -> tuple[str, ...]:
         """Ids of the calls that were approved, are this run's to carry out, and have no result."""
-        now = [c for c, i in self._gated.items() if isinstance(self.decisions[i], Approve)]
         goes_on = self.resumed or self.run.handoff is not None
-        return (*now, *self.carried) if goes_on else ()
+        return (*self.calls.approved, *self.calls.carried) if goes_on else ()
+
+    def never_begun(self) -> frozenset[str]:
+        """Ids of the calls without a result that certainly nobody began to carry out.
+
+        The agent says so of them, they were cut off before their arguments were complete, or
+        were approved for an agent that this run never came to.
+        """
+        cut_off = (call.id for call in self.lifecycle.unanswered if call.cut_off)
+        unreached = () if self._reached else self.calls.approved
+        return frozenset((*self.run.not_begun, *cut_off, *unreached))
 
     @property
     def resumed(self) -> bool:
@@ -189,6 +200,7 @@ class Execution:
     # --- the adapter's items ---
 
     async def _pump(self) -> None:
+        self._reached = True
         items = self.agent.adapter.run(self.run)
         pipe, lifecycle, history = self.stream.pipe, self.lifecycle, self.history
         followers = self.stream.followers
@@ -260,7 +272,7 @@ class Execution:
             self.history.apply(event)
         except PatchError as error:
             raise ProtocolViolation(f"a STATE_DELTA does not fit the state: {error}") from error
-        if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in (*self._gated, *self.carried):
+        if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self.calls:
             self.unsent = event["messageId"]
             await self._settle(event["toolCallId"])
             self.unsent = None
@@ -268,8 +280,7 @@ class Execution:
 
     async def _settle(self, call_id: str) -> None:
         """Store the result of an approved call, and that its interrupt is closed by it."""
-        self.carried = [call for call in self.carried if call != call_id]
-        asked = self._gated.pop(call_id, None)
+        asked = self.calls.settle(call_id)
         await self.write(settled=[self.claimed[asked]] if asked is not None else ())
         # What kept a stop waiting may be over.
         self._signal.set()
@@ -312,13 +323,11 @@ class Execution:
             self.request_stop(force=stop.force, timeout=timeout)
 
     def _heed_client(self) -> None:
-        """Stop a run whose last listener has gone, if that is its surface's policy.
+        """Stop the run when its last listener went away, if that is its surface's policy.
 
         Never between an approval and its result: what was approved is carried out.
         """
-        if not self.stream.pipe.detached or self._deserted or self._on_disconnect != "stop":
-            return
-        if self.approved_calls or self.stream.followers:
+        if not self.listeners.deserted or self._deserted or self.approved_calls:
             return
         self.request_stop(force=False)
         self._deserted = asyncio.create_task(self._announce_stop())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ag_ui.core import TokenUsage
 from pydantic import ValidationError
 
 from agui_bridge.errors import ProtocolViolation
-from agui_bridge.protocol.contract.transitions import Change, FinalWrite, end_run
+from agui_bridge.protocol.contract.endings import FinalWrite, end_run
+from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.json_values import MAX_OUTPUT_DEPTH, WireEvent, clean, find_forbidden
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import Json, ThreadRecord
@@ -28,7 +29,7 @@ __all__ = [
     "waiting_handoff",
 ]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 async def commit_end(execution: Execution, end: FinalWrite) -> None:

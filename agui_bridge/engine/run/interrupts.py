@@ -11,10 +11,13 @@ from agui_bridge.adapters import AdapterCapabilities, Ask
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ProtocolViolation
 from agui_bridge.protocol.answers.decisions import (
+    APPROVE,
     CONFIRM_SCHEMA,
+    DECLINE,
     EDIT,
     approval_schema,
 )
+from agui_bridge.protocol.answers.pauses import LONGEST_WAIT
 from agui_bridge.protocol.answers.schemas import check_schema
 from agui_bridge.protocol.json_values import clean
 from agui_bridge.protocol.threads.records import (
@@ -27,8 +30,6 @@ from agui_bridge.protocol.threads.records import (
 from agui_bridge.protocol.wire.run_events import public_interrupt
 
 __all__ = ["raise_interrupts"]
-
-_LONGEST_WAIT = 100 * 365 * 86400.0
 
 
 def raise_interrupts(
@@ -86,7 +87,7 @@ def _interrupt(
     schema = ask.response_schema
     if call is not None:
         call = ToolCall(call.id, call.name, clean(dict(call.args)))
-        allowed = tuple(d for d in capabilities.decisions if d in ask.allowed)
+        allowed = _allowed(ask, capabilities)
         offered = approval_schema(ask.parameters, editable=EDIT in allowed)
         schema = offered if schema is None else _with_edits(schema, offered)
     elif schema is None and ask.reason == "confirmation":
@@ -94,8 +95,8 @@ def _interrupt(
     if schema is not None:
         check_schema(schema)
     expires_in = ask.expires_in if ask.expires_in is not None else settings.expires_in
-    if expires_in is not None and not 0 <= expires_in <= _LONGEST_WAIT:
-        raise ProtocolViolation(f"expires_in must be 0 to {_LONGEST_WAIT:.0f} seconds")
+    if expires_in is not None and not 0 <= expires_in <= LONGEST_WAIT:
+        raise ProtocolViolation(f"expires_in must be 0 to {LONGEST_WAIT:.0f} seconds")
     interrupt = Interrupt(
         id=public_id,
         batch=batch,
@@ -113,6 +114,16 @@ def _interrupt(
     )
     _check(interrupt)
     return interrupt
+
+
+def _allowed(ask: Ask, capabilities: AdapterCapabilities) -> tuple[str, ...]:
+    """The decisions that are offered; unasked, edits only where something checks them."""
+    allowed: Sequence[str] = (APPROVE, DECLINE, EDIT)
+    if ask.allowed is not None:
+        allowed = ask.allowed
+    elif ask.parameters is None:
+        allowed = (APPROVE, DECLINE)
+    return tuple(decision for decision in capabilities.decisions if decision in allowed)
 
 
 def _with_edits(schema: Mapping[str, Json], offered: Mapping[str, Json]) -> dict[str, Json]:
@@ -136,5 +147,3 @@ def _check(interrupt: Interrupt) -> None:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(step) for step in first["loc"])
         raise ProtocolViolation(f"a question's {field} is wrong: {first['msg']}") from None
-    if not isinstance(interrupt.native_id, str):
-        raise ProtocolViolation("a question's native_id must be a str")

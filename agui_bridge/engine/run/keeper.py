@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.engine.streaming.clock import Clock, Timer
@@ -15,7 +15,7 @@ from agui_bridge.protocol.threads.records import StopRequest
 
 __all__ = ["Keeper"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 class Kept(Protocol):

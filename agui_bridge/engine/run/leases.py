@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final, Protocol
 
 from agui_bridge.engine.streaming.clock import Clock, StoreTime
 from agui_bridge.errors import Conflict, Fenced, StoreUnavailable
@@ -18,15 +19,25 @@ from agui_bridge.stores.base import Committed, Expected, Store
 
 __all__ = ["Owner", "commit_safely"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 _MARGIN = 0.1
 
 
+class Committing(Protocol):
+    """What takes commits: a store, or what watches over one."""
+
+    async def commit(
+        self, key: ThreadKey, change: Change, expected: Expected, write_id: str
+    ) -> Committed:
+        """See `Store.commit`."""
+        ...
+
+
 async def commit_safely(
-    store: Store,
+    store: Committing,
     clock: Clock,
     key: ThreadKey,
     change: Change,
@@ -83,6 +94,7 @@ class Owner:
         lease_seconds: float,
         store_retry: float,
         mint: Callable[[], str],
+        writes: Committing | None = None,
     ) -> None:
         """Begin to own.
 
@@ -95,14 +107,16 @@ class Owner:
             lease_seconds: length of the lease.
             store_retry: for how long a failed write is tried again.
             mint: makes write ids.
+            writes: takes the commits, where it is not the store itself.
         """
         assert claimed.record.run is not None
         self.key = key
         self.record: ThreadRecord = claimed.record
-        self.time = StoreTime(clock, claimed.now)
-        self.lost = False
-        self.token = claimed.record.run.token
+        self.time: StoreTime = StoreTime(clock, claimed.now)
+        self.lost: bool = False
+        self.token: str = claimed.record.run.token
         self._store = store
+        self._writes: Committing = writes or store
         self._clock = clock
         self._lease_seconds = lease_seconds
         self._store_retry = store_retry
@@ -182,7 +196,7 @@ class Owner:
 
             try:
                 committed = await commit_safely(
-                    self._store,
+                    self._writes,
                     self._clock,
                     self.key,
                     change,

@@ -6,13 +6,14 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.errors import Refused, StoreUnavailable
 
 __all__ = ["failures_told"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 
 @contextmanager

@@ -74,9 +74,9 @@ class Pipe:
         self._closed = False
         self._released = False
         self._failure: BaseException | None = None
-        self.full = False
-        self.detached = False
-        self.gone = Signal()
+        self.full: bool = False
+        self.detached: bool = False
+        self.gone: Signal = Signal()
         self.on_detach: Callable[[], None] | None = None
 
     # --- the writer's side ---

@@ -31,7 +31,7 @@ class Health(TypedDict):
 
 
 class Readiness(TypedDict):
-    """The store answers, and new runs are taken."""
+    """The store answers and takes writes, and new runs are taken."""
 
     status: Literal["ok"]
     """Always ok."""
@@ -44,10 +44,10 @@ async def get_health(service: Service, request: Request) -> Response:
 
 
 async def get_readiness(service: Service, request: Request) -> Response:
-    """`GET /readyz`: the store answers, and new runs are taken."""
+    """`GET /readyz`: the store answers and takes writes, and new runs are taken."""
     engine = await service.open()
     if engine.closing:
         raise StoreUnavailable("shutting down")
-    await engine.store.ping()
+    await engine.writes.look()
     ready: Readiness = {"status": "ok"}
     return json_response(ready)

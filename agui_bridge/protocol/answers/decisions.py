@@ -57,7 +57,12 @@ class Approve:
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """A person refused the tool call. `payload` is the whole payload."""
+    """A person refused the tool call.
+
+    Attributes:
+        reason: what they gave as one, else None.
+        payload: the whole payload, unknown keys included.
+    """
 
     reason: str | None = None
     payload: Json = None
@@ -65,19 +70,28 @@ class Decline:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a question that is no tool approval; falsy payloads are answers."""
+    """The answer to a question that is no tool approval.
+
+    Attributes:
+        payload: JSON that the question's schema allows; falsy payloads are answers too.
+    """
 
     payload: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Nobody decided: the question was cancelled, or expired. A gated tool must not run."""
+    """Nobody decided. A gated tool must not run.
+
+    Attributes:
+        cause: whether the question was cancelled, or expired.
+    """
 
     cause: Literal["cancelled", "expired"] = "cancelled"
 
 
 Decision = Approve | Decline | Answer | Cancel
+"""What became of one question."""
 
 
 def approval_schema(parameters: Mapping[str, Json] | None, *, editable: bool) -> dict[str, Json]:
@@ -142,7 +156,7 @@ def find_fault(interrupt: Interrupt, payload: Json) -> str | None:
         return f"this agent does not support the decision {wanted!r}."
     if "editedArgs" in payload:
         if EDIT not in interrupt.allowed:
-            return "this agent does not support editing the arguments (`editedArgs`)."
+            return "editing the arguments of this call (`editedArgs`) is not supported."
         if not isinstance(payload["editedArgs"], Mapping):
             return "`editedArgs` must be an object that replaces the arguments whole."
     return None

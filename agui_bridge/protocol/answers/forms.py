@@ -69,6 +69,9 @@ class FormField:
     def from_json(cls, field: Mapping[str, Json]) -> FormField:
         """Read an `InputField` as it stands on the wire; an unknown type counts as text.
 
+        Args:
+            field: the object with `name`, `type`, `label`, `required` and `options`.
+
         Raises:
             ValueError: it has no name, or a select has no options.
         """

@@ -11,14 +11,15 @@ from typing import Final
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
 
 __all__ = [
-    "APPROVED_NOT_BEGUN",
     "CANCELLED_AMID",
     "DANGLING",
     "EXPIRED",
+    "FAILED",
     "FAILED_AMID",
     "LOST",
     "STOPPED",
     "STOPPED_AMID",
+    "UNKNOWN",
     "UNREPORTED",
     "UNTOLD",
     "denied_by_policy",
@@ -29,10 +30,8 @@ __all__ = [
 
 DANGLING: Final = "This tool call was not executed."
 EXPIRED: Final = "The time to approve this tool call is over; it was not executed."
+FAILED: Final = "The run failed; this tool call was not executed."
 STOPPED: Final = "The run was stopped; this tool call was not executed."
-APPROVED_NOT_BEGUN: Final = (
-    "This tool call was approved but not executed: the run ended before it began."
-)
 
 # --- nobody can tell ---
 
@@ -41,6 +40,9 @@ FAILED_AMID: Final = "The run failed; whether this tool call was executed is unk
 LOST: Final = "The run was lost; whether this tool call was executed is unknown."
 STOPPED_AMID: Final = "The run was stopped; whether this tool call was executed is unknown."
 UNTOLD: Final = "No result was reported; whether this tool call was executed is unknown."
+
+UNKNOWN: Final = frozenset({CANCELLED_AMID, FAILED_AMID, LOST, STOPPED_AMID, UNTOLD})
+"""What a result that arrives late takes the place of."""
 
 # --- the framework came to its end without a word of it ---
 

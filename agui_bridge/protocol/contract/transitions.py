@@ -32,15 +32,16 @@ from agui_bridge.protocol.threads.records import (
 
 __all__ = [
     "Change",
-    "FinalWrite",
+    "actor_of",
+    "answers_of",
     "claim_resume",
     "claim_start",
     "close_unanswered",
-    "end_run",
+    "closed_by_answer",
     "flush",
     "hold",
+    "moved",
     "recover",
-    "reopen",
 ]
 
 
@@ -66,29 +67,6 @@ class Change:
     superseded: tuple[str, ...] = ()
     lease_seconds: float | None = None
     not_after: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FinalWrite:
-    """How a run ended.
-
-    Attributes:
-        outcome: finished (success or interrupt), stopped, failed.
-        code: error code of a failed run.
-        batch: the new batch, when it ended with an interrupt.
-        interrupts: that batch's rows.
-        pending_calls: frontend calls that wait for the application.
-        handoff: continuation for their results.
-        unheard: ids of the messages that the run was to bring to its agent, and did not.
-    """
-
-    outcome: Literal["finished", "stopped", "failed"]
-    code: str | None = None
-    batch: Batch | None = None
-    interrupts: tuple[Interrupt, ...] = ()
-    pending_calls: tuple[str, ...] = ()
-    handoff: Json = None
-    unheard: tuple[str, ...] = ()
 
 
 def claim_start(
@@ -140,7 +118,7 @@ def claim_resume(
     return Change(
         record=_running(record, lease, state),
         interrupts=tuple(
-            _moved(
+            moved(
                 replace(ask, answer=ruling.answers[ask.id]),
                 InterruptStatus.CLAIMED,
                 loaded.now,
@@ -161,9 +139,7 @@ def hold(loaded: Loaded, answers: Mapping[str, RecordedAnswer], actor: str) -> C
     return Change(
         record=_existing(loaded),
         interrupts=tuple(
-            _moved(
-                replace(ask, answer=answers[ask.id]), InterruptStatus.ANSWERED, loaded.now, actor
-            )
+            moved(replace(ask, answer=answers[ask.id]), InterruptStatus.ANSWERED, loaded.now, actor)
             for ask in loaded.batch_interrupts()
             if ask.is_open and ask.id in answers
         ),
@@ -190,7 +166,7 @@ def recover(loaded: Loaded, messages: Sequence[StoredMessage] = ()) -> Change:
     return Change(
         record=replace(idle, closed=(*record.closed, _closed(record.batch, "lost"))),
         interrupts=tuple(
-            _moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge")
+            moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge")
             for ask in asks
             if ask.status is InterruptStatus.CLAIMED
         ),
@@ -198,7 +174,7 @@ def recover(loaded: Loaded, messages: Sequence[StoredMessage] = ()) -> Change:
             Receipt(
                 batch=record.batch.id,
                 outcome="lost",
-                answers=_answers(asks),
+                answers=answers_of(asks),
                 code="RUN_INDETERMINATE",
                 lease=record.run.token if record.run else None,
                 at=loaded.now,
@@ -228,7 +204,7 @@ def close_unanswered(
             closed=(*record.closed, _closed(record.batch, cause)),
         ),
         interrupts=tuple(
-            _moved(ask, status, loaded.now, actor) for ask in loaded.batch_interrupts()
+            moved(ask, status, loaded.now, actor) for ask in loaded.batch_interrupts()
         ),
         receipts=(Receipt(batch=record.batch.id, outcome=outcome, at=loaded.now),),
         messages=tuple(messages),
@@ -255,93 +231,8 @@ def flush(
     """
     return Change(
         record=replace(record, state=state),
-        interrupts=tuple(_settled(ask, now, _actor(record)) for ask in settled),
+        interrupts=tuple(closed_by_answer(ask, now, actor_of(record)) for ask in settled),
         messages=tuple(messages),
-    )
-
-
-def end_run(
-    record: ThreadRecord,
-    claimed: Sequence[Interrupt],
-    end: FinalWrite,
-    *,
-    messages: Sequence[StoredMessage] = (),
-    state: Json,
-    superseded: Sequence[str] = (),
-    told: Collection[ClosedBatch] = (),
-    expired: Collection[str] = (),
-    now: float,
-) -> Change:
-    """The owner's last write: the run's end, its receipt, and the next interrupts if any.
-
-    Args:
-        record: the owner's record.
-        claimed: the interrupts that the run carried out, as last written.
-        end: how it ended.
-        messages: rows to write.
-        state: the shared state.
-        superseded: ids of messages that the agent took out of the conversation.
-        told: closed batches that the adapter has been told of.
-        expired: ids of claimed interrupts that count as expired.
-        now: the store's time.
-    """
-    receipts: tuple[Receipt, ...] = ()
-    if record.batch is not None:
-        receipts = (
-            Receipt(
-                batch=record.batch.id,
-                outcome=end.outcome,
-                answers=_answers(claimed),
-                code=end.code,
-                lease=record.run.token if record.run else None,
-                at=now,
-            ),
-        )
-    interrupted = end.batch is not None
-    return Change(
-        record=replace(
-            record,
-            status=ThreadStatus.INTERRUPTED if interrupted else ThreadStatus.IDLE,
-            run=None,
-            batch=end.batch,
-            state=state,
-            closed=tuple(batch for batch in record.closed if batch not in told),
-            pending_calls=end.pending_calls,
-            handoff=end.handoff,
-            ended=RunEnding(record.run.token, end.outcome) if record.run else record.ended,
-            unheard=end.unheard,
-        ),
-        interrupts=(
-            *(
-                _settled(ask, now, _actor(record), expired=ask.id in expired)
-                for ask in claimed
-                if ask.status is InterruptStatus.CLAIMED
-            ),
-            *end.interrupts,
-        ),
-        receipts=receipts,
-        messages=tuple(messages),
-        superseded=tuple(superseded),
-    )
-
-
-def reopen(
-    record: ThreadRecord, claimed: Sequence[Interrupt], *, unheard: Sequence[str] = (), now: float
-) -> Change:
-    """Nothing reached the framework: the whole batch is open again, answers dropped.
-
-    Args:
-        record: the owner's record.
-        claimed: the interrupts that the run was to carry out, as last written.
-        unheard: ids of the messages that came along.
-        now: the store's time.
-    """
-    return Change(
-        record=replace(record, status=ThreadStatus.INTERRUPTED, run=None, unheard=tuple(unheard)),
-        interrupts=tuple(
-            _moved(replace(ask, answer=None), InterruptStatus.OPEN, now, "bridge")
-            for ask in claimed
-        ),
     )
 
 
@@ -366,11 +257,8 @@ def _existing(loaded: Loaded) -> ThreadRecord:
     return loaded.record
 
 
-def _actor(record: ThreadRecord) -> str:
-    return record.run.actor if record.run is not None else "bridge"
-
-
-def _answers(asks: Iterable[Interrupt]) -> dict[str, RecordedAnswer]:
+def answers_of(asks: Iterable[Interrupt]) -> dict[str, RecordedAnswer]:
+    """The answers that were given, by interrupt id."""
     return {ask.id: ask.answer for ask in asks if ask.answer is not None}
 
 
@@ -378,11 +266,12 @@ def _closed(batch: Batch, cause: Literal["expired", "stopped", "lost"]) -> Close
     return ClosedBatch(batch.continuation, cause)
 
 
-def _moved(ask: Interrupt, status: InterruptStatus, at: float, actor: str) -> Interrupt:
+def moved(ask: Interrupt, status: InterruptStatus, at: float, actor: str) -> Interrupt:
+    """An interrupt in another status, with the change in its history."""
     return replace(ask, status=status, audit=(*ask.audit, AuditEntry(status, at, actor)))
 
 
-def _settled(ask: Interrupt, at: float, actor: str, *, expired: bool = False) -> Interrupt:
+def closed_by_answer(ask: Interrupt, at: float, actor: str, *, expired: bool = False) -> Interrupt:
     """Close a claimed interrupt with the status that its answer means.
 
     What had expired when it was claimed is known from the record itself, so that a result that
@@ -394,4 +283,9 @@ def _settled(ask: Interrupt, at: float, actor: str, *, expired: bool = False) ->
         status = InterruptStatus.CANCELLED
     else:
         status = InterruptStatus.RESOLVED
-    return _moved(ask, status, at, actor)
+    return moved(ask, status, at, actor)
+
+
+def actor_of(record: ThreadRecord) -> str:
+    """Who is named for what a run does to interrupts: whoever began it."""
+    return record.run.actor if record.run is not None else "bridge"

@@ -7,6 +7,7 @@ a `ProtocolViolation`. The tables are in `lifecycle_tables`, the decisions in
 `lifecycle_state`, the changes in `lifecycle_effects`.
 """
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,17 +22,33 @@ from agui_bridge.protocol.lifecycle.made_events import delta_event, to_wire
 from agui_bridge.protocol.lifecycle.message_ids import MessageIds
 from agui_bridge.protocol.lifecycle.state import Call, Owner, RunState
 
-__all__ = ["Lifecycle", "ToolCall"]
+__all__ = ["Lifecycle", "StreamedCall"]
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call that this run started, as far as it has been streamed."""
+class StreamedCall:
+    """A tool call that this run started, as far as it has been streamed.
+
+    Attributes:
+        open: whether its end has not come yet.
+    """
 
     id: str
     name: str
     arguments: str
     subagent_run_id: str | None
+    open: bool = False
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether its arguments are incomplete: nobody can have begun to carry it out."""
+        if not self.open:
+            return False
+        try:
+            json.loads(self.arguments)
+        except ValueError:
+            return True
+        return False
 
 
 class Lifecycle:
@@ -119,12 +136,12 @@ class Lifecycle:
         return None
 
     @property
-    def unanswered(self) -> tuple[ToolCall, ...]:
+    def unanswered(self) -> tuple[StreamedCall, ...]:
         """The calls that this run started and that have no result, in order."""
         calls, settled = self._state.calls, self._state.settled
         return tuple(_view(call) for call in calls.values() if call.id not in settled)
 
-    def call(self, call_id: str) -> ToolCall | None:
+    def call(self, call_id: str) -> StreamedCall | None:
         """Return a tool call that this run started, or None."""
         call = self._state.calls.get(call_id)
         return _view(call) if call else None
@@ -227,8 +244,8 @@ class Lifecycle:
         self._effects.handle(rule, wire, out)
 
 
-def _view(call: Call) -> ToolCall:
-    return ToolCall(call.id, call.name, "".join(call.parts), call.owner)
+def _view(call: Call) -> StreamedCall:
+    return StreamedCall(call.id, call.name, "".join(call.parts), call.owner, call.open)
 
 
 def _is_plain(event: BaseEvent, fields: Mapping[str, Any], owner: Owner) -> bool:

@@ -27,7 +27,13 @@ TRUNCATED: Final[Mapping[str, Any]] = MappingProxyType({"agui_bridge": {"truncat
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A message as it is stored: positions sort a thread's messages."""
+    """A message as it is stored.
+
+    Attributes:
+        id: the message's.
+        position: sorts a thread's messages; with gaps, below 2**63.
+        message: AG-UI's JSON of it.
+    """
 
     id: str
     position: int

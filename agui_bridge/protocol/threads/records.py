@@ -48,7 +48,13 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class ThreadKey:
-    """The identity of a thread. The same thread id under another scope is another thread."""
+    """The identity of a thread. The same thread id under another scope is another thread.
+
+    Attributes:
+        scope: whose it is; see `Principal`.
+        agent: the agent's name.
+        thread: its id, as clients send it.
+    """
 
     scope: str
     agent: str
@@ -64,7 +70,17 @@ class ThreadStatus(StrEnum):
 
 
 class InterruptStatus(StrEnum):
-    """The life of an interrupt: open, answered, claimed, then one of the closed four."""
+    """The life of an interrupt: open, answered, claimed, then one of the closed four.
+
+    Attributes:
+        OPEN: it waits for its answer.
+        ANSWERED: it has one, and its batch waits for others.
+        CLAIMED: a run carries the answer out.
+        RESOLVED: that run has ended.
+        CANCELLED: nobody decided.
+        EXPIRED: its time was over.
+        INDETERMINATE: that run was lost; what it did is unknown.
+    """
 
     OPEN = "open"
     ANSWERED = "answered"
@@ -77,7 +93,13 @@ class InterruptStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The tool call that an interrupt asks about; its arguments are pinned."""
+    """The tool call that an interrupt asks about.
+
+    Attributes:
+        id: the call's on the wire.
+        name: the tool's.
+        args: pinned: what is approved is executed with these, or with edited ones.
+    """
 
     id: str
     name: str
@@ -116,6 +138,9 @@ class Interrupt:
         allowed: for tool approvals the decisions that the adapter supports, of
             approve, decline, edit; empty for other questions.
         expires_at: store time after which it can't be answered, or None.
+        status: where in its life it is.
+        answer: once it has one.
+        audit: every change of the status, oldest first.
     """
 
     id: str
@@ -196,15 +221,30 @@ class RunLease:
 
 @dataclass(frozen=True, slots=True)
 class RunEnding:
-    """How the last run of a thread ended, by its lease token: the answer to a stop's waiting."""
+    """How the last run of a thread ended: the answer to a stop's waiting.
+
+    Attributes:
+        token: of that run's lease.
+        outcome: how it ended.
+        iteration: model steps that it had begun; None where nobody counted them, or before these
+            were stored.
+    """
 
     token: str
     outcome: Literal["finished", "stopped", "failed", "lost"]
+    iteration: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StopRequest:
-    """A durable request to stop the run that holds the lease `token`; others ignore it."""
+    """A durable request to stop one run.
+
+    Attributes:
+        token: of the lease of that run; others ignore the request.
+        force: whether nothing may be waited for, not even a running tool.
+        until: store time (seconds) until which a graceful stop may take.
+        actor: who asked, for the history.
+    """
 
     token: str
     force: bool
@@ -235,6 +275,11 @@ class ThreadRecord:
         ended: how the last run ended.
         unheard: ids of messages whose runs reached no agent; the next run brings them again.
         write_id: id of the last commit, by which a retry knows that it has succeeded.
+        key: the thread.
+        status: what it is doing.
+        state: the JSON that agent and frontend share.
+        created_at: store time (seconds).
+        updated_at: store time (seconds) of the last commit.
     """
 
     key: ThreadKey

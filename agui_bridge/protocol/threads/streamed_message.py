@@ -31,10 +31,10 @@ class StreamedMessage:
         dirty: bool = True,
         open: frozenset[str] = frozenset(),
     ) -> None:
-        self.position = position
-        self.message = message
-        self.dirty = dirty
-        self.open = open
+        self.position: int = position
+        self.message: dict[str, Any] = message
+        self.dirty: bool = dirty
+        self.open: frozenset[str] = open
         self.text: list[str] | None = None
         self.arguments: dict[str, list[str]] | None = None
 

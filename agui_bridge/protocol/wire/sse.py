@@ -125,15 +125,13 @@ class Decoder:
 
     Call `feed` with every piece in order and `close` when the peer has ended the stream.
     A piece may end anywhere: within a UTF-8 sequence, between CR and LF, within a field.
+
+    Args:
+        max_frame_bytes: How many bytes may come between two empty lines. A decoder that has
+            raised FrameTooLarge must not be used again.
     """
 
     def __init__(self, *, max_frame_bytes: int = 16 * 1024 * 1024) -> None:
-        """Make a decoder for one stream.
-
-        Args:
-            max_frame_bytes: How many bytes may come between two empty lines. A decoder
-                that has raised FrameTooLarge must not be used again.
-        """
         self._max_frame_bytes = max_frame_bytes
         self._frame_bytes = 0
         self._partial: list[bytes] = []
@@ -145,6 +143,9 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """Take the next bytes and return the frames that they complete.
+
+        Args:
+            chunk: as many as came, wherever they end.
 
         Raises:
             FrameTooLarge: A frame, or what there is of it, exceeds ``max_frame_bytes``.

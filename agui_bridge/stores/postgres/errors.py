@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from asyncpg import InterfaceError, InternalClientError, PostgresError
 
-from agui_bridge.errors import ConfigurationError, StoreError, StoreUnavailable
+from agui_bridge.errors import (
+    ConfigurationError,
+    StoreError,
+    StoreUnavailable,
+    WritesRefused,
+)
+from agui_bridge.stores.opening import ConnectionCut
 
 __all__ = ["FAILURES", "connection_lost", "is_standby", "may_try_again", "plainly", "refusal"]
 
@@ -19,11 +25,17 @@ UNAVAILABLE = ("08", "25006", "40", "53", "55", "57", "58", "XX", "F0")
 """How the states begin that tell of the server: connections, standby, rollbacks, resources,
 locks, an operator, the system, internal errors, the server's own files."""
 
+NO_WRITES = ("25006", "53100", "58030")
+"""It only reads, its disk is full, or its files fail."""
+
 ROLLED_BACK = ("40001", "40P01")
 """Serialisation failure and deadlock: nothing took place."""
 
 NO_CONNECTION = ("08", "57P01", "57P02", "57P03")
 """The connection or its server is going."""
+
+NOT_READY = ("53300",)
+"""Every place at the server is taken, for now."""
 
 MIXED_UP = (
     "a pooler changes servers between statements: add `pooler=transaction` to the store's address"
@@ -31,6 +43,10 @@ MIXED_UP = (
 KNOWN = {
     "26000": MIXED_UP,
     "42P05": MIXED_UP,
+    "42501": (
+        "the database refused a statement: InsufficientPrivilegeError (42501); an upgrade may have "
+        "made a table that its user was not granted (see docs/stores-postgres.md)"
+    ),
     "54000": "an id is too long for the database's indexes",
 }
 
@@ -75,7 +91,8 @@ def plainly(error: BaseException) -> StoreError:
     if isinstance(error, PostgresError):
         state = _state(error)
         if state.startswith(UNAVAILABLE):
-            return StoreUnavailable(f"the database did not answer: {_first_line(error)} ({state})")
+            kind = WritesRefused if state in NO_WRITES else StoreUnavailable
+            return kind(f"the database did not answer: {_first_line(error)} ({state})")
         if state in KNOWN:
             return StoreError(KNOWN[state])
         return StoreError(f"the database refused a statement: {type(error).__name__} ({state})")
@@ -97,8 +114,20 @@ def refusal(error: BaseException, shown: str) -> StoreError | ConfigurationError
             return ConfigurationError(f"{shown!r}: {remedy}")
     if isinstance(error, OSError) and not isinstance(error, TimeoutError):
         reason = error.strerror or type(error).__name__
-        return StoreUnavailable(f"no connection to {shown!r}: {reason}")
-    return plainly(error)
+        kind = ConnectionCut if _is_cut(error) else StoreUnavailable
+        return kind(f"no connection to {shown!r}: {reason}")
+    plain = plainly(error)
+    if isinstance(plain, StoreUnavailable) and (
+        connection_lost(error) or state in NOT_READY or isinstance(error, TimeoutError)
+    ):
+        return ConnectionCut(str(plain))
+    return plain
+
+
+def _is_cut(error: OSError) -> bool:
+    """Whether a server was reached and has gone; all else may be a wrong address."""
+    refused = isinstance(error, ConnectionRefusedError) or "rejected" in str(error)
+    return isinstance(error, ConnectionError) and not refused
 
 
 def _first_line(error: PostgresError) -> str:

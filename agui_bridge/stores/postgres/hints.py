@@ -14,7 +14,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from agui_bridge.errors import StoreError
 from agui_bridge.protocol.threads.records import ThreadKey
@@ -23,7 +23,7 @@ from agui_bridge.stores.watching import Wakeups
 
 __all__ = ["CHANNEL", "Hints", "digest"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 CHANNEL = "agui_bridge"
 TEST = "test "

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import uuid
-from typing import Any
+from typing import Any, Final
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.stores.postgres.address import FORM, Address
 from agui_bridge.stores.postgres.connections import connect
 from agui_bridge.stores.postgres.errors import FAILURES, refusal
-from agui_bridge.stores.sql.schema import VERSION_TABLE, judge_revision, upgrade
+from agui_bridge.stores.sql.schema import VERSION_TABLE, judge_revision, upgrade_script
 
 __all__ = ["prepare_database"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 OLDEST_SERVER = 120000
 LOCK = int.from_bytes(b"agui", "big")
@@ -42,9 +40,7 @@ async def prepare_database(address: Address, *, migrate: bool) -> bool:
         finally:
             await connection.close(timeout=address.connect_timeout)
         if outdated:
-            # Alembic keeps what is under way in globals behind a lock, which would stop the
-            # loop: it gets a thread and a loop of its own.
-            await asyncio.to_thread(asyncio.run, _migrate(address))
+            await _upgrade(address)
     except FAILURES as error:
         raise refusal(error, address.shown) from None
     return pooled
@@ -78,7 +74,7 @@ async def _check(connection: Any, address: Address, migrate: bool) -> tuple[bool
         )
     # A pooler invents the number that it gives at the start.
     between = address.pooler or ("none" if pid == connection.get_server_pid() else "transaction")
-    outdated = judge_revision(revision, url=address.shown, migrate=migrate)
+    outdated = judge_revision("postgres", revision, url=address.shown, migrate=migrate)
     return between == "transaction", outdated
 
 
@@ -94,45 +90,33 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-async def _migrate(address: Address) -> None:
+async def _upgrade(address: Address) -> None:
     """Bring the tables up to date in one transaction, one process at a time."""
-    from sqlalchemy import Connection, NullPool, text
-    from sqlalchemy.exc import DBAPIError
-    from sqlalchemy.ext.asyncio import create_async_engine
-
-    schema = address.schema
-
-    async def creator() -> Any:
-        return await connect(address, prepare=False)
-
-    def steps(connection: Connection) -> None:
-        connection.execute(text(f"SET LOCAL lock_timeout = '{MIGRATION_SECONDS}s'"))
-        connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
-        if schema is not None:
-            found = text("SELECT count(*) FROM pg_namespace WHERE nspname = :name")
-            # IF NOT EXISTS asks for the right to create even when it does.
-            if not connection.scalar(found, {"name": schema}):
-                connection.execute(text(f"CREATE SCHEMA {_quoted(schema)}"))
-            connection.execute(text(f"SET LOCAL search_path TO {_quoted(schema)}"))
-        upgrade(connection)
-
-    engine = create_async_engine(
-        "postgresql+asyncpg://",
-        poolclass=NullPool,
-        hide_parameters=True,
-        connect_args={
-            "async_creator_fn": creator,
-            "prepared_statement_cache_size": 0,
-            # Behind a pooler two connections may share one server.
-            "prepared_statement_name_func": lambda: f"agui_{uuid.uuid4().hex}",
-        },
-    )
+    connection = await connect(address, prepare=False)
     try:
-        async with engine.begin() as connection:
-            await connection.run_sync(steps)
-    except DBAPIError as error:
-        # SQLAlchemy's text holds the statement.
-        cause = error.orig.__cause__ if error.orig is not None else None
-        raise (cause or error.orig or error) from None
+        # Each statement sees what was committed before it: who had to wait for the lock, too.
+        async with connection.transaction(isolation="read_committed"):
+            limit = f"'{MIGRATION_SECONDS}s'"
+            await connection.execute(
+                f"SET LOCAL lock_timeout = {limit}; SET LOCAL statement_timeout = {limit}"
+            )
+            await connection.execute(
+                f"SELECT pg_advisory_xact_lock({LOCK})", timeout=MIGRATION_SECONDS
+            )
+            if address.schema is not None:
+                await _use_schema(connection, address.schema)
+            revision = await _revision(connection, address.schema)
+            # Another process may have been first.
+            if judge_revision("postgres", revision, url=address.shown, migrate=True):
+                script = upgrade_script("postgres", revision)
+                await connection.execute(script, timeout=MIGRATION_SECONDS)
     finally:
-        await engine.dispose()
+        await connection.close(timeout=address.connect_timeout)
+
+
+async def _use_schema(connection: Any, schema: str) -> None:
+    # IF NOT EXISTS asks for the right to create even when it does.
+    found = "SELECT count(*) FROM pg_namespace WHERE nspname = $1"
+    if not await connection.fetchval(found, schema):
+        await connection.execute(f"CREATE SCHEMA {_quoted(schema)}")
+    await connection.execute(f"SET LOCAL search_path TO {_quoted(schema)}")

@@ -18,7 +18,10 @@ from functools import lru_cache
 from typing import Any
 
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
-from agui_bridge.stores.rules import WAITING
+from agui_bridge.stores.commit_rules import WAITING
+from agui_bridge.stores.postgres.hints import CHANNEL
+from agui_bridge.stores.sql import tables
+from agui_bridge.stores.watching import ANY_STOP
 
 __all__ = ["RECORD", "Statement", "Statements"]
 
@@ -27,11 +30,8 @@ NOW = "extract(epoch FROM clock_timestamp())::float8"
 BEGAN = "extract(epoch FROM statement_timestamp())::float8"
 """The store's time is the database's clock, but where tests give it."""
 
-STOP = "stop_token, stop_force, stop_until, stop_actor"
-RECORD = (
-    "scope, agent, thread, data, status, version, write_id, created_at, updated_at, "
-    f"{STOP}, lease_ends_at"
-)
+STOP = ", ".join(tables.STOP)
+RECORD = ", ".join([*tables.RECORD, "lease_ends_at"])
 """What `sql.rows.read_thread` reads, in its order, and the end of the lease."""
 
 KEY = "{0}.scope = :scope AND {0}.agent = :agent AND {0}.thread = :thread"
@@ -97,7 +97,9 @@ class Statements:
             f"SELECT version, {STOP} FROM {self._threads} t WHERE {KEY.format('t')}"
         )
         self.ping = Statement.of(
-            f"SELECT {self._now} FROM (SELECT) o LEFT JOIN {self._threads} ON false"
+            f"INSERT INTO {prefix}agui_probe AS p (id, written_at) VALUES (1, {self._now})"
+            " ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at"
+            " RETURNING p.written_at"
         )
         self.stops = Statement.of(
             f"SELECT {STOP} FROM {self._threads}"
@@ -151,21 +153,11 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
         """The compare-and-swap, with the rows that a change has."""
         parts = [f"thread AS ({self._insert_thread() if new else self._update_thread()})"]
         if interrupts:
-            kinds = {
-                "id": "text",
-                "batch": "text",
-                "position": "bigint",
-                "status": "text",
-                "expires_at": "float8",
-                "data": "text",
-            }
-            # The store's time of the first commit; later ones leave it.
-            parts.append(_upsert("interrupts", self._interrupts, kinds, stamp="raised_at"))
+            parts.append(_upsert("interrupts", self._interrupts, tables.INTERRUPTS))
         if receipts:
-            parts.append(_upsert("receipts", self._receipts, {"batch": "text", "data": "text"}))
+            parts.append(_upsert("receipts", self._receipts, tables.RECEIPTS))
         if messages:
-            kinds = {"id": "text", "position": "bigint", "superseded": "boolean", "data": "text"}
-            parts.append(_upsert("messages", self._messages, kinds))
+            parts.append(_upsert("messages", self._messages, tables.MESSAGES))
         if superseded:
             parts.append(
                 f"supersede AS (UPDATE {self._messages} m SET superseded = true FROM thread"
@@ -197,16 +189,19 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
     RETURNING version, created_at, updated_at, lease_ends_at, {STOP}"""
 
     def _request_stop(self) -> str:
-        # The same as `rules.sharpen`, decided on the row as it is.
+        # The same as `join_stops`, decided on the row as it is.
         keep = "(t.stop_token <> :token AND t.stop_token = t.lease) IS TRUE"
         same = "(t.stop_token = :token AND (t.stop_force OR NOT :force)) IS TRUE"
+        # Few, and to be heard of at once: these tell of themselves. Commits do not (see `Hints`).
         return f"""
+WITH told AS MATERIALIZED (SELECT pg_notify('{CHANNEL}', '{ANY_STOP}'))
 UPDATE {self._threads} t SET
     stop_token = CASE WHEN {keep} THEN t.stop_token ELSE :token END,
     stop_force = CASE WHEN {keep} OR {same} THEN t.stop_force ELSE :force::boolean END,
     stop_actor = CASE WHEN {keep} OR {same} THEN t.stop_actor ELSE :actor END,
     stop_until = CASE WHEN {keep} THEN t.stop_until
         WHEN {same} THEN least(t.stop_until, :until::float8) ELSE :until END
+FROM told
 WHERE {KEY.format("t")}
 RETURNING {RECORD}"""
 
@@ -273,16 +268,22 @@ SELECT scope, agent, thread, 'lease' FROM leases
 UNION ALL SELECT scope, agent, thread, 'expiry' FROM expired LIMIT :limit"""
 
 
-def _upsert(name: str, table: str, kinds: Mapping[str, str], stamp: str | None = None) -> str:
-    """Write the rows of the parameters `:NAME_COLUMN` by their id (their first column)."""
+def _upsert(name: str, place: str, table: tables.RowTable) -> str:
+    """Write the rows of the parameters `:NAME_COLUMN` by their id.
+
+    Args:
+        name: of the parameters, and of this part of the statement.
+        place: the table's name, with its schema.
+        table: its columns.
+    """
+    kinds = {table.id: "text", **table.kinds}
     columns = ", ".join(kinds)
     arrays = ", ".join(f":{name}_{column}::{kind}[]" for column, kind in kinds.items())
-    id, *rest = kinds
-    changes = ", ".join(f"{column} = excluded.{column}" for column in rest)
-    stamped, value = (f", {stamp}", ", thread.updated_at") if stamp else ("", "")
+    changes = ", ".join(f"{column} = excluded.{column}" for column in table.kinds)
+    stamped, value = (f", {table.stamp}", ", thread.updated_at") if table.stamp else ("", "")
     return f"""put_{name} AS (
-    INSERT INTO {table} (scope, agent, thread, {columns}{stamped})
+    INSERT INTO {place} (scope, agent, thread, {columns}{stamped})
     SELECT :scope, :agent, :thread, {", ".join(f"new.{column}" for column in kinds)}{value}
     FROM thread, unnest({arrays}) AS new ({columns})
-    ON CONFLICT (scope, agent, thread, {id}) DO UPDATE SET {changes}
+    ON CONFLICT (scope, agent, thread, {table.id}) DO UPDATE SET {changes}
 )"""

@@ -1,6 +1,6 @@
 """The store in PostgreSQL: any number of processes on any number of machines.
 
-The tables and records are those of `SqlStore`. Where that one reads, decides and writes in a
+The tables and records are those of `SqliteStore`. Where that one reads, decides and writes in a
 transaction, here the database decides: each call is one statement (`statements`).
 The store's time is the database's clock.
 """
@@ -21,7 +21,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores import codec, rules
+from agui_bridge.stores import codec
 from agui_bridge.stores.base import (
     ABSENT,
     Change,
@@ -31,6 +31,7 @@ from agui_bridge.stores.base import (
     InterruptRow,
     ThreadRow,
 )
+from agui_bridge.stores.commit_rules import Head, check_commit
 from agui_bridge.stores.postgres.address import parse_address
 from agui_bridge.stores.postgres.connections import Connections, connect, set_up
 from agui_bridge.stores.postgres.hints import CHANNEL, Hints, digest
@@ -43,7 +44,7 @@ from agui_bridge.stores.postgres.rows import (
 )
 from agui_bridge.stores.postgres.statements import Statement, Statements
 from agui_bridge.stores.sql.rows import key_row, read_message, read_stop
-from agui_bridge.stores.watching import Wakeups
+from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["PostgresStore"]
 
@@ -140,7 +141,7 @@ class PostgresStore:
                 now, record = await self._record(key)
                 if record is not None and record.write_id == write_id:
                     return Committed(record, now)
-                rules.check(_head(record), expected, now, change.not_after)
+                check_commit(_head(record), expected, now, change.not_after)
             raise Conflict("the thread was changed by somebody else")
         finally:
             # Also after a cancellation or a lost connection: it may have been written.
@@ -158,6 +159,7 @@ class PostgresStore:
             rows = await self._run(self._statements.request_stop, key, values)
         finally:
             self._changed(key)
+            self._wakeups.notify(ANY_STOP)
         return read_record(rows[0]) if rows else None
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
@@ -232,7 +234,7 @@ class PostgresStore:
                 ):
                     return
                 now, record = await self._record(key)
-                rules.check(_head(record), expected, now)
+                check_commit(_head(record), expected, now)
                 if record is None:
                     raise Conflict("there is no such thread")
             raise Conflict("the thread was changed by somebody else")
@@ -250,7 +252,7 @@ class PostgresStore:
         return len(pruned)
 
     async def ping(self) -> float:
-        """The store's time, after a look at the database (see `Store.ping`)."""
+        """The store's time, after a write to a row of its own (see `Store.ping`)."""
         now: float = (await self._run(self._statements.ping))[0][0]
         return now
 
@@ -271,6 +273,12 @@ class PostgresStore:
         if hints is not None:
             hints.start()
         return self._wakeups.watch(digest(key), look)
+
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`)."""
+        if self._hints is not None:
+            self._hints.start()
+        return self._wakeups.watch(ANY_STOP)
 
     async def aclose(self) -> None:
         """Release connections; the store can't be used afterwards."""
@@ -302,8 +310,8 @@ class PostgresStore:
             self._hints.tell(word)
 
 
-def _head(record: ThreadRecord | None) -> rules.Head | None:
-    return None if record is None else rules.Head.of(record)
+def _head(record: ThreadRecord | None) -> Head | None:
+    return None if record is None else Head.of(record)
 
 
 def _guard(expected: Expected, not_after: float | None) -> dict[str, Any]:

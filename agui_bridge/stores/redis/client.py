@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from redis.asyncio import Connection, ConnectionPool, Redis, RedisCluster, SSLConnection
 from redis.asyncio.retry import Retry
@@ -29,13 +30,14 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from agui_bridge.errors import StoreUnavailable
+from agui_bridge.errors import StoreUnavailable, WritesRefused
+from agui_bridge.stores.opening import ConnectionCut
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.lua import Script
 
 __all__ = ["Client", "word_of"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 T = TypeVar("T")
 
@@ -51,6 +53,9 @@ FOR_THE_OPERATOR = {
     "NOREPLICAS": "Redis takes no writes because it has too few replicas",
 }
 """Answers that do not go away by waiting, by their first word."""
+
+NO_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
+"""Answers of a server that still reads, by their first word."""
 
 
 class Client:
@@ -232,7 +237,10 @@ def _raise_plainly(error: Exception, shown: str) -> NoReturn:
     word = word_of(error)
     if word in FOR_THE_OPERATOR:
         logger.error("%s", FOR_THE_OPERATOR[word])
-        raise StoreUnavailable(FOR_THE_OPERATOR[word]) from None
+        kind = WritesRefused if word in NO_WRITES else StoreUnavailable
+        raise kind(FOR_THE_OPERATOR[word]) from None
+    if word in NO_WRITES:
+        raise WritesRefused(f"Redis answered {word}") from None
     if word == "ERR":
         logger.error("Redis refused a command of the store (%s)", type(error).__name__)
     if word:
@@ -246,12 +254,23 @@ def _raise_plainly(error: Exception, shown: str) -> NoReturn:
     if isinstance(error, MaxConnectionsError):
         raise StoreUnavailable("all connections to Redis are busy") from None
     if isinstance(error, (RedisTimeoutError, TimeoutError)):
-        raise StoreUnavailable("Redis did not answer in time") from None
+        raise ConnectionCut("Redis did not answer in time") from None
     if isinstance(error, BusyLoadingError):
-        raise StoreUnavailable("Redis was started and is still loading its data") from None
+        raise ConnectionCut("Redis was started and is still loading its data") from None
     if isinstance(error, (RedisConnectionError, RedisClusterException, OSError)):
-        raise StoreUnavailable(f"there is no connection to {shown!r}, or it broke off") from None
+        kind = StoreUnavailable if _found_nobody(error) else ConnectionCut
+        raise kind(f"there is no connection to {shown!r}, or it broke off") from None
     raise StoreUnavailable(f"Redis can't be used ({type(error).__name__})") from None
+
+
+def _found_nobody(error: BaseException) -> bool:
+    """Whether nobody listens at the address, or there is none of that name."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, (ConnectionRefusedError, socket.gaierror)):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _call(script: Script, keys: Sequence[str], arguments: Any, *, known: bool) -> Sequence[Any]:

@@ -6,16 +6,18 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from redis.exceptions import RedisError
 
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.keys import key_of
+from agui_bridge.stores.watching import ANY_STOP
 
 __all__ = ["Hints"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
@@ -28,13 +30,16 @@ class Hints:
     What is announced in between is lost: whoever watches also polls.
     """
 
-    def __init__(self, client: Client, channel: str, heard: Callable[[ThreadKey], None]) -> None:
+    def __init__(
+        self, client: Client, channel: str, heard: Callable[[ThreadKey | str], None]
+    ) -> None:
         """Listen to nothing yet.
 
         Args:
             client: says where.
             channel: on which changes are announced.
-            heard: called on the event loop with each thread that has changed.
+            heard: called on the event loop with each thread that has changed, and with `ANY_STOP`
+                for each stop request.
         """
         self._client = client
         self._channel = channel
@@ -77,3 +82,5 @@ class Hints:
         # Anybody may publish anything there.
         if tag.count("/") == 2:
             self._heard(key_of(tag))
+        elif tag == ANY_STOP:
+            self._heard(ANY_STOP)

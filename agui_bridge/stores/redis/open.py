@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from redis.exceptions import ResponseError
 
@@ -15,7 +15,7 @@ from agui_bridge.stores.redis.keys import Keys
 
 __all__ = ["SCHEMA", "open_client"]
 
-logger = logging.getLogger("agui_bridge")
+logger: Final = logging.getLogger("agui_bridge")
 
 SCHEMA = 1
 """The layout of keys that this version works with."""

@@ -14,12 +14,23 @@ __all__ = [
     "LOAD",
     "MARK",
     "NEWEST",
+    "PING",
     "STOPS",
     "TIME",
 ]
 
 TIME = Script(NOW + "return now(ARGV[1])")
 """ARGV: the clock. Gives the time."""
+
+PING = Script(
+    NOW
+    + """
+local time = now(ARGV[1])
+call('SET', KEYS[1] .. ':probe', time)
+return time
+"""
+)
+"""ARGV: the clock. Writes the shard's own key, and gives the time."""
 
 LOAD = Script(
     THREAD

@@ -16,8 +16,8 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed, Expected
+from agui_bridge.stores.commit_rules import Head
 from agui_bridge.stores.redis.keys import quote, unquote
-from agui_bridge.stores.rules import Head
 
 __all__ = [
     "Write",

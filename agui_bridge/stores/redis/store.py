@@ -22,8 +22,9 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores import codec, rules
+from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.commit_rules import check_commit
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.hints import Hints
 from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of
@@ -38,6 +39,7 @@ from agui_bridge.stores.redis.read_scripts import (
     LOAD,
     MARK,
     NEWEST,
+    PING,
     STOPS,
     TIME,
 )
@@ -52,7 +54,7 @@ from agui_bridge.stores.redis.rows import (
     stop_text,
 )
 from agui_bridge.stores.redis.write_scripts import COMMIT, DELETE, PRUNE, REQUEST_STOP
-from agui_bridge.stores.watching import Wakeups
+from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["RedisStore"]
 
@@ -152,7 +154,7 @@ class RedisStore:
         if outcome == "again":
             return Committed(read_record(rest[0], key), float(time))
         if outcome == "refused":
-            rules.check(read_head(rest[0]), expected, float(time), change.not_after)
+            check_commit(read_head(rest[0]), expected, float(time), change.not_after)
             raise AssertionError("the script refused what the rules allow")
         return write.done(reply)
 
@@ -161,10 +163,11 @@ class RedisStore:
         tag = tag_of(key)
         try:
             record = await self._client.run(
-                REQUEST_STOP, self._keys.of(tag), tag, stop_text(stop), self._keys.channel
+                REQUEST_STOP, self._keys.of(tag), tag, stop_text(stop), self._keys.channel, ANY_STOP
             )
         finally:
             self._wakeups.notify(key)
+            self._wakeups.notify(ANY_STOP)
         return None if record is None else read_record(record, key)
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
@@ -272,12 +275,13 @@ class RedisStore:
             self._wakeups.notify(key)
         if refusal is not None:
             time, head = refusal
-            rules.check(read_head(head), expected, float(time))
+            check_commit(read_head(head), expected, float(time))
             raise Conflict("there is no such thread")
 
     async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete idle threads that were not touched for long (see `Store.prune`)."""
-        latest = repr(await self.ping() - older_than)
+        now = float(await self._client.run(TIME, self._shards()[0], self._time()))
+        latest = repr(now - older_than)
         calls = [(keys, latest, limit) for keys in self._shards()]
         tags = _first(limit, await self._client.run_each(IDLE, calls))
         if dry_run:
@@ -295,8 +299,14 @@ class RedisStore:
         return pruned
 
     async def ping(self) -> float:
-        """The store's time (see `Store.ping`)."""
-        return float(await self._client.run(TIME, self._shards()[0], self._time()))
+        """The store's time, after a write to a key of its own (see `Store.ping`).
+
+        On a cluster to one in each shard, since each of its servers may refuse.
+        """
+        shards = self._shards()
+        asked = shards if self._client.address.cluster else shards[:1]
+        times = await self._client.run_each(PING, [(keys, self._time()) for keys in asked])
+        return float(times[0])
 
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed (see `Store.watch`).
@@ -307,6 +317,11 @@ class RedisStore:
         keys = self._keys.of(tag_of(key))
         self._hints.start()
         return self._wakeups.watch(key, lambda: self._client.run(MARK, keys))
+
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`)."""
+        self._hints.start()
+        return self._wakeups.watch(ANY_STOP)
 
     async def aclose(self) -> None:
         """Close all connections; the store can't be used afterwards."""

@@ -1,6 +1,6 @@
 """The scripts that write: each happens whole or not at all, by the clock of Redis.
 
-What they decide is what `rules` decides in Python; after a refusal the store asks `rules` for
+What they decide is what `commit_rules` decides in Python; after a refusal the store asks there for
 the error, so that the two can't drift apart unseen.
 """
 
@@ -15,7 +15,7 @@ _WRITE = (
     + """
 local function parts(tag) return string.match(tag, '^([^/]*)/([^/]*)/([^/]*)$') end
 
--- Whether the guards of a write hold; see rules.check.
+-- Whether the guards of a write hold; see check_commit.
 local function holds(head, time, version, lease, not_after)
   local t = tonumber(time)
   if not_after ~= '' and t >= tonumber(not_after) then return false end
@@ -188,7 +188,7 @@ REQUEST_STOP = Script(
 local tag, stop, channel = ARGV[1], ARGV[2], ARGV[3]
 local head = head_of()
 if not head then return false end
--- See rules.sharpen.
+-- See join_stops.
 local function read(text) return string.match(text, '^(%S*) (%d) (%S+) (%S*)$') end
 local result = stop
 if head.stop then
@@ -205,10 +205,14 @@ call('HSET', T, 'stop', result)
 if head.stop then call('ZREM', P .. ':stops', stop_member(tag, head.stop)) end
 call('ZADD', P .. ':stops', 0, stop_member(tag, result))
 announce(channel, tag)
+announce(channel, ARGV[4])
 return record_of()
 """
 )
-"""ARGV: the thread's tag, the request, the channel. Gives the record, if there is one."""
+"""ARGV: the thread's tag, the request, the channel, what tells of stops there.
+
+Gives the record, if there is one.
+"""
 
 DELETE = Script(
     _WRITE

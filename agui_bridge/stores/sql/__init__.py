@@ -1,1 +1,1 @@
-"""What the stores in SQLite and PostgreSQL share: tables, rows, and migrations."""
+"""What the stores in SQLite and PostgreSQL share: columns, rows, and migrations."""

@@ -17,7 +17,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadStatus,
 )
 from agui_bridge.stores import codec
-from agui_bridge.stores.rules import Head
+from agui_bridge.stores.commit_rules import Head
 
 __all__ = [
     "interrupt_row",
@@ -105,7 +105,7 @@ def read_head(row: Row) -> Head:
 
 
 def read_thread(row: Row) -> ThreadRecord:
-    """A record, from the columns of `sqlite.statements.RECORD`."""
+    """A record, from the columns `tables.RECORD`."""
     scope, agent, thread, data, status, version, write_id, created_at, updated_at, *stop = row
     return replace(
         codec.decode_thread(data, ThreadKey(scope, agent, thread)),
@@ -132,7 +132,7 @@ def read_messages(text: str | None) -> tuple[StoredMessage, ...]:
 
 
 def read_stop(row: Row) -> StopRequest:
-    """A stop request, from the columns `sql.tables.STOP`."""
+    """A stop request, from the columns `tables.STOP`."""
     token, force, until, actor = row
     # SQLite has no booleans: it gives 0 or 1.
     return StopRequest(token, bool(force), until, actor)

@@ -1,36 +1,57 @@
-"""Which schema a database has, and how it comes up to date (Alembic, in `migrations`).
+"""Which schema a database has, and how it comes up to date: the numbered files in `migrations`.
 
-Alembic itself is imported only when there is something to migrate.
+`0002_words.sql` is a revision of both databases; where their SQL differs it is two files,
+`0002_words.sqlite.sql` and `0002_words.postgres.sql`. A file holds statements without parameters,
+and none that begins or ends a transaction; one that was released is never changed. In SQLite
+references are not in force while a file runs, so that a table can be made anew, and are checked
+at the end.
 """
 
 from __future__ import annotations
 
-import threading
-
-from sqlalchemy import ColumnClause, Connection, column, inspect, select, table
+import re
+from importlib.resources import files
+from typing import Final, Literal
 
 from agui_bridge.errors import SchemaMismatch
 
-__all__ = ["HEAD", "KNOWN", "VERSION_TABLE", "check_revision", "judge_revision", "upgrade"]
+__all__ = ["VERSION_TABLE", "Database", "judge_revision", "revisions", "upgrade_script"]
 
-KNOWN = ("0001",)
-"""The revisions in `migrations/versions`, oldest first."""
+Database = Literal["sqlite", "postgres"]
 
-HEAD = KNOWN[-1]
-"""The revision that this version works with."""
+MIGRATIONS = files("agui_bridge.stores.sql") / "migrations"
 
-VERSION_TABLE = "agui_schema"
-"""Alembic's own table, named so that a host application's Alembic keeps its `alembic_version`."""
+VERSION_TABLE: Final = "agui_schema"
+"""Has one row, and in it the number of the last revision: `version_num`."""
 
-# Alembic keeps the migration that is under way in module globals.
-_one_at_a_time = threading.Lock()
+_NAME: Final = re.compile(r"(\d{4})_[a-z0-9_]+(?:\.(sqlite|postgres))?\.sql")
+
+_BEGIN: Final = f"""
+CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (
+    version_num VARCHAR(32) NOT NULL,
+    CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num)
+);
+INSERT INTO {VERSION_TABLE} (version_num) VALUES ('{{}}');
+"""
+_MOVE_ON: Final = f"UPDATE {VERSION_TABLE} SET version_num = '{{}}';\n"
 
 
-def check_revision(connection: Connection, *, url: str, migrate: bool) -> bool:
-    """Tell whether the schema must be migrated before it can be used.
+def revisions(database: Database) -> dict[str, str]:
+    """The SQL of each revision of a database by its number, oldest first."""
+    found = {}
+    for file in MIGRATIONS.iterdir():
+        name = _NAME.fullmatch(file.name)
+        if name is not None and name[2] in (None, database):
+            found[name[1]] = file.read_text(encoding="utf-8")
+    return dict(sorted(found.items()))
+
+
+def judge_revision(database: Database, revision: str | None, *, url: str, migrate: bool) -> bool:
+    """Tell whether a database must be migrated before it can be used.
 
     Args:
-        connection: to the database.
+        database: which kind it is.
+        revision: what it has; None where there are no tables.
         url: the store's address, for the remedy.
         migrate: whether migrating is allowed.
 
@@ -38,46 +59,32 @@ def check_revision(connection: Connection, *, url: str, migrate: bool) -> bool:
         SchemaMismatch: the database is newer than this version, or older and may not be
             migrated.
     """
-    return judge_revision(_revision(connection), url=url, migrate=migrate)
-
-
-def judge_revision(revision: str | None, *, url: str, migrate: bool) -> bool:
-    """Tell the same of a revision that was found, None where there are no tables.
-
-    Raises:
-        SchemaMismatch: as `check_revision`.
-    """
-    if revision == HEAD:
+    known = list(revisions(database))
+    head = known[-1]
+    if revision == head:
         return False
-    if revision is not None and revision not in KNOWN:
+    if revision is not None and revision not in known:
         raise SchemaMismatch(
             f"the database has schema {revision}, which this version of agui-bridge does not "
-            f"know (it knows up to {HEAD}): upgrade agui-bridge"
+            f"know (it knows up to {head}): upgrade agui-bridge"
         )
     if not migrate:
         found = f"schema {revision}" if revision else "no tables of agui-bridge"
         raise SchemaMismatch(
-            f"the database has {found}, this version of agui-bridge needs schema {HEAD}: "
+            f"the database has {found}, this version of agui-bridge needs schema {head}: "
             f"run `agui-bridge migrate --store {url}`"
         )
     return True
 
 
-def upgrade(connection: Connection) -> None:
-    """Bring the schema up to date, within the caller's transaction."""
-    from alembic import command
-    from alembic.config import Config
+def upgrade_script(database: Database, revision: str | None) -> str:
+    """The SQL that brings a database from a revision up to date, for one transaction.
 
-    config = Config()
-    config.set_main_option("script_location", "agui_bridge.stores.sql:migrations")
-    config.attributes["connection"] = connection
-    with _one_at_a_time:
-        command.upgrade(config, HEAD)
-
-
-def _revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table(VERSION_TABLE):
-        return None
-    number: ColumnClause[str] = column("version_num")
-    revision: str | None = connection.scalar(select(number).select_from(table(VERSION_TABLE)))
-    return revision
+    Args:
+        database: which kind it is.
+        revision: what it has, None for nothing; one that `judge_revision` finds older.
+    """
+    known = revisions(database)
+    steps = [sql for number, sql in known.items() if revision is None or number > revision]
+    note = _BEGIN if revision is None else _MOVE_ON
+    return "\n".join([*steps, note.format(list(known)[-1])])

@@ -1,1 +1,1 @@
-"""The store in a SQLite file: `store.SqlStore`, its statements, and the one who writes."""
+"""The store in a SQLite file: `store.SqliteStore`, its statements, and the one who writes."""

@@ -1,15 +1,15 @@
-"""SQLite for `SqlStore`: one file, any number of processes on one machine.
+"""SQLite for `SqliteStore`: one file, any number of processes on one machine.
 
 The driver runs in threads of the store's own, a whole transaction per hop. An async driver
 (aiosqlite) would hop to its thread and back for every call of the DBAPI, which takes three times
 as long, and a cancellation could meet a transaction half done; here it only stops the waiting,
-never the transaction. SQLAlchemy opens and migrates a file; statements go to the driver as text,
-because SQLAlchemy's part in each takes longer than SQLite's.
+never the transaction.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 import time
@@ -18,13 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from sqlalchemy import Engine, NullPool, create_engine
-
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.stores.sqlite.errors import plainly
 from agui_bridge.stores.sqlite.writer import Writer
 
-__all__ = ["BUSY_SECONDS", "SqliteDatabase", "sqlite_engine"]
+__all__ = ["BUSY_SECONDS", "SqliteDatabase", "connect"]
 
 T = TypeVar("T")
 
@@ -53,13 +51,6 @@ def connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def sqlite_engine(path: str) -> Engine:
-    """An engine over such connections, for the schema."""
-    return create_engine(
-        "sqlite://", creator=partial(connect, path), poolclass=NullPool, hide_parameters=True
-    )
-
-
 class SqliteDatabase:
     """A SQLite file: one thread and connection that writes, a few that read.
 
@@ -75,6 +66,7 @@ class SqliteDatabase:
             clock: the store's time. All processes are on one machine, so its clock is theirs.
         """
         self.now = clock
+        self._log = f"{path}-wal"
         self._readers = _Readers(path)
         self._writer = Writer(partial(connect, path), lambda: BUSY_SECONDS)
 
@@ -93,6 +85,17 @@ class SqliteDatabase:
             StoreUnavailable: the database did not answer; whether it committed is unknown.
         """
         return await self._writer.run(body)
+
+    async def last_written(self) -> tuple[int, int] | None:
+        """Something that differs once any process has written; costs microseconds, no reading.
+
+        Every write goes to the write-ahead log, whose size or time changes with it.
+        """
+        try:
+            found = os.stat(self._log)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
 
     async def aclose(self) -> None:
         """Wait for what is under way, then close the connections."""

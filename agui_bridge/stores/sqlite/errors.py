@@ -1,12 +1,10 @@
-"""Errors of SQLite as the store's: SQLAlchemy's while a file is opened, the driver's afterwards."""
+"""Errors of SQLite as the store's."""
 
 from __future__ import annotations
 
 import sqlite3
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
-from agui_bridge.errors import StoreError, StoreUnavailable
+from agui_bridge.errors import StoreError, StoreUnavailable, WritesRefused
 
 __all__ = ["plainly"]
 
@@ -18,14 +16,21 @@ OUR_MISTAKES = (
 )
 """What trying again does not mend."""
 
+PRIMARY = 0xFF
+"""The bits of an extended error code that say what kind it is."""
 
-def plainly(error: sqlite3.Error | SQLAlchemyError) -> StoreError:
-    """The store's error to raise; SQLAlchemy's text holds statements and parameters."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(cause, sqlite3.Error) and not isinstance(cause, OUR_MISTAKES):
-        unavailable = StoreUnavailable(f"the database did not answer: {cause}")
-        unavailable.__cause__ = cause
-        return unavailable
-    refused = StoreError(f"the database refused a statement: {type(error).__name__}")
-    refused.__cause__ = error
-    return refused
+NO_WRITES = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
+"""The file only reads, or its disk is full or failing."""
+
+
+def plainly(error: sqlite3.Error) -> StoreError:
+    """The store's error to raise for the driver's."""
+    if isinstance(error, OUR_MISTAKES):
+        refused = StoreError(f"the database refused a statement: {type(error).__name__}")
+        refused.__cause__ = error
+        return refused
+    code = getattr(error, "sqlite_errorcode", None)
+    kind = WritesRefused if code is not None and code & PRIMARY in NO_WRITES else StoreUnavailable
+    unavailable = kind(f"the database did not answer: {error}")
+    unavailable.__cause__ = error
+    return unavailable

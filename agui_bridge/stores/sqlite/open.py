@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import NoReturn
-
-from sqlalchemy import Connection
-from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch
-from agui_bridge.stores.sql.schema import check_revision, upgrade
-from agui_bridge.stores.sqlite.database import BUSY_SECONDS, SqliteDatabase, sqlite_engine
+from agui_bridge.stores.sql.schema import VERSION_TABLE, judge_revision, upgrade_script
+from agui_bridge.stores.sql.tables import INTERRUPTS, MESSAGES, RECEIPTS
+from agui_bridge.stores.sqlite.database import BUSY_SECONDS, SqliteDatabase, connect
 from agui_bridge.stores.sqlite.errors import plainly
 
 __all__ = ["open_database"]
@@ -26,7 +25,7 @@ FORMS = "`sqlite:///relative.db` or `sqlite:////absolute/path.db`"
 async def open_database(
     url: str, *, clock: Callable[[], float] | None = None, migrate: bool = True
 ) -> SqliteDatabase:
-    """Open the database of an address, its schema up to date (see `SqlStore.open`)."""
+    """Open the database of an address, its schema up to date (see `SqliteStore.open`)."""
     path = _path_of(url)
     await asyncio.to_thread(_prepare, path, url, migrate)
     return SqliteDatabase(path, clock or time.time)
@@ -54,51 +53,78 @@ def _prepare(path: str, url: str, migrate: bool) -> None:
             f"there is no database at {url!r}: run `agui-bridge migrate --store {url}`"
         )
     try:
-        with sqlite_engine(path).connect() as connection:
-            outdated = check_revision(connection, url=url, migrate=migrate)
-            connection.rollback()
+        with closing(connect(path)) as connection:
+            outdated = judge_revision("sqlite", _revision(connection), url=url, migrate=migrate)
             _use_wal(connection, url)
             if outdated:
-                # Another process may be migrating now, which takes longer than a commit.
-                connection.exec_driver_sql(f"PRAGMA busy_timeout={MIGRATION_SECONDS * 1000}")
-                connection.rollback()
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                # Another process may have been first.
-                if check_revision(connection, url=url, migrate=migrate):
-                    upgrade(connection)
-                connection.commit()
-    except OperationalError as error:
-        raise plainly(error) from error
-    except DatabaseError as error:
-        _refuse(url, error)
-    except SQLAlchemyError as error:
+                _upgrade(connection, url)
+    except sqlite3.Error as error:
+        if "not a database" in str(error):
+            raise ConfigurationError(
+                f"{url!r} is a file, but no SQLite database: move it away or name another file"
+            ) from error
         raise plainly(error) from error
 
 
-def _use_wal(connection: Connection, url: str) -> None:
+def _revision(connection: sqlite3.Connection) -> str | None:
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    if connection.execute(query, (VERSION_TABLE,)).fetchone() is None:
+        return None
+    row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()
+    return None if row is None else str(row[0])
+
+
+def _upgrade(connection: sqlite3.Connection, url: str) -> None:
+    """Bring the tables up to date in one transaction, one process at a time."""
+    # Another process may be migrating now, which takes longer than a commit.
+    connection.execute(f"PRAGMA busy_timeout={MIGRATION_SECONDS * 1000}")
+    # A table that is made anew is dropped first, and must not take along what refers to it.
+    connection.execute("PRAGMA foreign_keys=OFF")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have been first.
+        revision = _revision(connection)
+        if judge_revision("sqlite", revision, url=url, migrate=True):
+            for statement in _statements(upgrade_script("sqlite", revision)):
+                connection.execute(statement)
+            _check_references(connection)
+        connection.execute("COMMIT")
+    finally:
+        # SQLite has rolled back by itself after some errors.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _check_references(connection: sqlite3.Connection) -> None:
+    for table in (MESSAGES, INTERRUPTS, RECEIPTS):
+        if connection.execute(f"PRAGMA foreign_key_check({table.name})").fetchone() is not None:
+            raise sqlite3.IntegrityError(f"{table.name} has rows without a thread")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script; the driver's `executescript` would end the transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def _use_wal(connection: sqlite3.Connection, url: str) -> None:
     """Switch the file to a write-ahead log, which lets readers and a writer work at once."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            mode = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar_one()
+            (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
             break
-        except OperationalError:
+        except sqlite3.OperationalError:
             # SQLite does not wait by itself when another process switches at this moment.
-            connection.rollback()
             if time.monotonic() > deadline:
                 raise
             time.sleep(RETRY_PAUSE)
-    connection.rollback()
     if mode != "wal":
         raise ConfigurationError(
             f"{url!r}: the file system does not support SQLite's write-ahead log; "
             "put the database on a local disk"
         )
-
-
-def _refuse(url: str, error: DatabaseError) -> NoReturn:
-    if "not a database" in str(error.orig):
-        raise ConfigurationError(
-            f"{url!r} is a file, but no SQLite database: move it away or name another file"
-        ) from error.orig
-    raise plainly(error) from error

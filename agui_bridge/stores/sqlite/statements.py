@@ -1,18 +1,22 @@
-"""The statements of `SqlStore`, as the text that the driver takes.
-
-Text, because an expression of SQLAlchemy costs several times what SQLite takes to carry it out.
-"""
+"""The statements of `SqliteStore`, as the text that the driver takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
 
-from sqlalchemy import Table
-
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
-from agui_bridge.stores.rules import WAITING
-from agui_bridge.stores.sql.tables import KEY, STOP, interrupts, messages, receipts
+from agui_bridge.stores.commit_rules import WAITING
+from agui_bridge.stores.sql.tables import (
+    INTERRUPTS,
+    KEY,
+    MESSAGES,
+    RECEIPTS,
+    STOP,
+    WRITTEN,
+    RowTable,
+)
+from agui_bridge.stores.sql.tables import RECORD as RECORD_COLUMNS
 
 __all__ = [
     "BATCHES_EXPIRED",
@@ -23,6 +27,7 @@ __all__ = [
     "LEASES_OVER",
     "MARK",
     "OLD",
+    "PROBE",
     "PUT_INTERRUPTS",
     "PUT_MESSAGES",
     "PUT_RECEIPTS",
@@ -37,10 +42,7 @@ __all__ = [
     "stops",
 ]
 
-COLUMNS = ", ".join(
-    [*KEY, "data", "status", "version", "write_id", "created_at", "updated_at", *STOP]
-)
-"""What `sql.rows.read_thread` reads, in its order."""
+COLUMNS = ", ".join(RECORD_COLUMNS)
 
 OWN = " AND ".join(f"{name} = :{name}" for name in KEY)
 """The condition that a row belongs to the thread of the parameters."""
@@ -48,13 +50,9 @@ OWN = " AND ".join(f"{name} = :{name}" for name in KEY)
 SAME = " AND ".join(f"x.{name} = t.{name}" for name in KEY)
 """The condition that the row `x` belongs to the thread `t`."""
 
-LATER = "(expires_at IS NULL OR expires_at > :now)"
+PROBE = "INSERT OR REPLACE INTO agui_probe (id, written_at) VALUES (1, :now)"
 
-WRITTEN = (
-    *("version", "status", "batch", "lease", "lease_ends_at", "write_id"),
-    *("created_at", "updated_at", "data"),
-)
-"""What a commit writes of a thread besides its key."""
+LATER = "(expires_at IS NULL OR expires_at > :now)"
 
 
 def _insert(table: str, columns: Iterable[str]) -> str:
@@ -68,14 +66,12 @@ def _update_thread(columns: Iterable[str]) -> str:
     return f"UPDATE agui_threads SET {values} WHERE {OWN}"
 
 
-def _upsert(table: Table, id: str, keeping: str | None = None) -> str:
-    """Write rows by their id, leaving the column `keeping` of rows that are there already."""
-    # A column collection iterates over columns, not over names: keys() is no redundancy.
-    names = list(table.c.keys())
-    kept = {*KEY, id, keeping}
-    values = ", ".join(f"{name} = excluded.{name}" for name in names if name not in kept)
-    target = ", ".join([*KEY, id])
-    return f"{_insert(table.name, names)} ON CONFLICT ({target}) DO UPDATE SET {values}"
+def _upsert(table: RowTable) -> str:
+    """Write rows by their id."""
+    stamp = [table.stamp] if table.stamp else []
+    insert = _insert(table.name, [*KEY, table.id, *table.kinds, *stamp])
+    values = ", ".join(f"{name} = excluded.{name}" for name in table.kinds)
+    return f"{insert} ON CONFLICT ({', '.join([*KEY, table.id])}) DO UPDATE SET {values}"
 
 
 HEAD = (
@@ -90,9 +86,9 @@ UPDATE_THREAD = _update_thread(WRITTEN)
 REQUEST_STOP = _update_thread(STOP)
 DELETE_THREAD = f"DELETE FROM agui_threads WHERE {OWN}"
 
-PUT_INTERRUPTS = _upsert(interrupts, "id", keeping="raised_at")
-PUT_RECEIPTS = _upsert(receipts, "batch")
-PUT_MESSAGES = _upsert(messages, "id")
+PUT_INTERRUPTS = _upsert(INTERRUPTS)
+PUT_RECEIPTS = _upsert(RECEIPTS)
+PUT_MESSAGES = _upsert(MESSAGES)
 SUPERSEDE = f"UPDATE agui_messages SET superseded = 1 WHERE {OWN} AND id = :id"
 
 HISTORY = f"SELECT id, position, data FROM agui_messages WHERE {OWN} ORDER BY position, id"

@@ -1,4 +1,4 @@
-"""The store in a SQLite file: `SqlStore`.
+"""The store in a SQLite file: `SqliteStore`.
 
 Each method is one transaction, written as a plain function over a connection of the driver.
 """
@@ -21,8 +21,9 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
     ThreadRecord,
 )
-from agui_bridge.stores import codec, rules
+from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.commit_rules import Head, check_commit, join_stops, next_record
 from agui_bridge.stores.sql.rows import (
     interrupt_row,
     key_row,
@@ -39,16 +40,19 @@ from agui_bridge.stores.sql.rows import (
 from agui_bridge.stores.sqlite import statements
 from agui_bridge.stores.sqlite.database import SqliteDatabase
 from agui_bridge.stores.sqlite.open import open_database
-from agui_bridge.stores.watching import Wakeups
+from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
-__all__ = ["SqlStore"]
+__all__ = ["SqliteStore"]
+
+STOP_PAUSE = 0.02
+"""Seconds between two looks whether the file has changed, for who watches stops."""
 
 MOST_PARAMETERS = 500
 """Ids that go into one statement; databases have limits, clients have none."""
 
 
-class SqlStore:
-    """Keeps threads in a SQL database; use `SqlStore.open`."""
+class SqliteStore:
+    """Keeps threads in a SQLite file; use `SqliteStore.open`."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         """Take over a database whose schema is the right one.
@@ -62,7 +66,7 @@ class SqlStore:
     @classmethod
     async def open(
         cls, url: str, *, clock: Callable[[], float] | None = None, migrate: bool = True
-    ) -> SqlStore:
+    ) -> SqliteStore:
         """Open a database, creating or migrating it when needed.
 
         Args:
@@ -123,8 +127,8 @@ class SqlStore:
                 stored = self._record(connection, key)
                 assert stored is not None, "the row is locked by this transaction"
                 return Committed(stored, now)
-            rules.check(head, expected, now, change.not_after)
-            record = rules.next_record(key, change, head, write_id, now)
+            check_commit(head, expected, now, change.not_after)
+            record = next_record(key, change, head, write_id, now)
             self._put_thread(connection, record, new=head is None)
             self._put_rows(connection, key, change, now)
             return Committed(record, now)
@@ -142,7 +146,7 @@ class SqlStore:
             head = self._head(connection, key)
             if head is None:
                 return None
-            values = stop_row(rules.sharpen(head, stop))
+            values = stop_row(join_stops(head, stop))
             connection.execute(statements.REQUEST_STOP, key_row(key) | values)
             return self._record(connection, key)
 
@@ -150,6 +154,7 @@ class SqlStore:
             return await self._database.write(body)
         finally:
             self._wakeups.notify(key)
+            self._wakeups.notify(ANY_STOP)
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
         """The stop requests for runs with these lease tokens (see `Store.stops`)."""
@@ -249,7 +254,7 @@ class SqlStore:
 
         def body(connection: sqlite3.Connection) -> None:
             head = self._head(connection, key)
-            rules.check(head, expected, self._database.now())
+            check_commit(head, expected, self._database.now())
             if head is None:
                 raise Conflict("there is no such thread")
             connection.execute(statements.DELETE_THREAD, key_row(key))
@@ -278,14 +283,14 @@ class SqlStore:
         return len(pruned)
 
     async def ping(self) -> float:
-        """The store's time, after a look at the database (see `Store.ping`)."""
+        """The store's time, after a write to a row of its own (see `Store.ping`)."""
 
         def body(connection: sqlite3.Connection) -> float:
-            # A bare SELECT 1 would not touch a SQLite file at all.
-            connection.execute(statements.MARK, key_row(ThreadKey("", "", "")))
-            return self._database.now()
+            now = self._database.now()
+            connection.execute(statements.PROBE, {"now": now})
+            return now
 
-        return await self._database.read(body)
+        return await self._database.write(body)
 
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed (see `Store.watch`).
@@ -301,11 +306,18 @@ class SqlStore:
 
         return self._wakeups.watch(key, lambda: self._database.read(body))
 
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`).
+
+        Another process's request is found by looking at the file: any write of anybody counts.
+        """
+        return self._wakeups.watch(ANY_STOP, self._database.last_written, (STOP_PAUSE, STOP_PAUSE))
+
     async def aclose(self) -> None:
         """Release connections; the store can't be used afterwards."""
         await self._database.aclose()
 
-    def _head(self, connection: sqlite3.Connection, key: ThreadKey) -> rules.Head | None:
+    def _head(self, connection: sqlite3.Connection, key: ThreadKey) -> Head | None:
         row = connection.execute(statements.HEAD, key_row(key)).fetchone()
         return None if row is None else read_head(row)
 

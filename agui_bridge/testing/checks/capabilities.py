@@ -6,10 +6,13 @@ from agui_bridge.adapters import AdapterCapabilities, Ask
 from agui_bridge.policy import ProposedCall
 from agui_bridge.protocol.answers.decisions import EDIT
 from agui_bridge.testing.case import Case
-from agui_bridge.testing.check import check, expect
+from agui_bridge.testing.check import Table
 from agui_bridge.testing.scenario import AdapterScenario
+from agui_bridge.testing.verdicts import expect
 
-__all__ = ["capabilities", "policy"]
+__all__ = ["CAPABILITIES"]
+
+CAPABILITIES = Table()
 
 _SHOWN_BY = {
     "approve": "approval",
@@ -22,18 +25,17 @@ _SHOWN_BY = {
 """What of the scenario shows a declared capability."""
 
 
-@check(
-    "capabilities",
-    hint="Declare exactly what the adapter does; name what another scenario shows in `elsewhere`.",
+@CAPABILITIES.check(
+    hint="Declare exactly what the adapter does; name what another scenario shows in `elsewhere`."
 )
 async def capabilities(case: Case) -> None:
     """What is declared is shown by the scenario, and what is shown is declared."""
     scenario = case.scenario
-    async with case.site() as site:
-        declared = site.watched.capabilities
-        for name in filter(None, (scenario.text, scenario.pause, scenario.subagent)):
-            await site.talk().say(name)
-        runs = site.watched.runs
+    async with case.process() as process:
+        declared = process.watched.capabilities
+        for message in filter(None, (scenario.text, scenario.pause, scenario.subagent)):
+            await process.conversation().say(message)
+        runs = process.watched.runs
         asks = [ask for noted in runs if noted.pause for ask in noted.pause.asks]
         helped = any("SUBAGENT" in getattr(i, "type", "") for noted in runs for i in noted.items)
     _expect_shown(scenario, declared)
@@ -44,8 +46,7 @@ async def capabilities(case: Case) -> None:
         expect(helped, "it emits no SUBAGENT event for the message of `subagent`")
 
 
-@check(
-    "policy",
+@CAPABILITIES.check(
     hint="Ask run.policy (agui_bridge.policy.judge) before each execution, approved or not.",
     needs=("approval",),
     declared="policy",
@@ -56,14 +57,13 @@ async def policy(case: Case) -> None:
     def deny(call: ProposedCall) -> str:
         return "deny"
 
-    before = await case.count()
-    async with case.site(policy=deny) as site:
-        talk = site.talk()
-        assert case.scenario.approval is not None, "the check needs it"
-        asked = await talk.say(case.scenario.approval)
+    before = len(await case.scenario.executions())
+    async with case.process(policy=deny) as process:
+        conversation = process.conversation()
+        asked = await conversation.say(case.scenario.approval or "")
         if asked.asks:
-            await talk.answer(asked, {"approved": True})
-        done = await case.executed_since(before)
+            await conversation.answer(asked, {"approved": True})
+        done = (await case.scenario.executions())[before:]
     expect(not done, f"the policy denied it, and still it carried out {done}")
 
 
@@ -79,5 +79,5 @@ def _expect_declared(ask: Ask, declared: AdapterCapabilities) -> None:
         expect(declared.answer, "it asks a question, and declares answer=False")
         return
     expect(declared.approve, "it asks for an approval, and declares approve=False")
-    if EDIT in ask.allowed:
+    if ask.allowed is not None and EDIT in ask.allowed:
         expect(declared.edit, "its question allows edits, and it declares edit=False")

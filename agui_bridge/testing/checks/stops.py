@@ -6,95 +6,73 @@ import asyncio
 import contextlib
 
 from agui_bridge.adapters import Run
-from agui_bridge.testing.case import Case, Site
-from agui_bridge.testing.check import CheckFailed, check, expect
-from agui_bridge.testing.talk import Stream, Talk
+from agui_bridge.testing.case import Case
+from agui_bridge.testing.check import Table
+from agui_bridge.testing.conversation import Conversation, Stream
+from agui_bridge.testing.process import Process
+from agui_bridge.testing.verdicts import Failed, expect
 
-__all__ = [
-    "after_stop",
-    "cancelled",
-    "close",
-    "stop_acting",
-    "stop_by_itself",
-    "stopped_pause",
-    "text_kept",
-]
+__all__ = ["STOPS"]
+
+STOPS = Table(needs=("slow",))
 
 
-@check(
-    "text-kept",
-    hint="Yield text as the framework produces it: what an adapter gathers, a stop loses.",
-    needs=("slow",),
-)
+@STOPS.check(hint="Yield text as the framework produces it: what an adapter gathers, a stop loses.")
 async def text_kept(case: Case) -> None:
     """What was said before a run is cancelled is told at once, and stays in the conversation."""
-    async with case.site() as site:
-        talk = site.talk()
-        stream = talk.begin(case.scenario.slow)
+    async with case.process() as process:
+        conversation = process.conversation()
+        stream = conversation.begin(case.scenario.slow)
         expect(await stream.until("TEXT_MESSAGE_CONTENT"), "the run ended without a word")
-        stopped = await site.stop(talk, force=True)
+        stopped = await process.stop(conversation, force=True)
         await stream.rest()
-        site.expect_ending(stream, "cancelled", of="the stopped run")
+        process.expect_ending(stream, "cancelled", of="the stopped run")
     said = [m.get("content") for m in stopped.messages if m["role"] == "assistant"]
     expect(stream.text in said, f"streamed was {stream.text!r}, kept was {said}")
 
 
-@check(
-    "cancelled",
-    hint="Let CancelledError through, and wait for nothing in `finally` without a limit.",
-    needs=("slow",),
-)
+@STOPS.check(hint="Let CancelledError through, and wait for nothing in `finally` without a limit.")
 async def cancelled(case: Case) -> None:
     """A run that is cancelled ends at once."""
-    async with case.site() as site:
-        talk, stream = await _under_way(case, site)
-        await site.stop(talk, force=True)
+    async with case.process() as process:
+        conversation, stream = await _under_way(case, process)
+        await process.stop(conversation, force=True)
         await stream.rest()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(case.scenario.patience / 4):
-                await site.watched.runs[0].ended.wait()
-        expect(site.watched.runs[0].ended.is_set(), "it goes on after it was cancelled")
+                await process.watched.runs[0].ended.wait()
+        expect(process.watched.runs[0].ended.is_set(), "it goes on after it was cancelled")
 
 
-@check(
-    "stop-by-itself",
+@STOPS.check(
     hint="Watch run.stop beside the framework's stream, and return soon after it is set; or "
     "declare stop=False, and be cancelled.",
-    needs=("slow",),
     declared="stop",
 )
 async def stop_by_itself(case: Case) -> None:
     """An adapter that declares `stop` ends its run itself when it is asked to."""
-    async with case.site() as site:
-        talk, stream = await _under_way(case, site)
-        await site.stop(talk)
+    async with case.process() as process:
+        conversation, stream = await _under_way(case, process)
+        await process.stop(conversation)
         await stream.rest()
-        expect(not site.watched.runs[0].cancelled, "it had to be cancelled")
-        site.expect_ending(stream, "cancelled", of="the stopped run")
+        expect(not process.watched.runs[0].cancelled, "it had to be cancelled")
+        process.expect_ending(stream, "cancelled", of="the stopped run")
 
 
-@check(
-    "after-stop",
+@STOPS.check(
     hint="Release what a run holds in `finally`, also at the framework: a session left locked "
-    "refuses the next message.",
-    needs=("slow",),
+    "refuses the next message."
 )
 async def after_stop(case: Case) -> None:
     """After a stop the conversation goes on."""
-    async with case.site() as site:
-        talk, stream = await _under_way(case, site)
-        await site.stop(talk)
+    async with case.process() as process:
+        conversation, stream = await _under_way(case, process)
+        await process.stop(conversation)
         await stream.rest()
-        following = await talk.say(case.scenario.text)
-        site.expect_ending(following, "success", of="the next message's run")
+        await process.expect_success(conversation, case.scenario.text)
 
 
-@check(
-    "stop-acting",
-    hint="Look at run.stop.requested before each tool.",
-    needs=("pause",),
-    declared="stop",
-)
+@STOPS.check(hint="Look at run.stop.requested before each tool.", needs=("pause",), declared="stop")
 async def stop_acting(case: Case) -> None:
     """An adapter that declares `stop` begins nothing more once it was asked to stop."""
 
@@ -102,56 +80,47 @@ async def stop_acting(case: Case) -> None:
         if run.resume is not None:
             run.stop.request()
 
-    async with case.site(before=ask_to_stop) as site:
-        talk = site.talk()
-        asked = await case.paused(site, talk)
-        before = await case.count()
-        await talk.answer(asked, case.scenario.yes)
-        done = await case.executed_since(before)
-    expect(not done, f"stopped, and still it carried out {done}")
+    async with case.paused(before=ask_to_stop) as paused:
+        await paused.agree()
+        await paused.expect_nothing_done("stopped")
 
 
-@check(
-    "stopped-pause",
+@STOPS.check(
     hint="Read run.closed: its batches were never answered. Release the framework's own pauses.",
     needs=("pause",),
 )
 async def stopped_pause(case: Case) -> None:
     """A pause that was stopped stays closed: a late yes does nothing, a new message is heard."""
-    async with case.site() as site:
-        talk = site.talk()
-        asked = await case.paused(site, talk)
-        before = await case.count()
-        await site.stop(talk)
-        await talk.answer(asked, case.scenario.yes)
-        stream = await talk.say(case.scenario.text)
-        site.expect_ending(stream, "success", of="the next message's run")
-        done = await case.executed_since(before)
+    async with case.paused() as paused:
+        await paused.process.stop(paused.conversation)
+        await paused.agree()
+        await paused.process.expect_success(paused.conversation, case.scenario.text)
+        done = await paused.done()
     yes = (case.scenario.yes, case.scenario.arrives)
     carried = [found for found in done if case.scenario.approval or found in yes]
     expect(not carried, f"stopped, and still it carried out {carried}")
 
 
-@check("close", hint="Forget what aclose() has closed, and don't count on having run.")
+@STOPS.check(hint="Forget what aclose() has closed, and don't count on having run.", needs=())
 async def close(case: Case) -> None:
     """An adapter can be closed before it was used, and twice."""
     unused = case.scenario.adapter()
-    async with case.site() as site:
-        await site.talk().say(case.scenario.text)
-    for adapter, how in ((unused, "unused"), (unused, "twice"), (site.watched, "twice")):
+    async with case.process() as process:
+        await process.conversation().say(case.scenario.text)
+    for adapter, how in ((unused, "unused"), (unused, "twice"), (process.watched, "twice")):
         try:
             await adapter.aclose()
         except Exception as error:
-            raise CheckFailed(f"closed {how} it raised {error!r}") from error
+            raise Failed(f"closed {how} it raised {error!r}") from error
 
 
-async def _under_way(case: Case, site: Site) -> tuple[Talk, Stream]:
+async def _under_way(case: Case, process: Process) -> tuple[Conversation, Stream]:
     """A run in the middle of its work: it said something, or had the time to."""
-    talk = site.talk()
-    stream = talk.begin(case.scenario.slow)
+    conversation = process.conversation()
+    stream = conversation.begin(case.scenario.slow)
     async with asyncio.timeout(case.scenario.patience):
-        await site.watched.begun.wait()
+        await process.watched.begun.wait()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(case.scenario.patience / 10):
             await stream.until("TEXT_MESSAGE_CONTENT")
-    return talk, stream
+    return conversation, stream

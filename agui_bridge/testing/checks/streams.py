@@ -12,96 +12,89 @@ from agui_bridge.adapters import Ask, Handoff, Pause
 from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.testing.case import Case
-from agui_bridge.testing.check import check, expect
+from agui_bridge.testing.check import Table
+from agui_bridge.testing.conversation import Stream
 from agui_bridge.testing.scenario import strings_of
-from agui_bridge.testing.talk import Stream
+from agui_bridge.testing.verdicts import expect
 
-__all__ = ["continuation", "events", "ids", "pause_last", "secret", "text"]
+__all__ = ["STREAMS"]
+
+STREAMS = Table()
 
 
-@check("text", hint="Yield the framework's text as str, piece by piece, and end by returning.")
+@STREAMS.check(hint="Yield the framework's text as str, piece by piece, and end by returning.")
 async def text(case: Case) -> None:
     """A message that needs nobody's approval is answered in text, and the run succeeds."""
-    async with case.site() as site:
-        stream = await site.talk().say(case.scenario.text)
-        site.expect_ending(stream, "success", of="the run")
+    async with case.process() as process:
+        conversation = process.conversation()
+        stream = await process.expect_success(conversation, case.scenario.text, of="the run")
         expect(bool(stream.text.strip()), "the run succeeded without a word")
 
 
-@check(
-    "events",
+@STREAMS.check(
     hint="Yield str, AG-UI content events, Pause or Handoff; START before CONTENT or ARGS, results "
-    "only of calls that were started; RUN_* events are the engine's.",
+    "only of calls that were started; RUN_* events are the engine's."
 )
 async def events(case: Case) -> None:
     """All that runs yield is text or content events, where the protocol allows them."""
-    async with case.site() as site:
-        talk = site.talk()
+    async with case.process() as process:
+        conversation = process.conversation()
         for _ in range(2):
-            stream = await talk.say(case.scenario.text)
-            noted = site.watched.runs[-1]
-            for item in noted.items:
+            stream = await conversation.say(case.scenario.text)
+            for item in process.watched.runs[-1].items:
                 known = isinstance(item, str | BaseEvent | Pause | Handoff)
                 expect(known, f"it yielded a {type(item).__name__}")
             expect(stream.ending != "AGENT_PROTOCOL_ERROR", f"it was refused: {stream.fault}")
 
 
-@check(
-    "pause-last",
-    hint="Return right after the Pause was yielded; whatever comes later is lost.",
-    needs=("pause",),
+@STREAMS.check(
+    hint="Return right after the Pause was yielded; whatever comes later is lost.", needs=("pause",)
 )
 async def pause_last(case: Case) -> None:
     """A pause is the last thing that a run yields."""
-    async with case.site(beyond=True) as site:
-        await case.paused(site, site.talk())
-        items = site.watched.runs[0].items
-        after = items[items.index(_pause_of(items)) + 1 :]
+    async with case.paused(beyond=True) as paused:
+        items = paused.process.watched.runs[0].items
+        after = items[items.index(paused.pause) + 1 :]
         expect(not after, f"after its pause it yielded {[type(item).__name__ for item in after]}")
 
 
-@check(
-    "ids",
+@STREAMS.check(
     hint="Take the framework's own unique ids, or run.mint(), for tool calls: a client keeps one "
     "card for one id.",
     needs=("approval",),
 )
 async def ids(case: Case) -> None:
     """Every tool call that is asked about has an id that no earlier call of the thread had."""
-    async with case.site() as site:
-        talk = site.talk()
-        seen: list[str] = []
+    seen: list[str] = []
+    async with case.process() as process:
+        conversation = process.conversation()
         for _ in range(2):
-            asked = await case.paused(site, talk, case.scenario.approval)
-            seen += [ask["toolCallId"] for ask in asked.asks if "toolCallId" in ask]
-            await talk.cancel(asked)
+            paused = await case.pause(process, conversation, "approval")
+            seen += [ask["toolCallId"] for ask in paused.asked.asks if "toolCallId" in ask]
+            await paused.cancel()
     expect(len(seen) >= 2, "the question of `approval` names no tool call")
     expect(len(set(seen)) == len(seen), f"an id was used again: {seen}")
 
 
-@check(
-    "continuation",
+@STREAMS.check(
     hint="Put only dicts with str keys, lists, str, numbers, bool and None into it.",
     needs=("pause",),
 )
 async def continuation(case: Case) -> None:
     """The continuation is JSON, and comes back from the store as it was."""
-    async with case.site() as site:
-        talk = site.talk()
-        asked = await case.paused(site, talk)
-        kept = _pause_of(site.watched.runs[0].items).continuation
-        await talk.answer(asked, case.scenario.yes)
+    async with case.paused() as paused:
+        kept = paused.pause.continuation
+        await paused.agree()
         try:
             told = json.loads(json.dumps(kept, allow_nan=False))
         except (TypeError, ValueError) as error:
             expect(False, f"it is not JSON: {error}")
         expect(_same(kept, told), "it is something else once it was JSON")
-        back = site.watched.runs[1].run.resume
+        back = paused.process.watched.runs[1].run.resume
         expect(back is not None and same_json(back.continuation, told), "another one came back")
 
 
-@check(
-    "secret",
+@STREAMS.check(
     hint="Keep the framework's ids and tokens in the continuation alone: not in metadata, texts, "
     "CUSTOM or RAW events.",
     needs=("pause",),
@@ -109,20 +102,14 @@ async def continuation(case: Case) -> None:
 async def secret(case: Case) -> None:
     """Nothing of the continuation is on the wire but what the question itself shows."""
     scenario = case.scenario
-    async with case.site() as site:
-        talk = site.talk()
-        asked = await case.paused(site, talk)
-        pause = _pause_of(site.watched.runs[0].items)
-        shown = {talk.thread, scenario.pause, *(t for ask in pause.asks for t in _shown(ask))}
-        answered = await talk.answer(asked, scenario.yes)
-        shown |= {e["toolCallName"] for e in asked.events if e["type"] == "TOOL_CALL_START"}
-        shown |= {made for noted in site.watched.runs for made in noted.minted}
-    for private in set(scenario.private(pause.continuation)) - shown:
-        expect(not _holds((asked, answered), private), f"a stream holds its {private!r:.60}")
-
-
-def _pause_of(items: Iterable[object]) -> Pause:
-    return next(item for item in items if isinstance(item, Pause))
+    async with case.paused() as paused:
+        streams = (paused.asked, await paused.agree())
+    shown = {paused.conversation.thread, scenario.pause}
+    shown |= {text for ask in paused.pause.asks for text in _shown(ask)}
+    shown |= {e["toolCallName"] for e in paused.asked.events if e["type"] == "TOOL_CALL_START"}
+    shown |= {made for noted in paused.process.watched.runs for made in noted.minted}
+    for private in set(scenario.private(paused.pause.continuation)) - shown:
+        expect(not _holds(streams, private), f"a stream holds its {private!r:.60}")
 
 
 def _shown(ask: Ask) -> Iterable[str]:

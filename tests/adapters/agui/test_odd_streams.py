@@ -274,3 +274,13 @@ async def test_the_state_goes_there_and_comes_back() -> None:
         await talk.send(messages=[USER], state={"a": 1})
         await talk.say("more")
     assert [body["state"] for body in upstream.bodies] == [{"a": 1}, {"a": 1, "b": 2}]
+
+
+async def test_the_result_and_the_usage_of_the_run_are_passed_on() -> None:
+    used = {"model": "m", "inputTokens": 3, "outputTokens": 2}
+    upstream = Upstream([started(), *text("Hi."), finished(result={"rows": 2}, usage=[used])])
+    async with before(upstream) as talk:
+        await talk.say("go")
+        end = talk.events[-1]
+    assert (end["type"], end["result"]) == ("RUN_FINISHED", {"rows": 2})
+    assert [used.items() <= entry.items() for entry in end["usage"]] == [True]

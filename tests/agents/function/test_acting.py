@@ -296,12 +296,19 @@ async def test_a_step_that_the_author_times_out_is_not_repeated_and_times_out_ag
 
 
 async def test_a_call_that_the_author_times_out_still_has_a_result_on_the_wire() -> None:
+    begun = asyncio.Event()
+
+    async def slow() -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
     async def agent(run: FunctionRun) -> AsyncIterator[str]:
-        try:
-            async with asyncio.timeout(0.01):
-                await run.call("slow", {}, lambda: asyncio.sleep(60))
-        except TimeoutError:
-            yield "timed out"
+        call = asyncio.ensure_future(run.call("slow", {}, slow))
+        await begun.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        yield "timed out"
 
     *_, result, text = (await once(agent)).wire
     assert result[0] == "TOOL_CALL_RESULT" and "cancelled" in result[-1]

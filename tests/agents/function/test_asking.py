@@ -67,7 +67,7 @@ async def test_an_approval_s_ask_carries_its_settings_and_parameters() -> None:
         )
 
     model, schema, signature = (await Thread(lambda: agent).go()).pause.asks
-    assert model.parameters == Quarter.model_json_schema()
+    assert model.parameters == {**Quarter.model_json_schema(), "additionalProperties": False}
     assert (model.expires_in, model.metadata) == (9, {"a": 1})
     assert (schema.parameters, schema.allowed) == ({"type": "object"}, ("approve", "decline"))
     assert signature.parameters is not None

@@ -93,7 +93,8 @@ async def test_an_asked_call_is_executed_once_after_its_approval() -> None:
     assert question.tool_call is not None
     assert (question.tool_call.name, question.tool_call.args) == ("delete", {"table": "users"})
     assert (question.message, question.expires_in) == ("Really delete?", 60)
-    assert question.allowed == ("approve", "decline", "edit")
+    # Edits are offered where parameters are known, and of this tool they are not.
+    assert (question.allowed, question.parameters) == (None, None)
     assert tool.done == []
     second = await thread.answer(yes, policy=ask)
     (result,) = [item for item in second.wire if isinstance(item, tuple)]
@@ -252,7 +253,7 @@ async def test_a_call_that_timed_out_while_it_was_judged_is_never_executed() -> 
     assert tool.done == []
 
 
-async def test_an_approved_call_whose_policy_fails_is_told_as_not_executed() -> None:
+async def test_an_approved_call_whose_policy_fails_has_certainly_not_begun() -> None:
     tool = Tool()
 
     def fail(call: ProposedCall) -> str:
@@ -275,9 +276,8 @@ async def test_an_approved_call_whose_policy_fails_is_told_as_not_executed() -> 
     with pytest.raises(AgentMistake, match="The policy failed"):
         async for item in FunctionAdapter(agent).run(run):
             items.append(item)  # kept also when it raises
-    assert [show(item)[0] for item in items[1:]] == ["TOOL_CALL_RESULT"]
-    assert "approved but not executed" in str(show(items[1]))
-    assert tool.done == []
+    assert [show(item) for item in items[1:]] == []
+    assert (list(run.not_begun), tool.done) == ([ask.native_id], [])
 
 
 @pytest.mark.parametrize("together", [False, True])

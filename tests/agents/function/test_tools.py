@@ -34,7 +34,7 @@ async def test_an_approved_tool_runs_once_with_the_approved_arguments() -> None:
     (ask,) = first.pause.asks
     assert ask.tool_call is not None
     assert (ask.reason, ask.message, ask.tool_call.name) == ("tool_call", "Delete?", "delete")
-    assert (ask.tool_call.args, ask.allowed) == ({"table": "users"}, ("approve", "decline", "edit"))
+    assert (ask.tool_call.args, ask.allowed) == ({"table": "users"}, None)
     second = await thread.answer([Approve({"table": "logs"}, {"approved": True}, edited=True)])
     assert second.wire == ["True", ("TOOL_CALL_RESULT", ask.tool_call.id, "deleted"), "deleted"]
     assert (await thread.answer(yes)).items == ["end"]

@@ -8,8 +8,12 @@ from agui_bridge.agents.keyword.message import LONGEST_MESSAGE, SHORTEST_LINE, q
 from agui_bridge.agents.keyword.phrases import PHRASES
 from agui_bridge.agents.sentences.phrase_matcher import PhraseTable, normalised
 from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
+from tests.support.examples import few_or_many
 
 TABLE = PhraseTable(PHRASES)
+
+# Of what fails Hypothesis would else tell only that it is long.
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
 
 def scan(text: str) -> tuple[FoundRequest, ...]:
@@ -33,36 +37,44 @@ TEXTS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=150)
-@given(TEXTS)
-def test_the_phrase_of_every_request_is_visible(text: str) -> None:
-    requests = scan(text)
-    lines = question(requests).split("\n") if requests else []
+@few_or_many(40, 500)
+def test_the_phrase_of_every_request_is_visible(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(TEXTS)
+    def run(text: str) -> None:
+        requests = scan(text)
+        lines = question(requests).split("\n") if requests else []
 
-    distinct = list(dict.fromkeys(request.sentence for request in requests))
-    assert len(lines) == len(distinct)
-    for request in requests:
-        said = request.sentence[request.phrase_start : request.phrase_end]
-        assert normalised(said) == normalised(request.phrase)
-        line = lines[distinct.index(request.sentence)]
-        assert said in line
-        assert line.strip("…") in request.sentence
-        assert len(line) >= min(len(request.sentence), SHORTEST_LINE)
+        distinct = list(dict.fromkeys(request.sentence for request in requests))
+        assert len(lines) == len(distinct)
+        for request in requests:
+            said = request.sentence[request.phrase_start : request.phrase_end]
+            assert normalised(said) == normalised(request.phrase)
+            line = lines[distinct.index(request.sentence)]
+            assert said in line
+            assert line.strip("…") in request.sentence
+            assert len(line) >= min(len(request.sentence), SHORTEST_LINE)
+
+    run()
 
 
-@settings(max_examples=150)
-@given(TEXTS)
-def test_a_question_is_as_long_as_it_may_be_and_no_longer(text: str) -> None:
-    requests = scan(text)
-    whole = "\n".join(dict.fromkeys(request.sentence for request in requests))
-    shown = question(requests) if requests else ""
-    # Only a phrase that was itself said at great length may go beyond.
-    longest = max((r.phrase_end - r.phrase_start for r in requests), default=0)
+@few_or_many(40, 500)
+def test_a_question_is_as_long_as_it_may_be_and_no_longer(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(TEXTS)
+    def run(text: str) -> None:
+        requests = scan(text)
+        whole = "\n".join(dict.fromkeys(request.sentence for request in requests))
+        shown = question(requests) if requests else ""
+        # Only a phrase that was itself said at great length may go beyond.
+        longest = max((r.phrase_end - r.phrase_start for r in requests), default=0)
 
-    if len(whole) <= LONGEST_MESSAGE:
-        assert shown == whole
-    elif longest < SHORTEST_LINE:
-        assert LONGEST_MESSAGE - len(requests) <= len(shown) <= LONGEST_MESSAGE
+        if len(whole) <= LONGEST_MESSAGE:
+            assert shown == whole
+        elif longest < SHORTEST_LINE:
+            assert LONGEST_MESSAGE - len(requests) <= len(shown) <= LONGEST_MESSAGE
+
+    run()
 
 
 @pytest.mark.parametrize("count", [30, 400])
@@ -78,3 +90,9 @@ def test_short_requests_leave_their_room_to_long_ones() -> None:
     long = f"Please confirm {'x' * 1900}"
 
     assert question(scan(f"Are you sure?\n{long}")) == f"Are you sure?\n{long}"
+
+
+def test_a_phrase_at_the_end_of_its_sentence_leaves_no_room_unused() -> None:
+    requests = scan("\n".join(f"{letter * 1500} are you sure" for letter in "xyz"))
+
+    assert len(question(requests)) == LONGEST_MESSAGE

@@ -16,7 +16,7 @@ from ag_ui.core import (
     ToolCallResultEvent,
 )
 
-from agui_bridge.adapters import Ask, Handoff, Pause, Run, RunItem
+from agui_bridge.adapters import Ask, Pause, Run, RunItem
 from agui_bridge.errors import (
     AgentMistake,
     NotDelivered,
@@ -153,12 +153,8 @@ UNSAFE = {"type": "object", "properties": {"x": {"$ref": "https://example.com/sc
         (Pause([Ask(str(i)) for i in range(101)]), "AGENT_PROTOCOL_ERROR"),
         (Pause([Ask("n", response_schema=UNSAFE)]), "AGENT_ERROR"),
         (Pause([Ask("n", subagent_run_id="nobody")]), "AGENT_PROTOCOL_ERROR"),
-        (Pause(None), "AGENT_PROTOCOL_ERROR"),  # type: ignore[arg-type]  # wrong on purpose
-        (Pause([Ask("n", expires_in="soon")]), "AGENT_ERROR"),  # type: ignore[arg-type]  # wrong on purpose
-        (Pause([Ask("n")], frontend_calls=3), "AGENT_ERROR"),  # type: ignore[arg-type]  # wrong on purpose
-        (Handoff(None), "AGENT_ERROR"),  # type: ignore[arg-type]  # wrong on purpose
     ],
-    ids=["none", "twice", "many", "schema", "subagent", "null", "expiry", "calls", "handoff"],
+    ids=["none", "twice", "many", "schema", "subagent"],
 )
 async def test_an_impossible_pause_is_a_failed_run_and_an_idle_thread(
     final: RunItem, code: str

@@ -27,21 +27,6 @@ async def test_two_questions_about_one_call_are_refused() -> None:
     assert outcome(await bench.say("go")) == "AGENT_PROTOCOL_ERROR"
 
 
-@pytest.mark.parametrize("expires_in", [1e12, -1, float("nan")])
-async def test_a_time_that_no_calendar_holds_is_refused(expires_in: float) -> None:
-    bench = Bench(Scripted([Pause([Ask("n", expires_in=expires_in)])], ["next"]))
-    assert outcome(await bench.say("go")) == "AGENT_PROTOCOL_ERROR"
-    assert outcome(await bench.say("more")) == "success"
-
-
-@pytest.mark.parametrize("wrong", [{"message": 5}, {"reason": None}, {"native_id": 7}])
-async def test_a_question_that_no_client_could_read_is_refused(wrong: dict[str, Any]) -> None:
-    members: dict[str, Any] = {"native_id": "n", "reason": "confirmation", **wrong}
-    bench = Bench(Scripted([Pause([Ask(**members)])], ["next"]))
-    assert outcome(await bench.say("go")) == "AGENT_PROTOCOL_ERROR"
-    assert outcome(await bench.say("more")) == "success"
-
-
 @pytest.mark.parametrize("continuation", [{1, 2}, object(), float("nan"), {"a": b"x"}])
 async def test_a_continuation_that_could_not_come_back_as_it_went_is_refused(
     continuation: Any,

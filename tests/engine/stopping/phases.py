@@ -20,6 +20,7 @@ from ag_ui.core import (
 from agui_bridge.adapters import Adapter
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.protocol.answers.unexecuted import STOPPED, STOPPED_AMID
 from tests.support.agents import Scripted, call_events, result, text_events
 
 Item = str | BaseEvent
@@ -74,12 +75,12 @@ PHASES: list[tuple[Phase, str, list[tuple[str, str]]]] = [
     (
         mid_arguments,
         "TOOL_CALL_ARGS",
-        [("assistant", ""), ("tool", "The run was stopped; this tool call was not executed.")],
+        [("assistant", ""), ("tool", STOPPED)],
     ),
     (
         in_a_tool,
         "TOOL_CALL_END",
-        [("assistant", ""), ("tool", "The run was stopped; this tool call was not executed.")],
+        [("assistant", ""), ("tool", STOPPED_AMID)],
     ),
     (
         between_steps,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from ag_ui.core import SubagentStartedEvent, TextMessageContentEvent, TextMessag
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.protocol.answers.unexecuted import STOPPED_AMID
 from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.engine.stopping.phases import ADAPTERS, PHASES, Item, Phase
 from tests.support.agents import Answering, Bench, Scripted, eventually, outcome, settle
@@ -93,36 +95,51 @@ async def test_a_graceful_stop_waits_for_a_running_tool_and_keeps_its_result(
     assert "never" not in reader.text
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["idle", "gone on"])
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "in a thread"])
-async def test_a_forced_stop_does_not_wait_for_a_tool_and_drops_what_it_returns(sync: bool) -> None:
-    began, may_end = threading.Event(), threading.Event()
+async def test_a_forced_stop_does_not_wait_for_a_tool_whose_result_is_kept_while_the_thread_is_idle(
+    sync: bool, again: bool
+) -> None:
+    began, may_end, ended = threading.Event(), threading.Event(), threading.Event()
 
-    async def slow() -> str:
+    async def stubborn() -> str:
         began.set()
-        await asyncio.Event().wait()
-        return "too late"
+        while not may_end.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+        ended.set()
+        return "it came late"
 
     def blocking() -> str:
         began.set()
-        may_end.wait(20)
-        return "too late"
+        assert may_end.wait(20)
+        ended.set()
+        return "it came late"
 
     async def agent(run: FunctionRun) -> AsyncIterator[str]:
         yield "working "
-        await run.call("work", {}, blocking if sync else slow)
+        if run.text == "go":
+            await run.call("work", {}, blocking if sync else stubborn)
 
     bench = Bench(FunctionAdapter(agent), cancel_grace=2.0)
     reader = bench.begin("go")
     await reader.until("TOOL_CALL_END")
     await eventually(began.is_set)
     stopped = await bench.engine.stop(bench.KEY, force=True)
-    may_end.set()
     await reader.rest()
-    [answer] = [m["content"] for m in stopped.messages if m["role"] == "tool"]
     assert stopped.status == "success"
-    assert answer.startswith("The run was stopped")
-    await settle()
-    assert "too late" not in str((await bench.load()).messages)
+    assert results_of(stopped.messages) == [STOPPED_AMID]
+    if again:
+        await bench.say("next")
+    may_end.set()
+    await eventually(ended.is_set)
+    await eventually(lambda: not bench.engine._tasks)
+    kept = results_of([stored.message for stored in (await bench.load()).messages])
+    assert kept == [STOPPED_AMID if again else "it came late"]
+
+
+def results_of(messages: Iterable[Mapping[str, Any]]) -> list[object]:
+    return [m["content"] for m in messages if m["role"] == "tool"]
 
 
 async def test_the_iteration_that_an_agent_counts_is_told() -> None:

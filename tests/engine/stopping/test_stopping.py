@@ -125,7 +125,7 @@ async def test_a_graceful_stop_that_lasts_too_long_is_forced() -> None:
     await pass_time(clock, 1)
     stopped = await stopping
     assert stopped.status == "success"
-    assert "not executed" in str(stopped.messages[-1]["content"])
+    assert "whether this tool call was executed is unknown" in str(stopped.messages[-1]["content"])
     assert outcome(await reader.rest()) == "cancelled"
 
 

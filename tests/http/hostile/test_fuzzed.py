@@ -20,6 +20,7 @@ from agui_bridge.http.app.operations import OPERATIONS
 from agui_bridge.shapes.readable_schema import within
 from examples.approval_target import make_bridge
 from tests.support import unavailable
+from tests.support.examples import few_or_many
 from tests.support.server import client, post, run_input, serve
 
 SPARE: Final = 6
@@ -184,8 +185,11 @@ def aim_chat(paths: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
-async def test_a_fuzzer_that_reads_the_document_finds_nothing_wrong(tmp_path: Path) -> None:
+@pytest.mark.timeout(600)
+@few_or_many(2, 40)
+async def test_a_fuzzer_that_reads_the_document_finds_nothing_wrong(
+    tmp_path: Path, examples: int
+) -> None:
     if importlib.util.find_spec("schemathesis") is None:
         unavailable("schemathesis", "install the dependency group `fuzz`")
     bridge = make_bridge(f"sqlite:///{tmp_path}/fuzzed.db", tmp_path / "effects.jsonl")
@@ -198,7 +202,7 @@ async def test_a_fuzzer_that_reads_the_document_finds_nothing_wrong(tmp_path: Pa
         (tmp_path / "aimed.json").write_text(json.dumps(aimed(document, asks)))
         (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
         app.seen.clear()
-        said, status = await fuzz(tmp_path, base)
+        said, status = await fuzz(tmp_path, base, examples)
         async with client(base) as http:
             assert (await http.get("/readyz")).status_code == 200
     assert status == 0, said
@@ -209,12 +213,12 @@ async def test_a_fuzzer_that_reads_the_document_finds_nothing_wrong(tmp_path: Pa
         assert statuses & {200, 204}, f"nothing got through to {method} {path}: {statuses}"
 
 
-async def fuzz(folder: Path, base: str) -> tuple[str, int | None]:
+async def fuzz(folder: Path, base: str, examples: int) -> tuple[str, int | None]:
     """Let schemathesis run to its end, with a fixed seed."""
-    options = "run aimed.json --seed 1 --max-examples 10 --checks all --warnings off --no-color"
+    options = f"run aimed.json --seed 1 --max-examples {examples} --checks all"
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-W", "ignore", "-m", "schemathesis.cli", *options.split(),
-        "--url", base, "-H", "Authorization: Bearer key",
+        "--warnings", "off", "--no-color", "--url", base, "-H", "Authorization: Bearer key",
         cwd=folder,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

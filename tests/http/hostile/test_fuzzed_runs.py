@@ -15,6 +15,7 @@ from agui_bridge import Bridge, Settings
 from agui_bridge.stores.memory import MemoryStore
 from examples.demo import bridge as demo
 from tests.support.agents import Answering, approval
+from tests.support.examples import few_or_many
 from tests.support.server import Streamed, client, serve
 
 AGENTS: Final = ["mixed", "ops", "report", "mailer"]
@@ -132,12 +133,15 @@ async def converse(conversation: list[tuple[str, dict[str, Any]]]) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
-def test_any_conversation_is_answered_with_valid_streams_or_documented_refusals() -> None:
+@pytest.mark.timeout(600)
+@few_or_many(25, 400)
+def test_any_conversation_is_answered_with_valid_streams_or_documented_refusals(
+    examples: int,
+) -> None:
     told: set[str] = set()
 
     @settings(
-        max_examples=60,
+        max_examples=examples,
         derandomize=True,
         database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from agui_bridge import Bridge, Settings
 from tests.http.hostile.inputs import JSON, check_error
 from tests.support.agents import Answering, Scripted
+from tests.support.examples import few_or_many
 from tests.support.server import client, serve
 
 FULL: dict[str, Any] = {
@@ -103,10 +104,14 @@ async def _fuzz(seeds: list[int]) -> None:
                 check_error(response)
 
 
-@settings(
-    max_examples=20, database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
-@given(st.lists(st.integers(0, 2**64), min_size=20, max_size=20))
-def test_no_mutation_of_an_input_makes_a_500(seeds: list[int]) -> None:
-    asyncio.run(_fuzz(seeds))
+@few_or_many(8, 100)
+def test_no_mutation_of_an_input_makes_a_500(examples: int) -> None:
+    @settings(
+        max_examples=examples, database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )  # fmt: skip
+    @given(st.lists(st.integers(0, 2**64), min_size=20, max_size=20))
+    def run(seeds: list[int]) -> None:
+        asyncio.run(_fuzz(seeds))
+
+    run()

@@ -117,12 +117,12 @@ UNSAFE: Final[dict[str, tuple[Any, str]]] = {
 
 @pytest.mark.parametrize(("schema", "reason"), UNSAFE.values(), ids=UNSAFE)
 def test_unsafe_schema_is_refused_at_once_with_the_reason(schema: Any, reason: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
 
     with pytest.raises(UnsafeSchema) as refusal:
         check_schema(schema)
 
-    assert time.perf_counter() - began < FAST
+    assert time.process_time() - began < FAST
     assert reason in str(refusal.value)
     assert len(str(refusal.value)) < 600
     assert isinstance(refusal.value, AgentMistake)
@@ -184,11 +184,11 @@ CATASTROPHES: Final[dict[str, tuple[Schema, Any]]] = {
 @pytest.mark.parametrize(("schema", "value"), CATASTROPHES.values(), ids=CATASTROPHES)
 def test_check_takes_linear_time(schema: Schema, value: Any) -> None:
     check_schema(schema)
-    began = time.perf_counter()
+    began = time.process_time()
 
     find_schema_fault(schema, value)
 
-    assert time.perf_counter() - began < FAST
+    assert time.process_time() - began < FAST
 
 
 VALID: Final[list[tuple[Schema, Any]]] = [

@@ -7,18 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from agui_bridge.protocol.contract.endings import FinalWrite, end_run, reopen
 from agui_bridge.protocol.contract.requests import Resume
 from agui_bridge.protocol.contract.transitions import (
     Change,
-    FinalWrite,
     claim_resume,
     claim_start,
     close_unanswered,
-    end_run,
     flush,
     hold,
     recover,
-    reopen,
 )
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import (

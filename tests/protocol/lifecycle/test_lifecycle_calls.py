@@ -6,7 +6,7 @@ import pytest
 from ag_ui import core as agui
 
 from agui_bridge.errors import ProtocolViolation
-from agui_bridge.protocol.lifecycle.lifecycle import ToolCall
+from agui_bridge.protocol.lifecycle.lifecycle import StreamedCall
 from tests.support.runs import (
     Wire,
     brief,
@@ -210,10 +210,10 @@ class TestToolCalls:
         feed(live, call_start("c"), call_start("b"), call_args("b", "[1"), call_args("b", "]"))
         feed(live, call_start("a"), result("c"))
         assert live.unanswered == (
-            ToolCall("b", "tool", "[1]", None),
-            ToolCall("a", "tool", "", None),
+            StreamedCall("b", "tool", "[1]", None, open=True),
+            StreamedCall("a", "tool", "", None, open=True),
         )
-        assert live.call("b") == ToolCall("b", "tool", "[1]", None)
+        assert live.call("b") == StreamedCall("b", "tool", "[1]", None, open=True)
         assert live.call("no") is None
 
     def test_arguments_that_broke_off_are_completed_however_the_call_ends(self) -> None:

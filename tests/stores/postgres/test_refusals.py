@@ -8,7 +8,7 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from agui_bridge.errors import StoreError, StoreUnavailable
+from agui_bridge.errors import StoreError, StoreUnavailable, WritesRefused
 from agui_bridge.stores.base import Expected
 from agui_bridge.stores.postgres import errors
 from agui_bridge.stores.postgres.store import PostgresStore
@@ -51,8 +51,10 @@ async def test_a_server_that_only_reads_is_an_unavailable_store_that_can_be_read
     done = await put(writer, idle())
     store = await PostgresStore.open(f"{url}&default_transaction_read_only=on")
 
-    with pytest.raises(StoreUnavailable, match="read-only"):
+    with pytest.raises(WritesRefused, match="read-only"):
         await put(store, idle(), Expected(version=1000))
+    with pytest.raises(WritesRefused, match="read-only"):
+        await store.ping()
     assert (await store.load(KEY)).record == done.record
     await store.aclose()
     await writer.aclose()
@@ -78,10 +80,10 @@ async def test_too_many_connections_are_an_unavailable_store(url: str, role: str
     store = await PostgresStore.open(ours)
     execute(server().dsn, f"ALTER ROLE {role} CONNECTION LIMIT 0")
     with pytest.raises(StoreUnavailable, match="too many connections"):
-        await store.ping()
+        await store.load(KEY)
 
     execute(server().dsn, f"ALTER ROLE {role} CONNECTION LIMIT 5")
-    await store.ping()
+    await store.load(KEY)
     with pytest.raises(StoreError, match="InsufficientPrivilege") as caught:
         await put(store, idle(state="secret"))
     assert not isinstance(caught.value, StoreUnavailable)
@@ -92,7 +94,7 @@ async def test_too_many_connections_are_an_unavailable_store(url: str, role: str
 @pytest.mark.parametrize(
     ("error", "wanted"),
     [
-        (asyncpg.DiskFullError("could not extend file"), StoreUnavailable),
+        (asyncpg.DiskFullError("could not extend file"), WritesRefused),
         (asyncpg.OutOfMemoryError("out of memory"), StoreUnavailable),
         (
             asyncpg.LockNotAvailableError("canceling statement due to lock timeout"),
@@ -101,7 +103,7 @@ async def test_too_many_connections_are_an_unavailable_store(url: str, role: str
         (asyncpg.QueryCanceledError("canceling statement"), StoreUnavailable),
         (asyncpg.AdminShutdownError("terminating connection"), StoreUnavailable),
         (asyncpg.CannotConnectNowError("the database system is starting up"), StoreUnavailable),
-        (asyncpg.ReadOnlySQLTransactionError("cannot execute UPDATE"), StoreUnavailable),
+        (asyncpg.ReadOnlySQLTransactionError("cannot execute UPDATE"), WritesRefused),
         (asyncpg.DeadlockDetectedError("deadlock detected"), StoreUnavailable),
         (asyncpg.InterfaceError("connection is closed"), StoreUnavailable),
         (ConnectionResetError(104, "reset by peer"), StoreUnavailable),
@@ -125,6 +127,24 @@ def assert_no_data(error: BaseException | None) -> None:
         assert "secret" not in str(error)
         assert "INSERT" not in str(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+async def test_a_table_that_an_upgrade_made_and_nobody_granted_is_named_with_the_page(
+    url: str, role: str
+) -> None:
+    schema = url.partition("schema=")[2]
+    execute(
+        server().dsn,
+        f"GRANT USAGE ON SCHEMA {schema} TO {role}",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
+        f"REVOKE ALL ON {schema}.agui_probe FROM {role}",
+    )
+    store = await PostgresStore.open(url.replace(f"//{server().user}@", f"//{role}@"))
+
+    await put(store, idle())
+    with pytest.raises(StoreError, match=r"an upgrade .*docs/stores-postgres\.md"):
+        await store.ping()
+    await store.aclose()
 
 
 async def test_an_id_that_no_index_takes_is_refused_with_the_reason(url: str) -> None:

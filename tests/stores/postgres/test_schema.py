@@ -7,13 +7,8 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from sqlalchemy import Connection, NullPool, inspect
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from agui_bridge.errors import (
     BridgeError,
@@ -26,14 +21,13 @@ from agui_bridge.stores.base import Expected
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.postgres.address import parse_address, redacted
 from agui_bridge.stores.postgres.store import PostgresStore
-from agui_bridge.stores.sql import schema as sql_schema
-from agui_bridge.stores.sql.schema import HEAD, KNOWN, VERSION_TABLE
-from agui_bridge.stores.sql.tables import metadata
+from agui_bridge.stores.sql.schema import VERSION_TABLE, revisions
 from tests.stores.processes import hear, racers, tell
 from tests.stores.samples import KEY, idle, put
 from tests.support.postgres import execute, new_schema, server, with_schema
 
 ROOT = Path(__file__).parents[3]
+HEAD = list(revisions("postgres"))[-1]
 
 
 @pytest.fixture
@@ -62,47 +56,6 @@ def tables_in(schema: str) -> set[object]:
 
 
 # --- migrations ---
-
-
-async def test_migrations_make_the_tables_that_the_store_uses(url: str, schema: str) -> None:
-    def compare(connection: Connection) -> tuple[list[Any], dict[str, Any]]:
-        options = {"version_table": VERSION_TABLE}
-        context = MigrationContext.configure(connection, opts=options)
-        return compare_metadata(context, metadata), described(connection)
-
-    def make(connection: Connection) -> dict[str, Any]:
-        metadata.create_all(connection)
-        return described(connection)
-
-    await open_and_close(url)
-    differences, made = await on_engine(schema, compare)
-    assert differences == []
-    # Alembic compares neither the order of a primary key nor conditions of an index.
-    with new_schema() as other:
-        execute(server().dsn, f"CREATE SCHEMA {other}")
-        assert made == await on_engine(other, make)
-
-
-def described(connection: Connection) -> dict[str, Any]:
-    found = inspect(connection)
-    return {
-        name: [found.get_pk_constraint(name), found.get_indexes(name)]
-        for name in found.get_table_names()
-        if name != VERSION_TABLE
-    }
-
-
-async def on_engine(schema: str, body: Any) -> Any:
-    engine = create_async_engine(
-        server().dsn.replace("postgresql:", "postgresql+asyncpg:"),
-        poolclass=NullPool,
-        connect_args={"server_settings": {"search_path": schema}},
-    )
-    try:
-        async with engine.begin() as connection:
-            return await connection.run_sync(body)
-    finally:
-        await engine.dispose()
 
 
 async def test_a_second_start_changes_nothing(url: str, schema: str) -> None:
@@ -172,17 +125,6 @@ async def test_a_newer_schema_is_refused(url: str, schema: str, migrate: bool) -
 
     with pytest.raises(SchemaMismatch, match=r"9999.*upgrade agui-bridge"):
         await open_and_close(url, migrate=migrate)
-
-
-async def test_an_older_schema_is_refused_when_migrating_is_not_allowed(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await open_and_close(url)
-    monkeypatch.setattr(sql_schema, "KNOWN", (*KNOWN, "next"))
-    monkeypatch.setattr(sql_schema, "HEAD", "next")
-
-    with pytest.raises(SchemaMismatch, match="agui-bridge migrate"):
-        await open_and_close(url, migrate=False)
 
 
 async def test_a_check_creates_nothing(url: str, schema: str) -> None:

@@ -9,6 +9,7 @@ from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.hints import Hints
 from agui_bridge.stores.redis.store import RedisStore
+from agui_bridge.stores.watching import ANY_STOP
 from tests.stores.samples import KEY, LEASE, OTHER, idle, message, put, running, stop
 from tests.support.redis_server import RedisServer
 
@@ -16,7 +17,7 @@ from tests.support.redis_server import RedisServer
 async def test_other_processes_hear_of_what_decides_and_not_of_messages(
     store: RedisStore, server: RedisServer
 ) -> None:
-    heard: asyncio.Queue[ThreadKey] = asyncio.Queue()
+    heard: asyncio.Queue[ThreadKey | str] = asyncio.Queue()
     client = Client(Address.parse(server.url))
     hints = Hints(client, "agui:changes", heard.put_nowait)
     hints.start()
@@ -28,7 +29,7 @@ async def test_other_processes_hear_of_what_decides_and_not_of_messages(
     await store.request_stop(KEY, stop())
     await store.delete(OTHER, Expected(version=1000))
     async with asyncio.timeout(5):
-        assert [await heard.get() for _ in range(4)] == [KEY, OTHER, KEY, OTHER]
+        assert [await heard.get() for _ in range(5)] == [KEY, OTHER, KEY, ANY_STOP, OTHER]
 
     with server.client() as plain:
         plain.execute_command("CLIENT KILL TYPE pubsub")

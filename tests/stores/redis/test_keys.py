@@ -5,10 +5,21 @@ from dataclasses import replace
 import pytest
 from redis.crc import key_slot
 
-from agui_bridge.protocol.threads.records import ThreadKey
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey
 from agui_bridge.stores.base import Expected
 from agui_bridge.stores.redis.store import RedisStore
-from tests.stores.samples import KEY, OTHER, full, idle, message, put, running
+from tests.stores.samples import (
+    KEY,
+    LEASE,
+    OTHER,
+    ask,
+    full,
+    idle,
+    interrupted,
+    message,
+    put,
+    running,
+)
 from tests.support.redis_server import RedisServer
 
 
@@ -48,6 +59,19 @@ async def test_one_prefix_knows_nothing_of_another(store: RedisStore, server: Re
 async def test_a_deleted_thread_leaves_no_key(store: RedisStore, server: RedisServer) -> None:
     await full(store)
     assert len(keys_of(server)) > 10
+    await store.delete(KEY, Expected(version=1002))
+
+    assert keys_of(server) == {"agui:schema"}
+
+
+async def test_a_thread_whose_question_was_answered_leaves_no_key(
+    store: RedisStore, server: RedisServer
+) -> None:
+    await put(store, running())
+    await put(store, interrupted(), LEASE, interrupts=(ask("a"),))
+    resolved = ask("a", status=InterruptStatus.RESOLVED)
+    await put(store, idle(), Expected(version=1001), interrupts=(resolved,))
+
     await store.delete(KEY, Expected(version=1002))
 
     assert keys_of(server) == {"agui:schema"}

@@ -17,7 +17,7 @@ from agui_bridge.errors import Conflict, StoreUnavailable
 from agui_bridge.stores.base import Change, Expected
 from agui_bridge.stores.sqlite import statements
 from agui_bridge.stores.sqlite.database import SqliteDatabase
-from agui_bridge.stores.sqlite.store import SqlStore
+from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.stores.processes import hear, racers
 from tests.stores.samples import KEY, OTHER, idle, message, put, write_id
 
@@ -33,19 +33,19 @@ def url(path: Path) -> str:
 
 
 @pytest.fixture
-async def store(url: str) -> AsyncIterator[SqlStore]:
-    store = await SqlStore.open(url)
+async def store(url: str) -> AsyncIterator[SqliteStore]:
+    store = await SqliteStore.open(url)
     yield store
     await store.aclose()
 
 
-def database_of(store: SqlStore) -> SqliteDatabase:
+def database_of(store: SqliteStore) -> SqliteDatabase:
     database = store._database
     assert isinstance(database, SqliteDatabase)
     return database
 
 
-async def set_on_writer(store: SqlStore, pragma: str) -> None:
+async def set_on_writer(store: SqliteStore, pragma: str) -> None:
     """Change a setting of the connection that writes."""
     lane = database_of(store)._writer
 
@@ -62,7 +62,7 @@ async def set_on_writer(store: SqlStore, pragma: str) -> None:
     ("pragma", "value"),
     [("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1), ("busy_timeout", 5000)],
 )
-async def test_a_pragma_is_in_force(store: SqlStore, pragma: str, value: object) -> None:
+async def test_a_pragma_is_in_force(store: SqliteStore, pragma: str, value: object) -> None:
     def body(connection: sqlite3.Connection) -> object:
         return connection.execute(f"PRAGMA {pragma}").fetchone()[0]
 
@@ -71,7 +71,7 @@ async def test_a_pragma_is_in_force(store: SqlStore, pragma: str, value: object)
 
 
 async def test_a_read_is_one_snapshot_and_a_write_locks_at_once(
-    store: SqlStore, path: Path
+    store: SqliteStore, path: Path
 ) -> None:
     await put(store, idle(version=1))
 
@@ -92,7 +92,7 @@ async def test_a_read_is_one_snapshot_and_a_write_locks_at_once(
         await database.write(versions_around(change))
 
 
-async def test_the_queries_that_run_all_the_time_use_indexes(store: SqlStore) -> None:
+async def test_the_queries_that_run_all_the_time_use_indexes(store: SqliteStore) -> None:
     plans = {
         "load": statements.load(2, messages=True),
         "head": statements.HEAD,
@@ -121,7 +121,7 @@ async def test_the_queries_that_run_all_the_time_use_indexes(store: SqlStore) ->
 # --- failures ---
 
 
-async def test_a_full_disk_is_an_unavailable_store_and_harms_nothing(store: SqlStore) -> None:
+async def test_a_full_disk_is_an_unavailable_store_and_harms_nothing(store: SqliteStore) -> None:
     done = await put(store, idle(state="before"), messages=(message("m", 1),))
     await set_on_writer(store, "PRAGMA max_page_count = 1")
     big = tuple(message(f"m{n}", n, content="x" * 10_000) for n in range(2, 50))
@@ -136,7 +136,9 @@ async def test_a_full_disk_is_an_unavailable_store_and_harms_nothing(store: SqlS
     assert len((await store.load(KEY, messages=True)).messages) == 49
 
 
-async def test_a_read_only_file_is_an_unavailable_store_that_can_be_read(store: SqlStore) -> None:
+async def test_a_read_only_file_is_an_unavailable_store_that_can_be_read(
+    store: SqliteStore,
+) -> None:
     done = await put(store, idle())
     # Permissions don't bind a superuser; this makes SQLite answer as it does without them.
     await set_on_writer(store, "PRAGMA query_only = ON")
@@ -147,7 +149,7 @@ async def test_a_read_only_file_is_an_unavailable_store_that_can_be_read(store: 
 
 
 async def test_a_lock_that_is_held_too_long_is_an_unavailable_store(
-    store: SqlStore, path: Path
+    store: SqliteStore, path: Path
 ) -> None:
     await put(store, idle())
     await set_on_writer(store, "PRAGMA busy_timeout = 20")
@@ -162,7 +164,7 @@ async def test_a_lock_that_is_held_too_long_is_an_unavailable_store(
 
 
 async def test_who_waits_behind_a_held_lock_gives_up_as_well(
-    store: SqlStore, path: Path, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await put(store, idle())
     monkeypatch.setattr("agui_bridge.stores.sqlite.database.BUSY_SECONDS", 0.1)
@@ -178,7 +180,7 @@ async def test_who_waits_behind_a_held_lock_gives_up_as_well(
     assert sum("no turn" in str(result) for result in results) == 19
 
 
-async def test_an_error_shows_no_statement_and_no_data(store: SqlStore) -> None:
+async def test_an_error_shows_no_statement_and_no_data(store: SqliteStore) -> None:
     await set_on_writer(store, "PRAGMA query_only = ON")
 
     with pytest.raises(StoreUnavailable) as caught:
@@ -192,7 +194,7 @@ async def test_an_error_shows_no_statement_and_no_data(store: SqlStore) -> None:
 
 
 async def test_a_closed_store_is_unavailable(url: str) -> None:
-    store = await SqlStore.open(url)
+    store = await SqliteStore.open(url)
     await store.aclose()
     await store.aclose()
 
@@ -201,7 +203,7 @@ async def test_a_closed_store_is_unavailable(url: str) -> None:
 
 
 async def test_closing_waits_for_a_write_whose_caller_is_gone(url: str) -> None:
-    store = await SqlStore.open(url)
+    store = await SqliteStore.open(url)
     task = asyncio.ensure_future(put(store, idle()))
     await asyncio.sleep(0)
     task.cancel()
@@ -223,7 +225,7 @@ async def test_a_commit_that_is_cancelled_in_its_middle_still_takes_place(url: s
         assert go_on.wait(10)
         return time.time()
 
-    store = await SqlStore.open(url, clock=clock)
+    store = await SqliteStore.open(url, clock=clock)
     tasks = [asyncio.ensure_future(put(store, idle(key))) for key in (KEY, OTHER)]
     assert await asyncio.to_thread(begun.wait, 10)
     for task in tasks:
@@ -238,7 +240,7 @@ async def test_a_commit_that_is_cancelled_in_its_middle_still_takes_place(url: s
     await store.aclose()
 
 
-async def test_a_cancelled_commit_is_wholly_there_or_not_at_all(store: SqlStore) -> None:
+async def test_a_cancelled_commit_is_wholly_there_or_not_at_all(store: SqliteStore) -> None:
     await put(store, idle(version=0, state=0))
     whole = await turns_until_done(asyncio.ensure_future(count_up(store)))
     acknowledged, cancelled = 1, 0
@@ -273,7 +275,7 @@ async def turns_until_done(task: asyncio.Task[None], most: int = 1_000_000) -> i
     return most
 
 
-async def count_up(store: SqlStore) -> None:
+async def count_up(store: SqliteStore) -> None:
     """Commit a version, a state and a message that belong together."""
     while True:
         record = (await store.load(KEY)).record
@@ -294,7 +296,7 @@ async def test_what_a_killed_process_had_acknowledged_is_there(url: str, acknowl
         process.wait()
         rest = process.stdout.read().split() if process.stdout else []
 
-    store = await SqlStore.open(url)
+    store = await SqliteStore.open(url)
     loaded = await store.load(KEY, messages=True)
     await store.aclose()
     assert loaded.record is not None

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
+from agui_bridge.errors import Conflict, StoreError, WritesRefused
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Change, Committed, Expected
 from agui_bridge.stores.sqlite import writer as group_writer
-from agui_bridge.stores.sqlite.store import SqlStore
+from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.stores.processes import hear, racers
 from tests.stores.samples import idle, message, put
 
@@ -34,8 +34,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqlStore]:
-    store = await SqlStore.open(f"sqlite:///{path}")
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
+    store = await SqliteStore.open(f"sqlite:///{path}")
     yield store
     await store.aclose()
 
@@ -44,14 +44,14 @@ def key(name: object) -> ThreadKey:
     return ThreadKey("scope", "agent", str(name))
 
 
-def write(store: SqlStore, body: Callable[[sqlite3.Connection], Any]) -> asyncio.Future[Any]:
+def write(store: SqliteStore, body: Callable[[sqlite3.Connection], Any]) -> asyncio.Future[Any]:
     return asyncio.ensure_future(store._database.write(body))
 
 
 class Blocking:
     """A transaction that begins, and ends when it is told to."""
 
-    def __init__(self, store: SqlStore) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self._begun, self._go_on = threading.Event(), threading.Event()
         self.done = write(store, self._body)
 
@@ -67,7 +67,7 @@ class Blocking:
 
 
 @asynccontextmanager
-async def held(store: SqlStore) -> AsyncIterator[None]:
+async def held(store: SqliteStore) -> AsyncIterator[None]:
     """Keep the writer busy; what is begun in the block waits, and is one group afterwards."""
     blocking = Blocking(store)
     await blocking.begun()
@@ -79,11 +79,11 @@ async def held(store: SqlStore) -> AsyncIterator[None]:
         blocking.end()
 
 
-def start(store: SqlStore, names: range, **change: Any) -> list[asyncio.Future[Committed]]:
+def start(store: SqliteStore, names: range, **change: Any) -> list[asyncio.Future[Committed]]:
     return [asyncio.ensure_future(put(store, idle(key(name)), **change)) for name in names]
 
 
-async def traced(store: SqlStore) -> list[str]:
+async def traced(store: SqliteStore) -> list[str]:
     """What the writer executes from now on."""
     statements: list[str] = []
     await write(store, lambda connection: connection.set_trace_callback(statements.append))
@@ -91,14 +91,14 @@ async def traced(store: SqlStore) -> list[str]:
     return statements
 
 
-async def stored(store: SqlStore) -> set[str]:
+async def stored(store: SqliteStore) -> set[str]:
     return {row.record.key.thread for row in await store.list_threads("scope", "agent")}
 
 
 # --- sharing ---
 
 
-async def test_commits_that_wait_together_share_a_commit(store: SqlStore) -> None:
+async def test_commits_that_wait_together_share_a_commit(store: SqliteStore) -> None:
     statements = await traced(store)
     async with held(store):
         commits = start(store, range(20))
@@ -109,7 +109,7 @@ async def test_commits_that_wait_together_share_a_commit(store: SqlStore) -> Non
     assert len(await stored(store)) == 20
 
 
-async def test_a_commit_that_is_alone_has_no_savepoint(store: SqlStore) -> None:
+async def test_a_commit_that_is_alone_has_no_savepoint(store: SqliteStore) -> None:
     statements = await traced(store)
     await put(store, idle(key(1)))
     await put(store, idle(key(2)))
@@ -118,7 +118,7 @@ async def test_a_commit_that_is_alone_has_no_savepoint(store: SqlStore) -> None:
     assert not [statement for statement in statements if "SAVEPOINT" in statement]
 
 
-async def test_a_commit_sees_those_before_it_in_the_group(store: SqlStore) -> None:
+async def test_a_commit_sees_those_before_it_in_the_group(store: SqliteStore) -> None:
     first = await put(store, idle(key(1)))
     statements = await traced(store)
     async with held(store):
@@ -138,7 +138,7 @@ async def test_a_commit_sees_those_before_it_in_the_group(store: SqlStore) -> No
     ("bound", "value", "commits"), [("MOST_TOGETHER", 4, 2), ("LONGEST_GROUP", 0.0, 8)]
 )
 async def test_a_group_is_bounded_for_the_sake_of_other_processes(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch, bound: str, value: float, commits: int
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, bound: str, value: float, commits: int
 ) -> None:
     monkeypatch.setattr(group_writer, bound, value)
     statements = await traced(store)
@@ -149,7 +149,7 @@ async def test_a_group_is_bounded_for_the_sake_of_other_processes(
     assert statements.count("COMMIT") == commits
 
 
-async def test_an_acknowledgement_comes_after_the_commit(store: SqlStore) -> None:
+async def test_an_acknowledgement_comes_after_the_commit(store: SqliteStore) -> None:
     async with held(store):
         commits = start(store, range(2))
         await asyncio.sleep(0)
@@ -167,7 +167,7 @@ async def test_an_acknowledgement_comes_after_the_commit(store: SqlStore) -> Non
 # --- failing alone ---
 
 
-async def test_a_conflict_fails_alone(store: SqlStore) -> None:
+async def test_a_conflict_fails_alone(store: SqliteStore) -> None:
     statements = await traced(store)
     async with held(store):
         commits = start(store, range(3)) + start(store, range(1)) + start(store, range(3, 5))
@@ -178,7 +178,7 @@ async def test_a_conflict_fails_alone(store: SqlStore) -> None:
     assert await stored(store) == {"0", "1", "2", "3", "4"}
 
 
-async def test_what_failed_half_way_leaves_nothing(store: SqlStore) -> None:
+async def test_what_failed_half_way_leaves_nothing(store: SqliteStore) -> None:
     async with held(store):
         commits = start(store, range(2))
         commits += start(store, range(2, 3), messages=(message("m", 2**63),))
@@ -189,7 +189,7 @@ async def test_what_failed_half_way_leaves_nothing(store: SqlStore) -> None:
     assert await stored(store) == {"0", "1", "3"}
 
 
-async def test_an_error_of_the_disk_fails_alone(store: SqlStore) -> None:
+async def test_an_error_of_the_disk_fails_alone(store: SqliteStore) -> None:
     def fill_up(connection: sqlite3.Connection) -> None:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 20}")
@@ -202,11 +202,11 @@ async def test_an_error_of_the_disk_fails_alone(store: SqlStore) -> None:
         commits += start(store, range(2, 3))
     results = await asyncio.gather(*commits, return_exceptions=True)
 
-    assert [type(result) for result in results] == [Committed, StoreUnavailable, Committed]
+    assert [type(result) for result in results] == [Committed, WritesRefused, Committed]
     assert await stored(store) == {"0", "2"}
 
 
-async def test_a_commit_that_fails_fails_all_who_share_it(store: SqlStore) -> None:
+async def test_a_commit_that_fails_fails_all_who_share_it(store: SqliteStore) -> None:
     await put(store, idle(key(0)))
 
     def orphan(connection: sqlite3.Connection) -> None:
@@ -227,7 +227,7 @@ async def test_a_commit_that_fails_fails_all_who_share_it(store: SqlStore) -> No
 # --- cancellations and crashes ---
 
 
-async def test_who_is_cancelled_in_a_group_harms_nobody_else(store: SqlStore) -> None:
+async def test_who_is_cancelled_in_a_group_harms_nobody_else(store: SqliteStore) -> None:
     async with held(store):
         queued = start(store, range(5))
         await asyncio.sleep(0)
@@ -238,7 +238,7 @@ async def test_who_is_cancelled_in_a_group_harms_nobody_else(store: SqlStore) ->
     assert await stored(store) == {"0", "1", "3", "4"}
 
 
-async def test_who_is_cancelled_after_his_turn_is_stored_with_the_group(store: SqlStore) -> None:
+async def test_who_is_cancelled_after_his_turn_is_stored_with_the_group(store: SqliteStore) -> None:
     async with held(store):
         first, second = start(store, range(2))
         await asyncio.sleep(0)
@@ -264,7 +264,7 @@ def test_a_crash_before_the_commit_loses_all_that_share_it_and_none_before(path:
     assert threads == set(range(acknowledged))
 
 
-async def test_a_loop_that_is_gone_takes_nobody_along(store: SqlStore) -> None:
+async def test_a_loop_that_is_gone_takes_nobody_along(store: SqliteStore) -> None:
     async def leave() -> Blocking:
         blocking = Blocking(store)
         await blocking.begun()
@@ -282,7 +282,7 @@ async def test_a_loop_that_is_gone_takes_nobody_along(store: SqlStore) -> None:
 # --- other processes ---
 
 
-async def test_a_stream_of_commits_lets_another_process_in(store: SqlStore, path: Path) -> None:
+async def test_a_stream_of_commits_lets_another_process_in(store: SqliteStore, path: Path) -> None:
     others, over = 0, time.monotonic() + PATIENCE
     enough = asyncio.Event()
 

@@ -1,0 +1,72 @@
+"""The adapters that installed packages offer, ours and third parties', by their entry points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from agui_bridge.errors import ConfigurationError
+
+__all__ = ["ENTRY_POINTS", "InstalledAdapter", "installed_adapters", "load_adapter"]
+
+ENTRY_POINTS = "agui_bridge.adapters"
+"""The entry-point group by which adapters, ours and third parties', are found."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledAdapter:
+    """An adapter that some installed package offers.
+
+    Attributes:
+        name: its name in the entry-point group.
+        package: the distribution that brings it.
+        missing: the command that installs what it lacks, None when it can be used.
+    """
+
+    name: str
+    package: str
+    missing: str | None
+
+
+def installed_adapters() -> list[InstalledAdapter]:
+    """List the adapters that are registered, usable or not, by name."""
+    found = []
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        missing: str | None = None
+        try:
+            load_adapter(entry.name)
+        except ConfigurationError:
+            missing = _install_command(entry)
+        found.append(InstalledAdapter(entry.name, _package(entry), missing))
+    return found
+
+
+def load_adapter(name: str) -> Any:
+    """Load an adapter's class by its name.
+
+    Raises:
+        ConfigurationError: nothing of that name is installed, or its framework is not; the
+            message has the command that installs it.
+    """
+    known = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    if name not in known:
+        names = ", ".join(sorted(known)) or "none"
+        raise ConfigurationError(f"There is no adapter {name!r}; installed are: {names}.")
+    try:
+        return known[name].load()
+    except ImportError as error:
+        raise ConfigurationError(
+            f"The adapter {name!r} lacks a package ({error.name or error}). "
+            f"Install it: {_install_command(known[name])}"
+        ) from error
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "unknown"
+
+
+def _install_command(entry: EntryPoint) -> str:
+    package = _package(entry)
+    extra = f"[{entry.name}]" if package == "agui-bridge" else ""
+    return f'pip install "{package}{extra}"'

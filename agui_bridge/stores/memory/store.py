@@ -1,0 +1,272 @@
+"""The store in memory: the reference implementation, for tests and for trying things out.
+
+Everything is lost with the process, and no other process sees it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from agui_bridge.errors import Conflict
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
+    Interrupt,
+    InterruptStatus,
+    Loaded,
+    Receipt,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
+from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.commit_rules import (
+    WAITING,
+    Head,
+    check_commit,
+    join_stops,
+    next_record,
+)
+from agui_bridge.stores.memory import copies
+from agui_bridge.stores.watching import ANY_STOP, Wakeups
+
+__all__ = ["MemoryStore"]
+
+
+@dataclass(slots=True)
+class _Thread:
+    """A thread's rows. `raised_at` has the time of each interrupt's first commit."""
+
+    record: ThreadRecord
+    interrupts: dict[str, Interrupt] = field(default_factory=dict)
+    raised_at: dict[str, float] = field(default_factory=dict)
+    receipts: dict[str, Receipt] = field(default_factory=dict)
+    messages: dict[str, StoredMessage] = field(default_factory=dict)
+    superseded: set[str] = field(default_factory=set)
+
+    def batch(self) -> list[Interrupt]:
+        """The interrupts of the record's own batch."""
+        batch = self.record.batch.id if self.record.batch else None
+        return [ask for ask in self.interrupts.values() if ask.batch == batch]
+
+
+class MemoryStore:
+    """Keeps threads in a dict. No method awaits anything, so each is atomic by itself.
+
+    Copies go in and copies come out: nothing that a caller holds can change the store.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        """Start empty.
+
+        Args:
+            clock: gives the store's time, seconds since the epoch.
+        """
+        self._now = clock
+        self._threads: dict[ThreadKey, _Thread] = {}
+        # Asked for before every act of every run: no search through all threads.
+        self._stops: dict[str, set[ThreadKey]] = {}
+        self._wakeups = Wakeups()
+
+    async def load(
+        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+    ) -> Loaded:
+        """Take one consistent look at a thread (see `Store.load`)."""
+        thread = self._threads.get(key)
+        if thread is None:
+            return Loaded(None, self._now())
+        batches = {thread.interrupts[id].batch for id in interrupt_ids if id in thread.interrupts}
+        batches |= {ask.batch for ask in thread.batch()}
+        return Loaded(
+            record=copies.copy_thread(thread.record),
+            now=self._now(),
+            interrupts={
+                id: copies.copy_interrupt(ask)
+                for id, ask in thread.interrupts.items()
+                if ask.batch in batches
+            },
+            receipts={
+                batch: copies.copy_receipt(receipt)
+                for batch, receipt in thread.receipts.items()
+                if batch in batches
+            },
+            messages=tuple(
+                copies.copy_message(message)
+                for message in _in_order(thread)
+                if message.id not in thread.superseded
+            )
+            if messages
+            else (),
+        )
+
+    async def commit(
+        self, key: ThreadKey, change: Change, expected: Expected, write_id: str
+    ) -> Committed:
+        """Take a change whole, or not at all (see `Store.commit`)."""
+        thread, now = self._threads.get(key), self._now()
+        if thread is not None and thread.record.write_id == write_id:
+            return Committed(copies.copy_thread(thread.record), now)
+        head = Head.of(thread.record) if thread is not None else None
+        check_commit(head, expected, now, change.not_after)
+        # All copies are made before the first write: a value that is not JSON changes nothing.
+        record = copies.copy_thread(next_record(key, change, head, write_id, now))
+        interrupts = {ask.id: copies.copy_interrupt(ask) for ask in change.interrupts}
+        receipts = {receipt.batch: copies.copy_receipt(receipt) for receipt in change.receipts}
+        messages = {message.id: copies.copy_message(message) for message in change.messages}
+
+        if thread is None:
+            thread = self._threads[key] = _Thread(record)
+        thread.record = record
+        thread.interrupts.update(interrupts)
+        thread.raised_at = dict.fromkeys(interrupts, now) | thread.raised_at
+        thread.receipts.update(receipts)
+        thread.messages.update(messages)
+        thread.superseded -= messages.keys()
+        thread.superseded |= thread.messages.keys() & set(change.superseded)
+        self._wakeups.notify(key)
+        return Committed(copies.copy_thread(record), now)
+
+    async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
+        """Write a stop request beside the record (see `Store.request_stop`)."""
+        thread = self._threads.get(key)
+        if thread is None:
+            return None
+        joined = join_stops(Head.of(thread.record), stop)
+        self._forget_stop(thread.record)
+        self._stops.setdefault(joined.token, set()).add(key)
+        thread.record = replace(thread.record, stop=joined)
+        self._wakeups.notify(key)
+        self._wakeups.notify(ANY_STOP)
+        return copies.copy_thread(thread.record)
+
+    async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
+        """The stop requests for runs with these lease tokens (see `Store.stops`)."""
+        keys = [key for token in dict.fromkeys(tokens) for key in self._stops.get(token, ())]
+        return [stop for key in keys if (stop := self._threads[key].record.stop) is not None]
+
+    async def list_threads(
+        self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
+    ) -> list[ThreadRow]:
+        """List an agent's threads, last touched first (see `Store.list_threads`)."""
+        found = [
+            thread
+            for key, thread in self._threads.items()
+            if (key.scope, key.agent) == (scope, agent)
+            and (before is None or thread.record.updated_at < before)
+        ]
+        found.sort(key=lambda thread: (-thread.record.updated_at, thread.record.key.thread))
+        now = self._now()
+        return [
+            ThreadRow(
+                copies.copy_thread(thread.record),
+                messages=len(thread.messages) - len(thread.superseded),
+                open_interrupts=sum(_waits(ask, now) for ask in thread.interrupts.values()),
+            )
+            for thread in found[:limit]
+        ]
+
+    async def list_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+        limit: int = 200,
+    ) -> list[InterruptRow]:
+        """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
+        now = self._now()
+        found = [
+            (rows.raised_at[ask.id], key, ask)
+            for key, rows in self._threads.items()
+            if key.scope == scope and agent in (None, key.agent) and thread in (None, key.thread)
+            for ask in rows.interrupts.values()
+            if status in (None, ask.status)
+            and (status is not InterruptStatus.OPEN or _waits(ask, now))
+        ]
+        found.sort(
+            key=lambda row: (row[0], row[1].agent, row[1].thread, row[2].position, row[2].id)
+        )
+        return [InterruptRow(key, copies.copy_interrupt(ask)) for _, key, ask in found[:limit]]
+
+    async def history(self, key: ThreadKey) -> list[StoredMessage]:
+        """All messages of a thread in order (see `Store.history`)."""
+        thread = self._threads.get(key)
+        return [copies.copy_message(message) for message in _in_order(thread)] if thread else []
+
+    async def due(self, limit: int = 100) -> list[Due]:
+        """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
+        now = self._now()
+        found: list[tuple[float, Due]] = []
+        for key, thread in self._threads.items():
+            head, asks = Head.of(thread.record), thread.batch()
+            if head.lease_ends_at is not None and head.lease_ends_at <= now:
+                found.append((head.lease_ends_at, Due(key, "lease")))
+            elif thread.record.status is ThreadStatus.INTERRUPTED and asks:
+                ends = [ask.expires_at for ask in asks if ask.expires_at is not None]
+                waiting = any(ask.status in WAITING for ask in asks)
+                if waiting and len(ends) == len(asks) and max(ends) <= now:
+                    found.append((max(ends), Due(key, "expiry")))
+        found.sort(key=lambda item: (item[1].reason != "lease", item[0]))
+        return [due for _, due in found[:limit]]
+
+    async def delete(self, key: ThreadKey, expected: Expected) -> None:
+        """Delete a thread with all its rows (see `Store.delete`)."""
+        thread = self._threads.get(key)
+        check_commit(Head.of(thread.record) if thread else None, expected, self._now())
+        if thread is None:
+            raise Conflict("there is no such thread")
+        self._forget_stop(thread.record)
+        del self._threads[key]
+        self._wakeups.notify(key)
+
+    async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
+        """Delete idle threads that were not touched for long (see `Store.prune`)."""
+        latest = self._now() - older_than
+        old = [
+            thread.record
+            for thread in self._threads.values()
+            if thread.record.status is ThreadStatus.IDLE and thread.record.updated_at <= latest
+        ]
+        old.sort(key=lambda record: (record.updated_at, *_sortable(record.key)))
+        for record in () if dry_run else old[:limit]:
+            self._forget_stop(record)
+            del self._threads[record.key]
+            self._wakeups.notify(record.key)
+        return len(old[:limit])
+
+    async def ping(self) -> float:
+        """The store's time."""
+        return self._now()
+
+    def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
+        """Yield whenever the thread may have changed (see `Store.watch`)."""
+        return self._wakeups.watch(key)
+
+    def watch_stops(self) -> AsyncGenerator[None, None]:
+        """Yield whenever anybody was asked to stop (see `Store.watch_stops`)."""
+        return self._wakeups.watch(ANY_STOP)
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+    def _forget_stop(self, record: ThreadRecord) -> None:
+        if record.stop is not None:
+            keys = self._stops[record.stop.token]
+            keys.discard(record.key)
+            if not keys:
+                del self._stops[record.stop.token]
+
+
+def _in_order(thread: _Thread) -> list[StoredMessage]:
+    return sorted(thread.messages.values(), key=lambda message: (message.position, message.id))
+
+
+def _waits(ask: Interrupt, now: float) -> bool:
+    return ask.is_open and not ask.expired(now)
+
+
+def _sortable(key: ThreadKey) -> tuple[str, str, str]:
+    return key.scope, key.agent, key.thread

@@ -1,1 +1,0 @@
-"""The migrations of the SQL stores (Alembic); `sql.schema` runs them."""

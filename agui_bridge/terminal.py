@@ -1,0 +1,103 @@
+"""What commands show: colours and tables where somebody looks, a line for each row in a pipe."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+from typing import Final, TextIO
+
+import click
+
+__all__ = ["Terminal", "paint"]
+
+_UNLIMITED: Final = 10_000
+_NARROWEST: Final = 20
+
+
+def paint(text: str, *colour: str) -> str:
+    """Text in a colour, and `bold`, `dim` or `italic`; shown plainly where there are no colours."""
+    if not text:
+        return ""
+    manners = {manner: True for manner in ("bold", "dim", "italic") if manner in colour}
+    fg = next((name for name in colour if name not in manners), None)
+    return click.style(text, fg=fg, **manners)
+
+
+class Terminal:
+    """A stream for people: a terminal, a pipe, or a file.
+
+    Attributes:
+        is_terminal: whether somebody looks.
+        width: of a line, in characters; unlimited in a pipe, where rows are searched and copied.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        *,
+        is_terminal: bool | None = None,
+        width: int | None = None,
+    ) -> None:
+        """Look at a stream.
+
+        Args:
+            stream: standard output by default.
+            is_terminal: None asks the stream.
+            width: None asks the terminal.
+        """
+        self._stream = stream or sys.stdout
+        self.is_terminal = self._stream.isatty() if is_terminal is None else is_terminal
+        known = shutil.get_terminal_size().columns if self.is_terminal else _UNLIMITED
+        self.width = width or known
+        # See no-color.org.
+        self._has_colours = self.is_terminal and not os.environ.get("NO_COLOR")
+
+    def say(self, text: str = "", *, end: str = "\n") -> None:
+        """Write a text, painted or not."""
+        click.echo(text + end, file=self._stream, nl=False, color=self._has_colours)
+
+    def table(self, rows: Iterable[Sequence[str]], *, head: Sequence[str] = ()) -> None:
+        """Write rows of cells; the last cell of a row is wrapped where the line ends."""
+        for line in self.table_lines(rows, head=head):
+            self.say(line)
+
+    def table_lines(
+        self, rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), beside: int = 0
+    ) -> list[str]:
+        """The lines of a table, none if it has no cells.
+
+        Args:
+            rows: as many cells each as there are columns.
+            head: the names of the columns, if they have any.
+            beside: how much of the width something else takes.
+        """
+        cells = [[paint(cell, "dim") for cell in head], *rows] if head else list(rows)
+        if not cells:
+            return []
+        widths = [max(_length(row[at]) for row in cells) for at in range(len(cells[0]) - 1)]
+        indent = sum(widths) + 2 * len(widths)
+        room = max(self.width - beside - indent, _NARROWEST)
+        lines = []
+        for *first, last in cells:
+            begin = "".join(
+                cell + " " * (width - _length(cell) + 2)
+                for cell, width in zip(first, widths, strict=True)
+            )
+            told = [last] if _length(last) <= room else wrap(click.unstyle(last), room)
+            lines.append((begin + told[0]).rstrip())
+            lines += [" " * indent + line for line in told[1:]]
+        return lines
+
+    def frame(self, title: str, lines: Iterable[str], *colour: str) -> None:
+        """Write lines below a title, with a line along their left side."""
+        self.say(f"{paint('╭─', *colour)} {title}")
+        for line in lines:
+            self.say(f"{paint('│', *colour)} {line}".rstrip())
+        self.say(paint("╰─", *colour))
+
+
+def _length(text: str) -> int:
+    return len(click.unstyle(text))

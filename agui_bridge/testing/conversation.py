@@ -1,0 +1,174 @@
+"""A client of the bridge under test: it sends inputs and judges every stream that comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import Event
+from pydantic import TypeAdapter, ValidationError
+
+from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.streaming.pipe import Pipe
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.dialects import parse_input
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.protocol.wire.sse import Decoder
+from agui_bridge.testing.verdicts import Failed, expect
+
+__all__ = ["Conversation", "Stream"]
+
+_EVENT: TypeAdapter[Any] = TypeAdapter(Event)
+_AFTER_THE_END = frozenset({"AGUI004", "AGUI005"})
+"""A refusal's RUN_ERROR after the restated RUN_FINISHED, which AG-UI 1.0 allows."""
+
+
+class Stream:
+    """One run's stream, while it is read and after.
+
+    Attributes:
+        raw: every byte so far.
+        events: the events in it.
+    """
+
+    def __init__(self, pipe: Pipe, patience: float) -> None:
+        self.raw: bytearray = bytearray()
+        self.events: list[WireEvent] = []
+        self._pipe = pipe
+        self._patience = patience
+        self._decoder = Decoder()
+
+    async def until(self, kind: str) -> bool:
+        """Read until there is an event of a type; False when the stream ends without one."""
+        while not any(event["type"] == kind for event in self.events):
+            if not await self._step():
+                return False
+        return True
+
+    async def rest(self) -> Stream:
+        """Read to the end, which must be a valid one."""
+        while await self._step():
+            pass
+        _validate(self.events)
+        return self
+
+    async def _step(self) -> bool:
+        try:
+            async with asyncio.timeout(self._patience):
+                chunk = await self._pipe.read()
+        except TimeoutError:
+            kinds = [event["type"] for event in self.events]
+            raise Failed(
+                f"nothing came for {self._patience:g} s, and the run does not end; so far: {kinds}"
+            ) from None
+        self.raw += chunk
+        self.events += [json.loads(frame.data) for frame in self._decoder.feed(chunk)]
+        return bool(chunk)
+
+    @property
+    def ending(self) -> str:
+        """How it ended: the outcome's type, or the code of its error."""
+        last = self.events[-1]
+        return str(last["code"] if last["type"] == "RUN_ERROR" else last["outcome"]["type"])
+
+    @property
+    def fault(self) -> str:
+        """What its error says to clients; "" when it has none."""
+        last = self.events[-1]
+        return str(last["message"]) if last["type"] == "RUN_ERROR" else ""
+
+    @property
+    def asks(self) -> list[dict[str, Json]]:
+        """The interrupts that it ended with, or restated."""
+        ends = [event for event in self.events if event["type"] == "RUN_FINISHED"]
+        return list(ends[-1]["outcome"].get("interrupts", [])) if ends else []
+
+    @property
+    def text(self) -> str:
+        """All streamed text."""
+        return "".join(e["delta"] for e in self.events if e["type"] == "TEXT_MESSAGE_CONTENT")
+
+    def count(self, kind: str, call_id: str) -> int:
+        """How many events of a type name a tool call."""
+        return sum(e["type"] == kind and e["toolCallId"] == call_id for e in self.events)
+
+
+class Conversation:
+    """One thread, by a client that sends only what is new.
+
+    Attributes:
+        thread: its id.
+    """
+
+    def __init__(self, engine: Engine, agent: Agent, thread: str, patience: float) -> None:
+        self.thread = thread
+        self._engine = engine
+        self._agent = agent
+        self._patience = patience
+        self._numbers = itertools.count(1)
+
+    def begin(self, text: str | None = None, resume: Sequence[Json] | None = None) -> Stream:
+        """Send an input; its stream is read by the caller."""
+        number = next(self._numbers)
+        body: dict[str, Any] = {
+            "threadId": self.thread,
+            "runId": f"run-{number}",
+            "protocolVersion": "1.0",
+            "messages": [],
+        }
+        if text is not None:
+            body["messages"] = [{"id": f"user-{number}", "role": "user", "content": text}]
+        if resume is not None:
+            body["resume"] = resume
+        call = Submission(self._agent, Principal(), parse_input(body), on_disconnect="continue")
+        return Stream(self._engine.submit(call)[0], self._patience)
+
+    async def say(self, text: str) -> Stream:
+        """Send a message and read what comes back."""
+        return await self.begin(text).rest()
+
+    async def answer(self, asked: Stream, *payloads: Json) -> Stream:
+        """Answer what a stream asked, in its order, and read what comes back."""
+        expect(len(asked.asks) == len(payloads), f"it asked {len(asked.asks)} questions")
+        resume: list[Json] = [
+            {"interruptId": ask["id"], "status": "resolved", "payload": payload}
+            for ask, payload in zip(asked.asks, payloads, strict=True)
+        ]
+        return await self.begin(resume=resume).rest()
+
+    async def cancel(self, asked: Stream) -> Stream:
+        """Cancel what a stream asked."""
+        cancelled = [{"interruptId": ask["id"], "status": "cancelled"} for ask in asked.asks]
+        return await self.begin(resume=cancelled).rest()
+
+
+def _validate(events: Sequence[Mapping[str, Any]]) -> None:
+    """Have the field's own types and a validator that is not ours judge a whole stream."""
+    try:
+        from ag_ui_validate import create_validator
+    except ImportError:
+        raise ConfigurationError(
+            'The checks need a validator. Install it: pip install "agui-bridge[testing]"'
+        ) from None
+    kinds = [event["type"] for event in events]
+    validator = create_validator()
+    for event in events:
+        try:
+            _EVENT.validate_python(event)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise Failed(f"a {event['type']} on the wire is malformed: {first}") from None
+        validator.feed(event)
+    validator.finalize()
+    refused = kinds[-2:] == ["RUN_FINISHED", "RUN_ERROR"]
+    found = [
+        f"{finding.rule}: {finding.message}"
+        for finding in validator.report().diagnostics
+        if finding.severity == "error" and not (refused and finding.rule in _AFTER_THE_END)
+    ]
+    expect(not found, f"the stream breaks the protocol: {'; '.join(found)} in {kinds}")

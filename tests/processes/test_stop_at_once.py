@@ -1,0 +1,124 @@
+"""A stop counts at once in any process: no call begins once the request stands in the store."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.processes.conftest import STORES
+from tests.support.target import Answered, Target
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+FEW = 5
+MANY = 100
+AT_ONCE = 5
+AFTER = 0.05
+"""Seconds after the request was stored from which on no call may begin."""
+
+POLL = 0.5
+"""Seconds within which a run hears of a stop whatever is cut: `stop_poll`."""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """One stop by another process than the one that runs the thread.
+
+    Attributes:
+        begun: seconds from the stored request to the beginnings of all calls; before it negative.
+        heard: seconds until the run knew.
+        result: what the stop gave.
+        told: the run's stream.
+    """
+
+    begun: list[float]
+    heard: float
+    result: dict[str, Any]
+    told: Answered
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["notified", "notifications-cut"])
+def test_no_call_begins_after_a_stop_that_another_process_took(
+    cut: bool, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    told = _compare(_stops(tmp_path, "sqlite", FEW, cut=cut), cut=cut)
+    record_property("told", f"stops by another process, SQLite{_how(cut)}: {told}")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("cut", [False, True], ids=["notified", "notifications-cut"])
+@pytest.mark.parametrize("store", STORES)
+def test_no_call_begins_after_many_stops_on_every_store(
+    store: str, cut: bool, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    told = _compare(_stops(tmp_path, store, MANY, cut=cut), cut=cut)
+    record_property("told", f"stops by another process, {store}{_how(cut)}: {told}")
+
+
+def _how(cut: bool) -> str:
+    return ", notifications cut" if cut else ""
+
+
+def _stops(folder: Path, store: str, times: int, *, cut: bool) -> list[Stopped]:
+    """Run threads in one process, and stop each by the other."""
+    url = STORES[store](folder)
+    options = ["--deaf"] if cut else []
+    module = "tests.support.busy_target"
+    with (
+        Target(folder, store=url, module=module, options=options) as runner,
+        Target(folder, store=url, module=module) as other,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        numbers = range(times)
+        return list(pool.map(lambda number: _stop(runner, other, f"t{number}"), numbers))
+
+
+def _stop(runner: Target, other: Target, thread: str) -> Stopped:
+    streams: list[Answered] = []
+    reader = threading.Thread(target=lambda: streams.append(runner.send(thread, "go")))
+    reader.start()
+    try:
+        while len(_times(runner, thread, "call")) < 2:
+            time.sleep(0.01)
+        time.sleep(random.Random(thread).uniform(0, 0.1))
+        result = other.client.post(f"/agents/target/threads/{thread}/stop").json()
+    finally:
+        reader.join(30)
+    (stored,) = _times(other, thread, "stored")
+    (heard,) = _times(other, thread, "heard")
+    begun = [at - stored for at in _times(other, thread, "call")]
+    return Stopped(begun, heard - stored, result, streams[0])
+
+
+def _times(target: Target, thread: str, what: str) -> list[float]:
+    return [
+        line["at"] for line in target.effects if (line["thread"], line["what"]) == (thread, what)
+    ]
+
+
+def _compare(stops: list[Stopped], *, cut: bool) -> str:
+    late = [at for stop in stops for at in stop.begun if at > AFTER]
+    assert late == []
+    for stop in stops:
+        assert stop.result["status"] == "success"
+        assert stop.told.outcome == "cancelled"
+        # The process that took the stop knows how far the other one's run had come.
+        assert stop.result["interruptedAtIteration"] in (len(stop.begun), len(stop.begun) + 1)
+    heard = sorted(stop.heard for stop in stops)
+    # At the next call; what does not act hears by the poll.
+    assert heard[-1] < (POLL if cut else POLL / 2) + 0.5, heard
+    after = sum(at > 0 for stop in stops for at in stop.begun)
+    return (
+        f"{len(stops)} stops, 0 calls begun more than {AFTER * 1000:.0f} ms after the request was "
+        f"stored, {after} within; heard after {heard[len(heard) // 2] * 1000:.0f} ms (median), "
+        f"{heard[-1] * 1000:.0f} ms at most"
+    )
