@@ -165,6 +165,8 @@ EVERY_ROUTE = [
     ("DELETE", "/agents/agent/threads/t"),
     ("GET", "/agents/agent/threads/t/interrupts"),
     ("POST", "/agents/agent/threads/t/stop"),
+    ("POST", "/agents/agent/threads/t/connect"),
+    ("GET", "/agents/agent/threads/t/connect"),
     ("GET", "/interrupts"),
     ("POST", "/stop"),
     ("POST", "/api/v1/chat/stream"),

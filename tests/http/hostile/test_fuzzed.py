@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import importlib.util
 import json
 import sys
@@ -27,6 +28,7 @@ ASKING: Final = {"send": "send ann", "both": "both bob", "form": "form ann", "co
 
 RUNS: Final = (
     "/agents/{agent}",
+    "/agents/{agent}/threads/{thread}/connect",
     "/copilotkit",
     "/copilotkit/agent/{agent}/run",
     "/copilotkit/agent/{agent}/connect",
@@ -53,7 +55,7 @@ unexpected-methods = ["PUT"]
 # Each part of each kind of message would be a run; fuzzing sends some of them.
 [[operations]]
 include-operation-id = [
-    "runAgent", "runCopilotkitAgent", "connectCopilotkitAgent", "callCopilotkit",
+    "runAgent", "connectThread", "runCopilotkitAgent", "connectCopilotkitAgent", "callCopilotkit",
 ]
 phases.coverage.enabled = false
 
@@ -123,9 +125,14 @@ def aimed(document: dict[str, Any], asks: list[str]) -> dict[str, Any]:
     stopping = document["paths"]["/copilotkit/agent/{agent}/stop/{thread}"]
     stopping["parameters"][1]["schema"] = {"type": "string", "minLength": 1, **OF_IDS}
     # It judges a stream by the event, of which it knows data and name.
-    for path in RUNS:
-        run = document["paths"][path]["post"]
-        stream = run["responses"]["200"]["content"]["text/event-stream"]
+    answers = [
+        operation["responses"]["200"]["content"]
+        for path in RUNS
+        for method, operation in document["paths"][path].items()
+        if method in ("get", "post")
+    ]
+    for content in answers:
+        stream = content["text/event-stream"]
         event = stream["schema"].pop("contentSchema")
         data = {"type": "string", "contentMediaType": "application/json", "contentSchema": event}
         stream["schema"] = {"type": "object", "required": ["data"], "properties": {"data": data}}
@@ -142,7 +149,19 @@ def aimed(document: dict[str, Any], asks: list[str]) -> dict[str, Any]:
     ):
         members = schemas[owner]["properties"]
         members[name] = {"anyOf": [{"enum": known}, members[name]]}
+    aim_connect(document)
     return document
+
+
+def aim_connect(document: dict[str, Any]) -> None:
+    """The body names the thread of the path, which JSON Schema has no word for."""
+    connect = document["paths"]["/agents/{agent}/threads/{thread}/connect"]["post"]
+    one = {"enum": ["send"]}
+    connect["parameters"] += [{"name": "thread", "in": "path", "required": True, "schema": one}]
+    body = copy.deepcopy(document["components"]["schemas"]["RunInput"])
+    body["properties"]["threadId"] = one
+    body["examples"] = [{"threadId": "send", "runId": "run-1", "messages": []}]
+    connect["requestBody"]["content"]["application/json"]["schema"] = body
 
 
 def aim_chat(paths: dict[str, Any]) -> None:
