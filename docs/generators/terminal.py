@@ -41,7 +41,10 @@ def _bridge() -> Bridge:
     async def ops(run: FunctionRun) -> AsyncIterator[str]:
         yield "1,234 users have not logged in for two years."
         approval = await run.approve(
-            "delete_rows", {"table": "users", "limit": 1234}, message="Delete them?"
+            "delete_rows",
+            {"table": "users", "limit": 1234},
+            fn=delete_rows,
+            message="Delete them?",
         )
         if approval.approved:
             yield f"Done: {await run.tool(approval, delete_rows)}."
