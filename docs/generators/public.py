@@ -16,6 +16,7 @@ PACKAGES: Final = (
     "agui_bridge.agent_file",
     "agui_bridge.config",
     "agui_bridge.http.server",
+    "agui_bridge.http.request_heads",
     "agui_bridge.client",
     "agui_bridge.testing",
     "agui_bridge.conformance",

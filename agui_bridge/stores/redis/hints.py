@@ -22,6 +22,7 @@ logger: Final = logging.getLogger("agui_bridge")
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 LISTEN_SECONDS = 5.0
+CANCEL_SECONDS = 0.2
 
 
 class Hints:
@@ -53,9 +54,10 @@ class Hints:
 
     async def aclose(self) -> None:
         """Stop listening."""
-        if self._task is not None:
+        # The client takes a cancellation that comes while it connects for a failure, and goes on.
+        while self._task is not None and not self._task.done():
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await asyncio.wait({self._task}, timeout=CANCEL_SECONDS)
 
     async def _listen(self) -> None:
         pause = FIRST_PAUSE

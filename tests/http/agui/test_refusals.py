@@ -41,7 +41,7 @@ WRONG_FIELDS: list[tuple[str, Any, str]] = [
     ("messages", [{"id": "1", "role": "user"}], "messages.0"),
     ("messages", [{"id": "1", "role": "user", "content": None}], "messages.0"),
     ("messages", [{"id": "1", "role": "user", "content": 7}], "messages.0"),
-    ("messages", [{"id": "1", "role": "user", "content": [{"type": "?"}]}], "messages.0"),
+    ("messages", [{"id": "1", "role": "user", "content": [{"type": "text"}]}], "messages.0"),
     ("messages", [{"id": "1", "role": "tool", "content": "x"}], "messages.0"),
     ("messages", [{"id": "1", "role": "assistant", "toolCalls": 5}], "messages.0"),
     *wrong("tools", 5, "x", {}, [5], [{}]),
