@@ -25,6 +25,7 @@ MAX_HEAD_BYTES: Final = 64 * 1024
 body and behind them, less a sixteenth of the body."""
 
 MAX_HEADERS: Final = 100
+"""Headers of a request, the trailers of its body included."""
 
 MAX_PIPELINED: Final = 16
 """Requests on one connection that wait until the one before them is answered."""
