@@ -123,6 +123,7 @@ _SESSION_STOP_BODY: Final[Json] = {
             "type": ["string", "null"],
             "title": "Agent",
             "description": "The agent's name; null is every agent of the session.",
+            **OF_IDS,
         },
         **_STOP_BODY["properties"],
     },
