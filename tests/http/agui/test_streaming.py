@@ -235,4 +235,5 @@ async def test_a_client_that_goes_away_with_the_last_byte_is_no_error(
     with caplog.at_level(logging.ERROR, "asyncio"):
         await EventStreamResponse(pipe, b"data: 1\n\n", Settings())({}, receive, send)
         await asyncio.sleep(0)
-    assert caplog.text == ""
+    # What a server says of its own start and end is not meant.
+    assert [r for r in caplog.records if r.levelno > logging.INFO] == []
