@@ -51,6 +51,7 @@ class BoundedRequests(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _refusal: tuple[str, str] | None = None
 
+    # asyncio names a wider transport than it gives to a protocol of streams, as uvicorn does too.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request, not for ever."""
         super().connection_made(transport)

@@ -84,6 +84,7 @@ def scalar_of(text: str) -> Any:
     """What a text means when it stands in a file without quotes: a number, true, null, or text."""
     loader = yaml.SafeLoader("")
     try:
+        # Its stubs lack the types of this method.
         tag = loader.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
         kinds = ("int", "float", "bool", "null")
         if tag not in {f"tag:yaml.org,2002:{kind}" for kind in kinds}:

@@ -123,6 +123,7 @@ async def _read(client: Client, screen: Screen, events: AsyncGenerator[WireEvent
         if client.end is not None and client.end.outcome == "cancelled":
             screen.note("stopped")
     finally:
+        # On Windows there is none to take away either.
         with contextlib.suppress(NotImplementedError):
             loop.remove_signal_handler(signal.SIGINT)
         await asyncio.gather(*stopping, return_exceptions=True)

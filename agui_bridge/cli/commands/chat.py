@@ -56,6 +56,7 @@ def chat(
     from agui_bridge.cli.chat import loop as chat_loop
     from agui_bridge.client import Client
 
+    # Python on Windows has none; there the lines are typed without it.
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  # lets `input` edit lines and remember them
     headers = dict(map(_header, header))

@@ -39,7 +39,7 @@ MARGIN = 0.9
 Rows: TypeAlias = list[asyncpg.Record]
 
 
-class Connection(asyncpg.Connection):  # type: ignore[misc] # the driver has no types
+class Connection(asyncpg.Connection):  # type: ignore[misc]  # the driver has no types
     """A connection that is given back as it is: no call leaves anything behind on it."""
 
     def get_reset_query(self) -> str:
