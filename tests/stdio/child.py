@@ -77,7 +77,10 @@ async def working(run: FunctionRun):
 
 @bridge.agent
 async def stuck(run: FunctionRun):
-    await run.call("block", {}, threading.Event().wait)
+    def block():
+        note("began")
+        threading.Event().wait()
+    await run.call("block", {}, block)
 
 @bridge.agent
 async def asks(run: FunctionRun):

@@ -108,7 +108,7 @@ def test_a_second_signal_stops_by_force(interpreted: Child) -> None:
 
 def check_that_the_stuck_thread_is_left(child: Child) -> None:
     child.begin("1", "agent.stream", **run_params("stuck"))
-    child.event("1", "TOOL_CALL_END")
+    eventually(lambda: child.effects == ["began"])
     child.end_input()
     assert child.stream("1")[-1]["outcome"] == {"type": "cancelled"}
     assert child.ended() == 0
