@@ -17,10 +17,11 @@ from agui_bridge.adapters import (
     RunItem,
 )
 from agui_bridge.agents.function.adapter import FunctionAdapter
-from agui_bridge.agents.function.results import Approval, StepFailed
+from agui_bridge.agents.function.approval import Approval
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.agents.keyword.phrases import Replies
+from agui_bridge.agents.replay.failures import StepFailed
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import BridgeError, NotDelivered, Refused, UpstreamError

@@ -17,10 +17,10 @@ from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, U
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.exchange import Exchange
+from agui_bridge_agui.http_client import HttpClient
 from agui_bridge_agui.pauses import Answers, answers_of, cancels_of, pause_of
 from agui_bridge_agui.reader import Reader
 from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
-from agui_bridge_agui.server import Server
 
 __all__ = ["AguiAdapter"]
 
@@ -77,7 +77,7 @@ class AguiAdapter:
         self._history: HistoryMode = history
         self._tool_schemas = tool_schemas or {}
         self._cancel_with = cancel_with
-        self._server = Server(url, headers=headers or {}, timeout=timeout, stop_url=stop_url)
+        self._server = HttpClient(url, headers=headers or {}, timeout=timeout, stop_url=stop_url)
 
     async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
         """Carry out one run.

@@ -14,7 +14,7 @@ from typing import Final
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_agui.server import Server
+from agui_bridge_agui.http_client import HttpClient
 
 __all__ = ["Exchange"]
 
@@ -46,7 +46,7 @@ class Exchange:
     """
 
     def __init__(
-        self, server: Server, body: Mapping[str, Json], run: Run, busy: Callable[[], bool]
+        self, server: HttpClient, body: Mapping[str, Json], run: Run, busy: Callable[[], bool]
     ) -> None:
         self._server = server
         self._body = body

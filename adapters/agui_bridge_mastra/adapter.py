@@ -10,8 +10,8 @@ from typing import Any, Final, get_args
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_mastra.http_client import HttpClient
 from agui_bridge_mastra.requests import Kind, Requests
-from agui_bridge_mastra.server import Server
 from agui_bridge_mastra.turn import Turn
 
 __all__ = ["MastraAdapter"]
@@ -71,7 +71,7 @@ class MastraAdapter:
             agent, kind, memory, dict(options or {}), resume_network_path, dict(cancel_with or {})
         )
         self._step_schemas = step_schemas or {}
-        self._server = Server(url, headers=headers, timeout=timeout, client=client)
+        self._server = HttpClient(url, headers=headers, timeout=timeout, client=client)
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def run(self, run: Run) -> AsyncIterator[RunItem]:

@@ -15,7 +15,7 @@ from contextlib import aclosing
 from typing import Final
 
 from agui_bridge.adapters import StopSignal
-from agui_bridge_mastra.server import Chunk
+from agui_bridge_mastra.http_client import Chunk
 
 __all__ = ["Exchange"]
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from ag_ui.core import BaseEvent
 
+from agui_bridge_mastra.http_client import Chunk, as_mapping
 from agui_bridge_mastra.pauses import Waiting, parse_schema
 from agui_bridge_mastra.reader import AgentReader, Place
-from agui_bridge_mastra.server import Chunk, as_mapping
 
 __all__ = ["NetworkReader"]
 

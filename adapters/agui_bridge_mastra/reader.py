@@ -32,8 +32,8 @@ from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_mastra.http_client import Chunk, as_mapping
 from agui_bridge_mastra.pauses import Waiting, parse_schema, plain_text
-from agui_bridge_mastra.server import Chunk, as_mapping
 
 __all__ = ["AgentReader", "Place"]
 

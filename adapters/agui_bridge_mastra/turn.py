@@ -30,12 +30,12 @@ from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.continuation import Paused
 from agui_bridge_mastra.exchange import Exchange
 from agui_bridge_mastra.frontend import messages_of_calls, results_of
+from agui_bridge_mastra.http_client import LOST, HttpClient, NotFound
 from agui_bridge_mastra.messages import memory_of, messages_of, new_messages
 from agui_bridge_mastra.network import NetworkReader
 from agui_bridge_mastra.pauses import Waiting
 from agui_bridge_mastra.reader import AgentReader, Place
 from agui_bridge_mastra.requests import NO_ROUTE, Reply, Request, Requests
-from agui_bridge_mastra.server import LOST, NotFound, Server
 from agui_bridge_mastra.workflow import WorkflowReader
 
 __all__ = ["Turn"]
@@ -65,7 +65,7 @@ class Turn:
     """
 
     run: Run
-    server: Server
+    server: HttpClient
     requests: Requests
     step_schemas: Mapping[str, Mapping[str, Json]]
     go_on: Callable[[Coroutine[Any, Any, None]], None]

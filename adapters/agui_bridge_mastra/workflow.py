@@ -9,9 +9,9 @@ from typing import Any
 from ag_ui.core import BaseEvent
 
 from agui_bridge.errors import UpstreamError
+from agui_bridge_mastra.http_client import LOST, Chunk
 from agui_bridge_mastra.pauses import Waiting
 from agui_bridge_mastra.reader import AgentReader, Place
-from agui_bridge_mastra.server import LOST, Chunk
 
 __all__ = ["WorkflowReader"]
 

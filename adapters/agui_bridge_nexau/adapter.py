@@ -19,10 +19,10 @@ from agui_bridge.adapters import AdapterCapabilities, Pause, Run, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge_nexau.exchange import Exchange, Session
+from agui_bridge_nexau.http_client import HttpClient
 from agui_bridge_nexau.pauses import ASK_USER, ask_of, labels_of
 from agui_bridge_nexau.reader import Reader
 from agui_bridge_nexau.requests import Request
-from agui_bridge_nexau.server import Server
 
 __all__ = ["NexauAdapter"]
 
@@ -85,7 +85,7 @@ class NexauAdapter:
         client: httpx.AsyncClient | None = None,
     ) -> None:
         """Remember where the server is; nothing is sent yet."""
-        self._server = Server(url, headers=headers or {}, client=client)
+        self._server = HttpClient(url, headers=headers or {}, client=client)
         self._prefix = session_prefix
         self._stop_timeout = stop_timeout
         self._busy_patience = busy_patience

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_nexau.server import Server
+from agui_bridge_nexau.http_client import HttpClient
 
 __all__ = ["Exchange", "Session"]
 
@@ -57,7 +57,7 @@ class Exchange:
 
     def __init__(
         self,
-        server: Server,
+        server: HttpClient,
         session: Session,
         body: Mapping[str, Json],
         trace: Mapping[str, str],

@@ -10,9 +10,9 @@ from typing import Final, Literal
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_superagent.http_client import HttpClient, InterruptGone
 from agui_bridge_superagent.pauses import answer_of, refusal_of
 from agui_bridge_superagent.reader import Reader
-from agui_bridge_superagent.server import InterruptGone, Server
 
 __all__ = ["SuperAgentAdapter", "session_of"]
 
@@ -67,7 +67,7 @@ class SuperAgentAdapter:
         self._agent_id = agent_id
         self._session = session
         mode = {"X-A2UI": "true"} if a2ui else {}
-        self._server = Server(url, headers={**(headers or {}), **mode}, timeout=timeout)
+        self._server = HttpClient(url, headers={**(headers or {}), **mode}, timeout=timeout)
 
     async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
         """Carry out one run.

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar, overload
 
 from agui_bridge.adapters import Adapter
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
+from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.input.submission import Agent
 from agui_bridge.engine.run.end_hooks import RunEndHook
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.policy import Policy

@@ -14,8 +14,8 @@ from collections.abc import Coroutine, Sequence
 from typing import Final
 
 from agui_bridge.engine.input.auto_resume import request_of
-from agui_bridge.engine.input.incoming import Incoming
 from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.late_results import keep_late_result
 from agui_bridge.engine.observing.log_context import RunIds, enter_run
@@ -141,7 +141,7 @@ class Engine:
         patience = self.settings.busy_patience
         while True:
             loaded = await self.store.load(submission.key, ids, messages=True)
-            incoming = Incoming.of(loaded, submission)
+            incoming = StartingConversation.of(loaded, submission)
             ruling = stream.ruling = admit(loaded, await request_of(submission, incoming))
             watch.decided(ruling, loaded)
             try:
@@ -228,7 +228,7 @@ class Engine:
         self,
         submission: Submission,
         stream: EventStream,
-        incoming: Incoming,
+        incoming: StartingConversation,
         ruling: Start | Resume,
         watch: InputTelemetry,
     ) -> Execution:

@@ -14,7 +14,7 @@ from typing import Final
 
 from agui_bridge.errors import Conflict, StoreError
 from agui_bridge.protocol.answers.unexecuted import UNKNOWN
-from agui_bridge.protocol.contract.endings import late_result
+from agui_bridge.protocol.contract.end_transitions import late_result
 from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import Loaded, ThreadKey, ThreadStatus

@@ -9,7 +9,7 @@ from typing import Final
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from agui_bridge.engine.input.submission import Agent
+from agui_bridge.engine.input.agent import Agent
 from agui_bridge.errors import Refused
 from agui_bridge.http.service import Service
 from agui_bridge.protocol.threads.records import Principal, ThreadKey

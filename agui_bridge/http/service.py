@@ -8,8 +8,8 @@ from typing import Protocol
 from starlette.requests import Request
 
 from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.input.submission import Agent
 from agui_bridge.engine.observing.telemetry import Telemetry
 from agui_bridge.protocol.threads.records import Principal
 

@@ -11,8 +11,9 @@ from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES, Refused, StoreUnavailable

@@ -12,7 +12,8 @@ from ag_ui.core import Event
 from pydantic import TypeAdapter, ValidationError
 
 from agui_bridge.engine.engine import Engine
-from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.input.agent import Agent
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import parse_input

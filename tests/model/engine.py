@@ -18,7 +18,7 @@ from agui_bridge.protocol.answers.decisions import (
     decide,
 )
 from agui_bridge.protocol.contract.admission import admit
-from agui_bridge.protocol.contract.endings import FinalWrite, end_run, reopen
+from agui_bridge.protocol.contract.end_transitions import FinalWrite, end_run, reopen
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
     Hold,

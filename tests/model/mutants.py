@@ -12,8 +12,8 @@ from typing import Any
 from unittest.mock import patch
 
 from agui_bridge.protocol.contract import admission as contract
-from agui_bridge.protocol.contract import endings
-from agui_bridge.protocol.contract.endings import reopen
+from agui_bridge.protocol.contract import end_transitions
+from agui_bridge.protocol.contract.end_transitions import reopen
 from agui_bridge.protocol.contract.requests import Request, Resume, Ruling, Start
 from agui_bridge.protocol.contract.transitions import Change, moved
 from agui_bridge.protocol.threads.records import (
@@ -146,7 +146,7 @@ def _reopened_answers_stay() -> Iterator[None]:
             ask = replace(ask, answer=RecordedAnswer("cancelled"))
         return moved(ask, status, at, actor)
 
-    with patch.object(endings, "moved", keep):
+    with patch.object(end_transitions, "moved", keep):
         yield
 
 

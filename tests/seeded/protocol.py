@@ -68,7 +68,7 @@ PROTOCOL: Final = (
     Fault(
         id="receipt-missing",
         broken="A finished run leaves no receipt: the same answer again begins another run.",
-        file="agui_bridge/protocol/contract/endings.py",
+        file="agui_bridge/protocol/contract/end_transitions.py",
         before="    if record.batch is not None:\n        receipts = (",
         after="    if record.batch is not None and end.batch is not None:\n        receipts = (",
         tests="tests/protocol/contract/test_transitions.py",

@@ -21,8 +21,9 @@ from ag_ui.core import (
 
 from agui_bridge.adapters import Adapter, AdapterCapabilities, Ask, Pause, Run, RunItem
 from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
-from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, Telemetry
 from agui_bridge.engine.run.end_hooks import RunEndHook
 from agui_bridge.engine.streaming.clock import Clock

@@ -17,7 +17,6 @@ from typing import Any
 from agui_bridge.adapters import Run
 from agui_bridge.agents.function.latch import RunLatch
 from agui_bridge.agents.function.outbox import Outbox
-from agui_bridge.agents.function.results import StepFailed, as_exception
 from agui_bridge.agents.replay.continuation import (
     Abandoned,
     Denied,
@@ -26,6 +25,7 @@ from agui_bridge.agents.replay.continuation import (
     Outcome,
     Value,
 )
+from agui_bridge.agents.replay.failures import StepFailed, as_exception
 from agui_bridge.agents.replay.journal import Journal, copied, jsonable
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied

@@ -20,8 +20,7 @@ from agui_bridge.agents.function.activities import Activities
 from agui_bridge.agents.function.latch import RunLatch
 from agui_bridge.agents.function.outbox import Outbox
 from agui_bridge.agents.function.reports import Reports
-from agui_bridge.agents.function.results import StepFailed, as_exception
-from agui_bridge.agents.replay.call_order import CallOrder
+from agui_bridge.agents.replay.call_numbers import CallNumbers
 from agui_bridge.agents.replay.continuation import (
     Asked,
     Continuation,
@@ -30,6 +29,7 @@ from agui_bridge.agents.replay.continuation import (
     Outcome,
     recall,
 )
+from agui_bridge.agents.replay.failures import StepFailed, as_exception
 from agui_bridge.agents.replay.journal import Journal, YieldCount, jsonable
 from agui_bridge.agents.replay.state import SharedState
 from agui_bridge.errors import AgentMistake
@@ -107,7 +107,7 @@ class FunctionExecution:
         self.failure: BaseException | None = None
         self._yields = YieldCount(past.yields)
         self._state = SharedState(run.state, past.state, len(past.entries))
-        self._order = CallOrder()
+        self._order = CallNumbers()
         self._questions: dict[EntryKey, Question] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._root: asyncio.Task[None] | None = None

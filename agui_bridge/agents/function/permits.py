@@ -9,13 +9,10 @@ from typing import Any
 from pydantic import PydanticUserError
 
 from agui_bridge.adapters import Ask
+from agui_bridge.agents.function.approval import ReadOnlyArgs
+from agui_bridge.agents.function.call_events import tool_call, tool_result
 from agui_bridge.agents.function.execution import FunctionExecution, Question
-from agui_bridge.agents.function.results import ReadOnlyArgs
-from agui_bridge.agents.function.tool_events import (
-    parameter_schema,
-    tool_call,
-    tool_result,
-)
+from agui_bridge.agents.parameter_schema import parameter_schema
 from agui_bridge.agents.replay.continuation import Decided, Denied, EntryKey
 from agui_bridge.agents.replay.journal import copied
 from agui_bridge.errors import AgentMistake

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from ag_ui.core import BaseEvent, ToolCallResultEvent
 
 from agui_bridge.adapters import Run
+from agui_bridge.agents.function.call_events import tool_result
 from agui_bridge.agents.function.outbox import Outbox
-from agui_bridge.agents.function.tool_events import tool_result
 from agui_bridge.agents.replay.continuation import EntryKey, Outcome
 
 __all__ = ["Reports"]

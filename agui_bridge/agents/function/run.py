@@ -13,10 +13,11 @@ from typing import Any, TypeVar, overload
 from pydantic import BaseModel, TypeAdapter
 
 from agui_bridge.adapters import Ask
+from agui_bridge.agents.function.approval import Approval
+from agui_bridge.agents.function.call_events import tool_call
 from agui_bridge.agents.function.execution import Question
-from agui_bridge.agents.function.results import Approval
 from agui_bridge.agents.function.run_acting import ActingRun
-from agui_bridge.agents.function.tool_events import parameter_schema, tool_call
+from agui_bridge.agents.parameter_schema import parameter_schema
 from agui_bridge.agents.replay.continuation import Awaited, Decided, Value
 from agui_bridge.agents.replay.journal import copied, jsonable
 from agui_bridge.errors import ReplayMismatch

@@ -23,8 +23,9 @@ from ag_ui.core import (
 )
 
 from agui_bridge.adapters import Run
-from agui_bridge.engine.input.incoming import Incoming
-from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.input.agent import Agent
+from agui_bridge.engine.input.starting_conversation import StartingConversation
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.answers.decisions import Answer, find_fault
 from agui_bridge.protocol.answers.from_message import Reply, extract_by_rule
 from agui_bridge.protocol.contract.requests import AutoResume, Entry, Request
@@ -44,7 +45,7 @@ _NO_SCHEMA = "This question can't be answered by a message."
 _BEFORE = "The message does not follow the question."
 
 
-async def request_of(submission: Submission, incoming: Incoming) -> Request:
+async def request_of(submission: Submission, incoming: StartingConversation) -> Request:
     """An input as admission sees it, its message read as an answer where it may be one."""
     return Request(
         entries=submission.parsed.entries,
@@ -65,7 +66,9 @@ def _wanted(agent: Agent, input: RunAgentInput) -> bool:
     return isinstance(props, Mapping) and props.get("autoResume") is True
 
 
-async def _find_auto_resume(submission: Submission, incoming: Incoming) -> AutoResume | None:
+async def _find_auto_resume(
+    submission: Submission, incoming: StartingConversation
+) -> AutoResume | None:
     """What a new message answers; None when auto-resume is off, or has nothing to do."""
     if (
         not _wanted(submission.agent, submission.parsed.input)
@@ -99,14 +102,14 @@ def _unanswerable(asks: Sequence[Interrupt]) -> str | None:
     return _NO_SCHEMA if asks[0].response_schema is None else None
 
 
-def _follows(incoming: Incoming) -> bool:
+def _follows(incoming: StartingConversation) -> bool:
     """Whether the author of the message can have seen the agent's last words, which ask."""
     turns = [m for m in incoming.loaded.messages if m.message["role"] in ("user", "assistant")]
     asking = turns[-1] if turns and turns[-1].message["role"] == "assistant" else None
     return asking is not None and asking.id in incoming.client.reached
 
 
-def _reply(incoming: Incoming, ask: Interrupt) -> Reply:
+def _reply(incoming: StartingConversation, ask: Interrupt) -> Reply:
     written = [m for m in incoming.client.added if m["role"] == "user"][-1]
     assert ask.response_schema is not None
     return Reply(

@@ -1,41 +1,16 @@
-"""An input on its way through the engine, and the agent that it is for."""
+"""An input on its way through the engine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agui_bridge.adapters import Adapter
-from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
-from agui_bridge.policy import Policy
-from agui_bridge.protocol.answers.from_message import Extractor
+from agui_bridge.engine.input.agent import Agent
+from agui_bridge.engine.input.settings import DisconnectPolicy
 from agui_bridge.protocol.dialects import ParsedInput
 from agui_bridge.protocol.threads.records import Principal, ThreadKey
 from agui_bridge.protocol.wire.refusals import RefusalChoice
 
-__all__ = ["Agent", "Submission"]
-
-
-@dataclass(frozen=True, slots=True)
-class Agent:
-    """An agent as it was registered.
-
-    Attributes:
-        name: its name in addresses.
-        adapter: what runs it.
-        description: for people, "" when there is none.
-        settings: the bridge's settings with this agent's own changes.
-        policy: judges its tool calls; None when there is no policy, or it is exempt.
-        exempt: whether the bridge's policy does not apply to it.
-        extract: makes answers of messages for auto-resume; None: by the built-in rules.
-    """
-
-    name: str
-    adapter: Adapter
-    settings: Settings
-    description: str = ""
-    policy: Policy | None = None
-    exempt: bool = False
-    extract: Extractor | None = None
+__all__ = ["Submission"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from agui_bridge.adapters import HandoffResults, Run
 from agui_bridge.adapters import Resume as AdapterResume
-from agui_bridge.engine.input.incoming import Incoming
 from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
@@ -41,7 +41,7 @@ class Claim:
     """
 
     submission: Submission
-    incoming: Incoming
+    incoming: StartingConversation
     change: Change
     history: History
     interrupts: Mapping[str, Interrupt]
@@ -52,7 +52,7 @@ class Claim:
     def of(
         cls,
         submission: Submission,
-        incoming: Incoming,
+        incoming: StartingConversation,
         ruling: Start | Resume,
         settings: Settings,
         mint: Callable[[], str],
@@ -162,7 +162,7 @@ class Claim:
 
 def _change(
     submission: Submission,
-    incoming: Incoming,
+    incoming: StartingConversation,
     ruling: Start | Resume,
     lease: RunLease,
     history: History,

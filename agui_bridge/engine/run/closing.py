@@ -31,7 +31,7 @@ from agui_bridge.protocol.answers.unexecuted import (
     STOPPED_AMID,
     UNREPORTED,
 )
-from agui_bridge.protocol.contract.endings import FinalWrite, reopen
+from agui_bridge.protocol.contract.end_transitions import FinalWrite, reopen
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.json_values import WireEvent, clean
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle

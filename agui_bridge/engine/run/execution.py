@@ -16,10 +16,11 @@ from typing import Final
 from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import Handoff, Pause, Run, close_items
-from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.input.agent import Agent
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import InputTelemetry
 from agui_bridge.engine.run.claim import Claim
-from agui_bridge.engine.run.endings import ending_after
+from agui_bridge.engine.run.ending_after import ending_after
 from agui_bridge.engine.run.gated_calls import GatedCalls
 from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner

@@ -11,7 +11,7 @@ from ag_ui.core import TokenUsage
 from pydantic import ValidationError
 
 from agui_bridge.errors import ProtocolViolation
-from agui_bridge.protocol.contract.endings import FinalWrite, end_run
+from agui_bridge.protocol.contract.end_transitions import FinalWrite, end_run
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.json_values import MAX_OUTPUT_DEPTH, WireEvent, clean, find_forbidden
 from agui_bridge.protocol.threads.history import StoredMessage

@@ -20,7 +20,7 @@ from agui_bridge.engine.run.final_write import (
 )
 from agui_bridge.engine.run.interrupts import raise_interrupts
 from agui_bridge.errors import ProtocolViolation
-from agui_bridge.protocol.contract.endings import FinalWrite
+from agui_bridge.protocol.contract.end_transitions import FinalWrite
 from agui_bridge.protocol.json_values import clean, same_json
 from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Batch, Interrupt, Json, ToolCall

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agui_bridge import __version__
-from agui_bridge.engine.input.submission import Agent
+from agui_bridge.engine.input.agent import Agent
 from agui_bridge.http.agui.views import AgentList
 from agui_bridge.http.callers import agent_of, principal_of
 from agui_bridge.http.endpoint import json_response

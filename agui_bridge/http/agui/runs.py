@@ -11,8 +11,9 @@ from typing import Final, get_args
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
-from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import Refused
 from agui_bridge.http.bodies import read_json
 from agui_bridge.http.callers import agent_of, check_addressable, principal_of

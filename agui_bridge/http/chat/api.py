@@ -15,7 +15,8 @@ from starlette.responses import Response
 
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.engine.engine import Engine, mint
-from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.input.agent import Agent
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import Refused
 from agui_bridge.http.bodies import read_json
 from agui_bridge.http.callers import check_addressable, find_agent, principal_of

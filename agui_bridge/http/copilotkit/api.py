@@ -18,8 +18,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agui_bridge import __version__
+from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy
-from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui.agents import capabilities_of

@@ -12,8 +12,8 @@ from ag_ui.core import CustomEvent
 from pydantic import BaseModel
 
 from agui_bridge.agents.function.adapter import FunctionAdapter
-from agui_bridge.agents.function.results import StepFailed
 from agui_bridge.agents.function.run import FunctionRun
+from agui_bridge.agents.replay.failures import StepFailed
 from agui_bridge.errors import AgentMistake, ConfigurationError
 from tests.agents.function.harness import Thread, yes
 

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from agui_bridge.agents.function.adapter import FunctionAdapter
-from agui_bridge.agents.function.results import StepFailed
 from agui_bridge.agents.function.run import FunctionRun
+from agui_bridge.agents.replay.failures import StepFailed
 from agui_bridge.agents.replay.journal import DEEPEST
 from agui_bridge.errors import (
     AgentMistake,

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agui_bridge.agents.function.adapter import FunctionAdapter
-from agui_bridge.agents.function.results import StepFailed
 from agui_bridge.agents.function.run import FunctionRun
+from agui_bridge.agents.replay.failures import StepFailed
 from agui_bridge.engine.engine import mint
 from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.errors import Conflict

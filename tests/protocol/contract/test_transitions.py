@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agui_bridge.protocol.contract.endings import FinalWrite, end_run, reopen
+from agui_bridge.protocol.contract.end_transitions import FinalWrite, end_run, reopen
 from agui_bridge.protocol.contract.requests import Resume
 from agui_bridge.protocol.contract.transitions import (
     Change,

@@ -13,7 +13,7 @@ from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder
 
-__all__ = ["LOST", "Chunk", "NotFound", "Server", "as_mapping"]
+__all__ = ["LOST", "Chunk", "HttpClient", "NotFound", "as_mapping"]
 
 Chunk = dict[str, Any]
 
@@ -41,7 +41,7 @@ class NotFound(UpstreamError):
     """The server has no such agent, workflow, run or route; it has done nothing."""
 
 
-class Server:
+class HttpClient:
     """A client of one server.
 
     Args:

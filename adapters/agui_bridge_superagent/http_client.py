@@ -15,7 +15,7 @@ import httpx
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["InterruptGone", "Server"]
+__all__ = ["HttpClient", "InterruptGone"]
 
 _CONNECT_SECONDS: Final = 10.0
 _NOT_SENT: Final = (
@@ -33,7 +33,7 @@ class InterruptGone(UpstreamError):
     code = "INTERRUPT_EXPIRED"
 
 
-class Server:
+class HttpClient:
     """A client of one server.
 
     Args:

@@ -23,11 +23,11 @@ from agui_bridge.protocol.threads.content_parts import with_unknown_parts
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.records import Json, Loaded, ThreadStatus
 
-__all__ = ["Incoming"]
+__all__ = ["StartingConversation"]
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class StartingConversation:
     """What an input brings to a thread, worked out before admission.
 
     Attributes:
@@ -40,7 +40,7 @@ class Incoming:
     sent: tuple[dict[str, Json], ...]
 
     @classmethod
-    def of(cls, loaded: Loaded, submission: Submission) -> Incoming:
+    def of(cls, loaded: Loaded, submission: Submission) -> StartingConversation:
         """Compare the client's list with what is stored.
 
         Only an idle thread can be gone back in: while a question is open, what follows the

@@ -15,10 +15,10 @@ from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
 
-__all__ = ["Server"]
+__all__ = ["HttpClient"]
 
 
-class Server:
+class HttpClient:
     """A client of one server; nothing is sent before it is asked something.
 
     Args:

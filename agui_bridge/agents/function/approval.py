@@ -1,4 +1,4 @@
-"""What `run.*` hands back besides plain values: approvals, and failures that replay alike."""
+"""The approval that `run.approve` hands back, and the arguments that it shows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
-from agui_bridge.agents.replay.continuation import Decided, EntryKey, Failure
+from agui_bridge.agents.replay.continuation import Decided, EntryKey
 from agui_bridge.agents.replay.journal import copied
-from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Approval", "ReadOnlyArgs", "StepFailed", "as_exception"]
+__all__ = ["Approval", "ReadOnlyArgs"]
 
 
 class ReadOnlyArgs(dict[str, Json]):
@@ -91,57 +90,3 @@ class Approval:
             cause=decided.cause,
             entry=entry,
         )
-
-
-class StepFailed(AgentMistake):
-    """A function that `run.step`, `stream`, `call` or `tool` carried out raised an exception.
-
-    It is this type at the first run and at every replay, so that an `except` takes the same
-    path each time. `__cause__` is the original at the first run and None at a replay: decide
-    by `error`. When nobody catches it at the first run, the run fails with the original; at a
-    replay the original is gone, and the run fails with this: the client reads a bare
-    AGENT_ERROR, for `text` is the original's and not meant for the wire.
-
-    Attributes:
-        call: the call, such as `run.step('count')`.
-        error: name of the original exception's type.
-        text: the original exception's text.
-    """
-
-    def __init__(self, call: str, error: str, text: str) -> None:
-        """Make the exception; `of` makes it from a journal's entry."""
-        super().__init__(f"{call} failed: {error}: {text}")
-        self.call = call
-        self.error = error
-        self.text = text
-
-    @classmethod
-    def of(cls, entry: EntryKey, failure: Failure) -> StepFailed:
-        """Make the exception from the journal's entry.
-
-        Args:
-            entry: where the failure stands in the journal.
-            failure: what stands there.
-        """
-        return cls(str(entry), failure.error, failure.text)
-
-
-def as_exception(error: BaseException) -> Exception:
-    """Make sys.exit() and its like in an agent's code a failure that ends one run only.
-
-    Raised out of a task, SystemExit and KeyboardInterrupt would end the event loop, and the
-    server with it.
-
-    Returns:
-        The exception itself if it is an ordinary one, else an AgentMistake caused by it.
-    """
-    if isinstance(error, Exception):
-        return error
-    kind = type(error).__name__
-    what = "called sys.exit()" if isinstance(error, SystemExit) else f"raised {kind}"
-    mistake = AgentMistake(
-        f"The agent's code {what}: {kind}({str(error)!r}). It can end its own run by returning "
-        "or by raising an Exception, never the server."
-    )
-    mistake.__cause__ = error
-    return mistake

@@ -17,7 +17,7 @@ from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
 
-__all__ = ["Server"]
+__all__ = ["HttpClient"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -53,7 +53,7 @@ _MOVED: Final = frozenset({301, 302, 307, 308})
 """Redirects of a request that was not carried out; a 303 follows one that was."""
 
 
-class Server:
+class HttpClient:
     """A client of one endpoint.
 
     Args:

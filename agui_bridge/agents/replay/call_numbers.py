@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-__all__ = ["CallOrder", "Place", "Strand"]
+__all__ = ["CallNumbers", "Place", "Strand"]
 
 
 class Strand:
@@ -26,9 +26,9 @@ class Strand:
 
     __slots__ = ("count", "family", "origin")
 
-    def __init__(self, family: CallOrder, origin: Place | None) -> None:
+    def __init__(self, family: CallNumbers, origin: Place | None) -> None:
         """Begin a line without calls."""
-        self.family: CallOrder = family
+        self.family: CallNumbers = family
         self.origin: Place | None = origin
         self.count: int = 0
 
@@ -52,7 +52,7 @@ class Place(NamedTuple):
 _HERE: ContextVar[Place | None] = ContextVar("agui_bridge_place", default=None)
 
 
-class CallOrder:
+class CallNumbers:
     """All strands of one run.
 
     Attributes:
