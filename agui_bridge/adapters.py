@@ -25,8 +25,8 @@ from ag_ui.core import BaseEvent, Message, RunAgentInput
 
 from agui_bridge.installed import InstalledAdapter, installed_adapters, load_adapter
 from agui_bridge.policy import Policy
+from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Decision
-from agui_bridge.protocol.answers.pauses import Ask, Handoff, Pause
 from agui_bridge.protocol.threads.content_parts import known_messages
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
