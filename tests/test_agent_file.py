@@ -10,7 +10,7 @@ import pytest
 
 from agui_bridge import KeywordAdapter
 from agui_bridge.agent_file import AgentFile, bridge_of, find_agent_files
-from agui_bridge.agents.chat_model import ChatModelAdapter
+from agui_bridge.agents.chat import ChatAgent
 from agui_bridge.config import bridge_from
 from agui_bridge.errors import ConfigurationError
 
@@ -74,8 +74,8 @@ def test_the_defaults_are_the_seeds(tmp_path: Path) -> None:
         300,
     )
     adapter = file.adapter()
-    assert isinstance(adapter, ChatModelAdapter)
-    assert not adapter.capabilities.answer
+    assert isinstance(adapter, ChatAgent)
+    assert not adapter.tools
     assert bridge_of([file.document.path]).store == "memory:"
 
 

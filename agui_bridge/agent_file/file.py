@@ -112,7 +112,7 @@ class AgentFile:
         """
         spec = self.values.spec
         try:
-            from agui_bridge.agents.chat_model import ChatModelAdapter
+            from agui_bridge.agents.chat import ChatAgent
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"{self.place('spec', 'type')}: a package is missing ({error.name}).\n"
@@ -120,9 +120,9 @@ class AgentFile:
             ) from error
         model = spec.model
         options: dict[str, Any] = {"temperature": model.temperature, "max_tokens": model.max_tokens}
-        adapter = ChatModelAdapter(
+        adapter = ChatAgent(
             model.primary,
-            system_prompt=spec.system_prompt,
+            instructions=spec.system_prompt,
             base_url=model.base_url,
             api_key=model.api_key,
             timeout=model.timeout_seconds,

@@ -142,7 +142,7 @@ class FunctionExecution:
     @property
     def not_begun(self) -> list[str]:
         """The calls that were shown or approved, and certainly not carried out."""
-        shown = [c for key, c in self.reports.announced.items() if not self.activities.begun(key)]
+        shown = self.reports.unbegun(self.activities.begun)
         return shown + [
             decided.tool_call_id
             for key, decided in self.journal.entries.items()
