@@ -108,10 +108,12 @@ class AgentFile:
         """Make the agent.
 
         Raises:
-            ConfigurationError: a keyword can't be found, or the extra `openai` is missing.
+            ConfigurationError: a keyword can't be found, a tool can't be imported, or the extra
+                `openai` is missing.
         """
         spec = self.values.spec
         try:
+            from agui_bridge.agent_file.tools import tool_of
             from agui_bridge.agents.chat import ChatAgent
         except ModuleNotFoundError as error:
             raise ConfigurationError(
@@ -120,8 +122,16 @@ class AgentFile:
             ) from error
         model = spec.model
         options: dict[str, Any] = {"temperature": model.temperature, "max_tokens": model.max_tokens}
+        tools = []
+        for number, part in enumerate(spec.tools):
+            try:
+                tools.append(tool_of(part, self.document.path.parent))
+            except ConfigurationError as error:
+                place = self.place("spec", "tools", number, "function")
+                raise ConfigurationError(f"{place}: {error}") from error.__cause__
         adapter = ChatAgent(
             model.primary,
+            tools=tools,
             instructions=spec.system_prompt,
             base_url=model.base_url,
             api_key=model.api_key,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, Final
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
@@ -50,11 +51,13 @@ class ChatAgent:
         retries: how often a request is tried again that failed before its first token.
         options: members of the request besides, such as `temperature`.
 
+    Attributes:
+        capabilities: it asks only if it has tools; its own and the application's are all that a
+            policy has to judge.
+
     Raises:
         ConfigurationError: the model has no name, two tools have one, or one can't be described.
     """
-
-    capabilities: AdapterCapabilities = FunctionAdapter.capabilities
 
     def __init__(
         self,
@@ -82,6 +85,14 @@ class ChatAgent:
             options=options,
         )
         self.tools: Mapping[str, Tool | AskUser] = _by_name(tools)
+        acts = any(isinstance(one, Tool) for one in self.tools.values())
+        asks = any(isinstance(one, AskUser) for one in self.tools.values())
+        self.capabilities: AdapterCapabilities = replace(
+            FunctionAdapter.capabilities,
+            **dict.fromkeys(("approve", "decline", "edit"), acts),
+            answer=asks,
+            cancel=acts or asks,
+        )
         self._instructions = instructions
         self._frontend_tools = frontend_tools
         self._max_rounds = max_rounds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, Literal, TypeVar, overload
 
 from pydantic import PydanticUserError, TypeAdapter
@@ -61,7 +62,7 @@ class Tool:
         self.approval: Approval = approval or ("always" if destructive else "never")
         self.destructive = destructive
         self.editable = editable
-        self.message: str = message.format(name=self.name)
+        self._message = message
         try:
             # pydantic takes functions too, but its annotation says types only.
             self._call: TypeAdapter[Any] = TypeAdapter(function)  # type: ignore[arg-type]
@@ -81,6 +82,18 @@ class Tool:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it were no tool."""
         return self.function(*args, **kwargs)
+
+    @property
+    def message(self) -> str:
+        """What people read when they are asked."""
+        return self._message.format(name=self.name)
+
+    def but(self, *, name: str | None = None, approval: Approval | None = None) -> Tool:
+        """The same tool under another name, or approved otherwise."""
+        other = copy(self)
+        other.name = name or self.name
+        other.approval = approval or self.approval
+        return other
 
     def describe(self) -> dict[str, Json]:
         """Describe it as chat completions want it."""
