@@ -29,10 +29,10 @@ _CONNECT_SECONDS: Final = 10.0
 _FAILURES: Final[tuple[type[Exception], ...]] = (
     openai.OpenAIError,
     *(import_module(name).HTTPError for name in ("httpx", "httpx2") if find_spec(name)),
-    ValueError,
+    *(ValueError, TypeError),
 )
 """The client lets what breaks a stream through as it is: errors of the HTTP library that its
-version uses, and those of a chunk that is no JSON."""
+version uses, and those of a chunk that is no JSON, or no object."""
 
 
 class ChatEndpoint:
@@ -106,6 +106,8 @@ class ChatEndpoint:
             )
             async with stream:
                 async for chunk in stream:
+                    if not isinstance(chunk, ChatCompletionChunk):
+                        raise TypeError(f"a chunk is a {type(chunk).__name__}")
                     # Whatever the client's types say: servers leave it out of a last chunk.
                     for choice in getattr(chunk, "choices", None) or ():
                         begun = begun or bool(choice.delta.content or choice.delta.tool_calls)
