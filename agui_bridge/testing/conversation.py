@@ -102,12 +102,31 @@ class Stream:
 class Conversation:
     """One thread, by a client that sends only what is new.
 
+    Args:
+        engine: of the bridge.
+        agent: whose thread it is.
+        thread: its id.
+        patience: seconds that anything may take.
+        principal: who talks.
+        ids: what its messages' ids begin with; another one for each conversation on one thread.
+
     Attributes:
         thread: its id.
     """
 
-    def __init__(self, engine: Engine, agent: Agent, thread: str, patience: float) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        agent: Agent,
+        thread: str,
+        patience: float,
+        *,
+        principal: Principal | None = None,
+        ids: str = "user",
+    ) -> None:
         self.thread = thread
+        self._principal = principal or Principal()
+        self._ids = ids
         self._engine = engine
         self._agent = agent
         self._patience = patience
@@ -123,10 +142,10 @@ class Conversation:
             "messages": [],
         }
         if text is not None:
-            body["messages"] = [{"id": f"user-{number}", "role": "user", "content": text}]
+            body["messages"] = [{"id": f"{self._ids}-{number}", "role": "user", "content": text}]
         if resume is not None:
             body["resume"] = resume
-        call = Submission(self._agent, Principal(), parse_input(body), on_disconnect="continue")
+        call = Submission(self._agent, self._principal, parse_input(body), on_disconnect="continue")
         return Stream(self._engine.submit(call)[0], self._patience)
 
     async def say(self, text: str) -> Stream:
