@@ -133,7 +133,12 @@ class Conversation:
         self._numbers = itertools.count(1)
 
     def begin(self, text: str | None = None, resume: Sequence[Json] | None = None) -> Stream:
-        """Send an input; its stream is read by the caller."""
+        """Send an input; its stream is read by the caller.
+
+        Args:
+            text: a user's message; None sends none.
+            resume: entries that answer or cancel questions, as a client sends them.
+        """
         number = next(self._numbers)
         body: dict[str, Any] = {
             "threadId": self.thread,
@@ -149,11 +154,20 @@ class Conversation:
         return Stream(self._engine.submit(call)[0], self._patience)
 
     async def say(self, text: str) -> Stream:
-        """Send a message and read what comes back."""
+        """Send a message and read what comes back.
+
+        Args:
+            text: the message.
+        """
         return await self.begin(text).rest()
 
     async def answer(self, asked: Stream, *payloads: Json) -> Stream:
-        """Answer what a stream asked, in its order, and read what comes back."""
+        """Answer what a stream asked, in its order, and read what comes back.
+
+        Args:
+            asked: the stream.
+            *payloads: one for each question.
+        """
         expect(len(asked.asks) == len(payloads), f"it asked {len(asked.asks)} questions")
         resume: list[Json] = [
             {"interruptId": ask["id"], "status": "resolved", "payload": payload}
@@ -162,7 +176,11 @@ class Conversation:
         return await self.begin(resume=resume).rest()
 
     async def cancel(self, asked: Stream) -> Stream:
-        """Cancel what a stream asked."""
+        """Cancel what a stream asked, and read what comes back.
+
+        Args:
+            asked: the stream.
+        """
         cancelled = [{"interruptId": ask["id"], "status": "cancelled"} for ask in asked.asks]
         return await self.begin(resume=cancelled).rest()
 

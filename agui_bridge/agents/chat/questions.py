@@ -55,7 +55,11 @@ class AskUser:
         return {"type": "function", "function": {**function, "parameters": self.parameters}}
 
     def find_fault(self, args: Mapping[str, Json]) -> str | None:
-        """Say what is wrong with the arguments of a call; None when they fit."""
+        """Say what is wrong with the arguments of a call; None when they fit.
+
+        Args:
+            args: the arguments as the model wrote them, parsed.
+        """
         return find_schema_fault(self.parameters, args)
 
     async def ask(self, run: FunctionRun, args: Mapping[str, Any], key: str) -> str:

@@ -89,7 +89,12 @@ class Tool:
         return self._message.format(name=self.name)
 
     def but(self, *, name: str | None = None, approval: Approval | None = None) -> Tool:
-        """The same tool under another name, or approved otherwise."""
+        """The same tool under another name, or approved otherwise.
+
+        Args:
+            name: for the model and for people; None keeps it.
+            approval: whether its calls are approved; None keeps it.
+        """
         other = copy(self)
         other.name = name or self.name
         other.approval = approval or self.approval
@@ -107,7 +112,11 @@ class Tool:
         }
 
     def find_fault(self, args: Mapping[str, Json]) -> str | None:
-        """Say what is wrong with the arguments of a call; None when they fit."""
+        """Say what is wrong with the arguments of a call; None when they fit.
+
+        Args:
+            args: the arguments as the model wrote them, parsed.
+        """
         return find_schema_fault(self.parameters, args)
 
     def _carrying_out(self) -> Callable[..., Any]:
