@@ -18,7 +18,7 @@ from agui_bridge.protocol.answers.decisions import (
     approval_schema,
 )
 from agui_bridge.protocol.answers.pauses import LONGEST_WAIT
-from agui_bridge.protocol.answers.schemas import check_schema
+from agui_bridge.protocol.answers.schemas import UnsafeSchema, check_schema
 from agui_bridge.protocol.json_values import clean
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
@@ -53,7 +53,6 @@ def raise_interrupts(
 
     Raises:
         ProtocolViolation: no ask at all, too many, or a native id twice.
-        UnsafeSchema: a response schema that could do harm.
     """
     if not asks:
         raise ProtocolViolation("a Pause must ask at least one question")
@@ -84,16 +83,20 @@ def _interrupt(
 ) -> Interrupt:
     call = ask.tool_call
     allowed: tuple[str, ...] = ()
-    schema = ask.response_schema
+    schema, unchecked = _usable(ask.response_schema)
     if call is not None:
         call = ToolCall(call.id, call.name, clean(dict(call.args)))
         allowed = _allowed(ask, capabilities)
-        offered = approval_schema(ask.parameters, editable=EDIT in allowed)
+        offered, lacks = _usable(approval_schema(ask.parameters, editable=EDIT in allowed))
+        if offered is None:
+            # Nothing could check the edits, but the call can be approved as it is.
+            allowed = tuple(decision for decision in allowed if decision != EDIT)
+            offered = approval_schema(None, editable=False)
+            lacks = tuple(f"{lack} The arguments can't be edited." for lack in lacks)
         schema = offered if schema is None else _with_edits(schema, offered)
-    elif schema is None and ask.reason == "confirmation":
+        unchecked += lacks
+    elif ask.response_schema is None and ask.reason == "confirmation":
         schema = CONFIRM_SCHEMA
-    if schema is not None:
-        check_schema(schema)
     expires_in = ask.expires_in if ask.expires_in is not None else settings.expires_in
     if expires_in is not None and not 0 <= expires_in <= LONGEST_WAIT:
         raise ProtocolViolation(f"expires_in must be 0 to {LONGEST_WAIT:.0f} seconds")
@@ -109,11 +112,39 @@ def _interrupt(
         allowed=allowed,
         expires_at=now + expires_in if expires_in is not None else None,
         subagent_run_id=ask.subagent_run_id,
-        metadata=clean(ask.metadata) if ask.metadata is not None else None,
+        metadata=_metadata(ask.metadata, unchecked),
         audit=(AuditEntry(InterruptStatus.OPEN, now, "agent"),),
     )
     _check(interrupt)
     return interrupt
+
+
+def _usable(schema: Mapping[str, Json] | None) -> tuple[Mapping[str, Json] | None, tuple[str, ...]]:
+    """A schema that answers are checked against, and what of it is not checked.
+
+    One that could do harm here could do so in a client too: it is neither checked nor shown. The
+    question is asked all the same, since who answers it can do nothing about its schema.
+    """
+    if schema is None:
+        return None, ()
+    try:
+        return schema, check_schema(schema)
+    except UnsafeSchema as error:
+        return None, (f"{error} It is not checked.",)
+
+
+def _metadata(
+    metadata: Mapping[str, Json] | None, unchecked: Sequence[str]
+) -> Mapping[str, Json] | None:
+    """The adapter's metadata, and what of the schema is not checked."""
+    if not unchecked:
+        return clean(metadata) if metadata is not None else None
+    given = dict(metadata or {})
+    ours = given.get("agui_bridge")
+    said = {"unchecked": list(dict.fromkeys(unchecked))}
+    given["agui_bridge"] = {**ours, **said} if isinstance(ours, Mapping) else said
+    cleaned: Mapping[str, Json] = clean(given)
+    return cleaned
 
 
 def _allowed(ask: Ask, capabilities: AdapterCapabilities) -> tuple[str, ...]:
