@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from agui_bridge.errors import AgentMistake
+from agui_bridge.errors import AgentMistake, ConfigurationError
 from agui_bridge.protocol.answers.check_work import (
     MAX_CHECK_STEPS,
     CheckWork,
@@ -48,6 +48,7 @@ __all__ = [
     "check_schema",
     "find_schema_fault",
     "is_known_draft",
+    "require_checkable",
 ]
 
 MAX_SCHEMA_NODES = 10_000
@@ -99,6 +100,28 @@ def check_schema(schema: Mapping[str, Any]) -> tuple[str, ...]:
     if len(text) > MAX_SCHEMA_LENGTH:
         raise UnsafeSchema(f"The response schema is longer than {MAX_SCHEMA_LENGTH} characters.")
     return _compile(text).left_out
+
+
+def require_checkable(option: str, schemas: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse schemas of an adapter's author that can't be checked, or not whole.
+
+    Args:
+        option: what the author calls them.
+        schemas: by any name.
+
+    Raises:
+        ConfigurationError: it names the schema and what is wrong.
+    """
+    for name, schema in schemas.items():
+        try:
+            left_out = check_schema(schema)
+        except UnsafeSchema as error:
+            raise ConfigurationError(f"{option}[{name!r}]: {error}") from None
+        if left_out:
+            raise ConfigurationError(
+                f"{option}[{name!r}]: {left_out[0]} Write it otherwise, or leave it out: "
+                "what stands in this schema is checked."
+            )
 
 
 def find_schema_fault(

@@ -157,7 +157,11 @@ async def test_an_approval_whose_parameters_could_do_harm_is_asked_without_edits
     (interrupt,) = await bench.ask()
 
     assert "editedArgs" not in interrupt["responseSchema"]["properties"]
-    assert "can't be edited" in interrupt["metadata"]["agui_bridge"]["unchecked"][0]
+    assert interrupt["metadata"]["agui_bridge"]["unchecked"] == [
+        "The response schema's reference 'https://example.com/schema' is refused: only pointers "
+        'into the schema itself ("#", "#/$defs/…") are followed. It is not checked.',
+        "The arguments can't be edited.",
+    ]
     edited = {"approved": True, "editedArgs": {"to": "evil"}}
     assert outcome(await bench.say(resume=bench.entries([interrupt], edited))) == (
         "INVALID_RESUME_PAYLOAD"
@@ -168,11 +172,13 @@ async def test_an_approval_whose_parameters_could_do_harm_is_asked_without_edits
 
 
 async def test_an_approval_whose_own_schema_could_do_harm_still_wants_a_boolean() -> None:
-    agent = Answering(approval(response_schema=REMOTE))
+    every = (APPROVE, DECLINE, EDIT)
+    agent = Answering(approval(response_schema=REMOTE, allowed=every), edit=True)
     bench = Bench(agent)
 
     (interrupt,) = await bench.ask()
 
+    assert "editedArgs" not in interrupt["responseSchema"]["properties"]
     assert interrupt["responseSchema"]["required"] == ["approved"]
     refused = await bench.say(resume=bench.entries([interrupt], {"approved": "true"}))
     assert outcome(refused) == "INVALID_RESUME_PAYLOAD"
