@@ -141,9 +141,10 @@ def _usable(schema: Mapping[str, Json] | None) -> tuple[Mapping[str, Json] | Non
     if schema is None:
         return None, ()
     try:
-        return schema, check_schema(schema)
+        unchecked = check_schema(schema)
     except UnsafeSchema as error:
         return None, (f"{error} It is not checked.",)
+    return clean(schema), unchecked
 
 
 def _metadata(

@@ -205,18 +205,16 @@ class _Walk:
                 )
             if visit.depth > MAX_SCHEMA_DEPTH:
                 raise UnsafeSchema(f"The response schema nests deeper than {MAX_SCHEMA_DEPTH}.")
-            below = visit._replace(depth=visit.depth + 1)
-            if isinstance(visit.node, Mapping):
-                below = below._replace(
-                    unevaluated=_check_object(visit, is_top=visit.node is self._root)
-                )
-                for reference in _references_of(visit.node):
+            node, depth, unevaluated = visit.node, visit.depth + 1, visit.unevaluated
+            if isinstance(node, Mapping):
+                unevaluated = _check_object(visit, is_top=node is self._root)
+                for reference in _references_of(node):
                     met.append(reference)
                     if followed(reference):
-                        todo.append(below._replace(node=_resolve(self._root, reference)))
-                todo.extend(below._replace(node=value) for value in visit.node.values())
-            elif isinstance(visit.node, list | tuple):
-                todo.extend(below._replace(node=value) for value in visit.node)
+                        todo.append(_Visit(_resolve(self._root, reference), depth, unevaluated))
+                todo.extend(_Visit(value, depth, unevaluated) for value in node.values())
+            elif isinstance(node, list | tuple):
+                todo.extend(_Visit(value, depth, unevaluated) for value in node)
         return met
 
 
@@ -335,8 +333,8 @@ def _compile(text: str) -> _Compiled:
             # No check of formats: that of "regex" is Python's, but RE2 is what runs them.
             cls.check_schema(part, format_checker=None)
         except jsonschema.SchemaError as error:
-            message = error.message[:_MAX_FAULT_LENGTH]
-            raise UnsafeSchema(f"The response schema is invalid: {message}") from None
+            message = error.message[:_MAX_FAULT_LENGTH].rstrip(".")
+            raise UnsafeSchema(f"The response schema is invalid: {message}.") from None
     left_out = leave_out(schema, targets)
     linear: Any = extend(cls, _KEYWORDS)  # type: ignore[no-untyped-call]  # its stubs lack types
     if left_out:

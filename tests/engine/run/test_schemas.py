@@ -111,6 +111,23 @@ async def test_a_question_whose_schema_is_checked_whole_has_no_metadata() -> Non
 
 
 @pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        ({"const": float("nan")}, {"const": None}),
+        ({"title": "a\x00\ud800"}, {"title": "a\ufffd\ufffd"}),
+        ({1: 2}, {"1": 2}),
+    ],
+    ids=["no number", "no text", "no name"],
+)
+async def test_a_schema_that_is_no_json_is_asked_as_what_can_be_written_of_it(
+    schema: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    (interrupt,) = await Bench(Scripted([Pause([Ask("n", response_schema=schema)])])).ask()
+
+    assert interrupt["responseSchema"] == shown
+
+
+@pytest.mark.parametrize(
     ("schema", "reason"),
     [
         (REMOTE, "'https://example.com/schema' is refused"),

@@ -6,6 +6,9 @@ import time
 from typing import Any, Final
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from agui_bridge.protocol.answers.schemas import check_schema, find_schema_fault
 
@@ -160,3 +163,56 @@ def test_an_answer_that_makes_a_schema_branch_without_end_is_refused_within_a_mo
     assert time.process_time() - begun < FAST
     assert fault is not None
     assert "too large for its schema" in fault
+
+
+PATTERNS: Final = ("^a", r"^(a|b)\1$", "a(?!b)", "(?<=a)b", "^(?=a).b", r"(a)\1|^b(?=a)")
+"""Patterns that the engine takes whole, in part, or taken apart; Python takes them all."""
+
+patterned: st.SearchStrategy[Schema] = st.recursive(
+    st.sampled_from(PATTERNS).map(lambda pattern: {"pattern": pattern})
+    | st.sampled_from(({}, {"type": "string"}, {"const": "ab"}, {"$ref": "#/$defs/d"})),
+    lambda inner: st.one_of(
+        st.fixed_dictionaries({"not": inner}),
+        st.fixed_dictionaries({"items": inner}),
+        st.fixed_dictionaries({"if": inner, "then": inner, "else": inner}),
+        st.fixed_dictionaries({"contains": inner, "maxContains": st.just(1)}),
+        st.fixed_dictionaries({"contains": inner, "minContains": st.integers(0, 2)}),
+        st.fixed_dictionaries({"properties": st.fixed_dictionaries({"a": inner})}),
+        st.fixed_dictionaries({"propertyNames": inner}),
+        st.fixed_dictionaries({"dependentSchemas": st.fixed_dictionaries({"a": inner})}),
+        st.fixed_dictionaries({"additionalProperties": inner}),
+        st.builds(
+            lambda pattern, named, others: {
+                "patternProperties": {pattern: named}, "additionalProperties": others,
+            },
+            st.sampled_from(PATTERNS), inner, inner,
+        ),
+        st.builds(
+            lambda within, rest: {"allOf": [within], "unevaluatedProperties": rest}, inner, inner
+        ),
+        *(
+            st.fixed_dictionaries({word: st.lists(inner, min_size=1, max_size=3)})
+            for word in ("allOf", "anyOf", "oneOf")
+        ),
+    ),
+    max_leaves=6,
+)  # fmt: skip
+texts: st.SearchStrategy[str] = st.text(alphabet="ab", max_size=3)
+answers: st.SearchStrategy[Any] = (
+    texts | st.lists(texts, max_size=3) | st.dictionaries(texts, texts | st.none(), max_size=3)
+)
+
+
+@given(patterned, patterned, answers)
+def test_no_answer_that_satisfies_the_schema_is_refused_for_what_is_left_out(
+    schema: Schema, definition: Schema, answer: Any
+) -> None:
+    assume("#/$defs/d" not in str(definition))
+    whole = {**schema, "$defs": {"d": definition}}
+    told = check_schema(whole)
+
+    fault = find_schema_fault(whole, answer)
+
+    satisfies = Draft202012Validator(whole).is_valid(answer)
+    assert fault is None or not satisfies
+    assert (fault is None) == satisfies or told

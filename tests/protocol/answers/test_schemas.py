@@ -287,7 +287,19 @@ KEYWORDS: Final = (
 )  # fmt: skip
 schemas: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from(
-        ({}, True, False, {"type": "string"}, {"$ref": "#/$defs/a"}, {"type": "integer"}, "^a", 1)
+        (
+            {},
+            True,
+            False,
+            {"type": "string"},
+            {"$ref": "#/$defs/a"},
+            {"$ref": "#"},
+            {"type": "integer"},
+            {"pattern": "a(?=b)"},
+            {"format": "email"},
+            "^a",
+            1,
+        )
     ),
     lambda inner: (
         st.dictionaries(st.sampled_from(KEYWORDS), inner, max_size=3)
