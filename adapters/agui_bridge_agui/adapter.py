@@ -15,6 +15,7 @@ from ag_ui.core import BaseEvent
 from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
 from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.answers.decisions import Approve
+from agui_bridge.protocol.answers.schemas import require_checkable
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.exchange import Exchange
 from agui_bridge_agui.http_client import HttpClient
@@ -47,7 +48,7 @@ class AguiAdapter:
             nobody decided; None leaves it suspended.
 
     Raises:
-        ConfigurationError: an option makes no sense.
+        ConfigurationError: an option makes no sense, or a schema can't be checked whole.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class AguiAdapter:
         )
         self._dialect: Dialect = dialect
         self._history: HistoryMode = history
+        require_checkable("tool_schemas", tool_schemas or {})
         self._tool_schemas = tool_schemas or {}
         self._cancel_with = cancel_with
         self._server = HttpClient(url, headers=headers or {}, timeout=timeout, stop_url=stop_url)

@@ -142,14 +142,15 @@ def _ask(
     if call is None and reason == "tool_call":
         # There is nothing to pin: what was asked is a plain question, with the same answers.
         reason, schema = "confirmation", schema or approval_schema(None, editable=False)
-    edits = _properties(schema).get("editedArgs")
-    allowed = (APPROVE, DECLINE) if edits is None else (APPROVE, DECLINE, EDIT)
+    edits = "editedArgs" in _properties(schema)
+    allowed = (APPROVE, DECLINE, EDIT) if edits else (APPROVE, DECLINE)
     return Ask(
         native_id=interrupt.id,
         reason=reason,
         message=interrupt.message,
         tool_call=call,
-        parameters=_parameters(call, edits, tool_schemas),
+        # Unless it is told here, what its schema says of edits stands as it is.
+        parameters=tool_schemas.get(call.name) if call is not None else None,
         response_schema=schema,
         allowed=allowed,
         expires_in=_seconds_left(interrupt.expires_at),
@@ -199,14 +200,6 @@ def _call(call_id: str | None, calls: Calls) -> ToolCall | None:
     except ValueError:
         return None
     return ToolCall(call_id, name, args) if isinstance(args, dict) else None
-
-
-def _parameters(
-    call: ToolCall | None, edits: Json, tool_schemas: ToolSchemas
-) -> Mapping[str, Json] | None:
-    if call is not None and call.name in tool_schemas:
-        return tool_schemas[call.name]
-    return edits if isinstance(edits, Mapping) else None
 
 
 def _properties(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:

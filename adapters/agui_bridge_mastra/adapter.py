@@ -9,6 +9,7 @@ from typing import Any, Final, get_args
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.answers.schemas import require_checkable
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import HttpClient
 from agui_bridge_mastra.requests import Kind, Requests
@@ -39,7 +40,7 @@ class MastraAdapter:
         client: an httpx client of yours.
 
     Raises:
-        ConfigurationError: an option makes no sense.
+        ConfigurationError: an option makes no sense, or a schema can't be checked whole.
     """
 
     capabilities: AdapterCapabilities = AdapterCapabilities(
@@ -70,6 +71,7 @@ class MastraAdapter:
         self.requests: Requests = Requests(
             agent, kind, memory, dict(options or {}), resume_network_path, dict(cancel_with or {})
         )
+        require_checkable("step_schemas", step_schemas or {})
         self._step_schemas = step_schemas or {}
         self._server = HttpClient(url, headers=headers, timeout=timeout, client=client)
         self._leaving: set[asyncio.Task[None]] = set()

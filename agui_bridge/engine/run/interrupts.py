@@ -18,7 +18,7 @@ from agui_bridge.protocol.answers.decisions import (
     EDIT,
     approval_schema,
 )
-from agui_bridge.protocol.answers.schemas import check_schema
+from agui_bridge.protocol.answers.schemas import UnsafeSchema, check_schema
 from agui_bridge.protocol.json_values import clean
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
@@ -53,7 +53,6 @@ def raise_interrupts(
 
     Raises:
         ProtocolViolation: no ask at all, too many, or a native id twice.
-        UnsafeSchema: a response schema that could do harm.
     """
     if not asks:
         raise ProtocolViolation("a Pause must ask at least one question")
@@ -84,16 +83,13 @@ def _interrupt(
 ) -> Interrupt:
     call = ask.tool_call
     allowed: tuple[str, ...] = ()
-    schema = ask.response_schema
+    unchecked: tuple[str, ...] = ()
+    schema: Mapping[str, Json] | None = CONFIRM_SCHEMA
     if call is not None:
         call = ToolCall(call.id, call.name, clean(dict(call.args)))
-        allowed = _allowed(ask, capabilities)
-        offered = approval_schema(ask.parameters, editable=EDIT in allowed)
-        schema = offered if schema is None else _with_edits(schema, offered)
-    elif schema is None and ask.reason == "confirmation":
-        schema = CONFIRM_SCHEMA
-    if schema is not None:
-        check_schema(schema)
+        schema, allowed, unchecked = _approval(ask, capabilities)
+    elif ask.response_schema is not None or ask.reason != "confirmation":
+        schema, unchecked = _usable(ask.response_schema)
     expires_in = ask.expires_in if ask.expires_in is not None else settings.expires_in
     if expires_in is not None and not 0 <= expires_in <= LONGEST_WAIT:
         raise ProtocolViolation(f"expires_in must be 0 to {LONGEST_WAIT:.0f} seconds")
@@ -109,11 +105,60 @@ def _interrupt(
         allowed=allowed,
         expires_at=now + expires_in if expires_in is not None else None,
         subagent_run_id=ask.subagent_run_id,
-        metadata=clean(ask.metadata) if ask.metadata is not None else None,
+        metadata=_metadata(ask.metadata, unchecked),
         audit=(AuditEntry(InterruptStatus.OPEN, now, "agent"),),
     )
     _check(interrupt)
     return interrupt
+
+
+def _approval(
+    ask: Ask, capabilities: AdapterCapabilities
+) -> tuple[Mapping[str, Json], tuple[str, ...], tuple[str, ...]]:
+    """An approval's schema, the decisions that are offered, and what is not checked."""
+    allowed = _allowed(ask, capabilities)
+    own, unchecked = _usable(ask.response_schema)
+    offered, told = _usable(approval_schema(ask.parameters, editable=EDIT in allowed))
+    unchecked += told
+    is_lost = own is None and ask.response_schema is not None and ask.parameters is None
+    if offered is None or (is_lost and EDIT in allowed):
+        # What edited arguments must be is not known, but the call can be approved as it is.
+        allowed = tuple(decision for decision in allowed if decision != EDIT)
+        offered = approval_schema(None, editable=False)
+        unchecked += ("The arguments can't be edited.",)
+    if own is None:
+        return offered, allowed, unchecked
+    whole, told = _usable(_with_edits(own, offered, known=ask.parameters is not None))
+    return whole or offered, allowed, unchecked + told
+
+
+def _usable(schema: Mapping[str, Json] | None) -> tuple[Mapping[str, Json] | None, tuple[str, ...]]:
+    """A schema that answers are checked against, and what of it is not checked.
+
+    One that could do harm here could do so in a client too: it is neither checked nor shown. The
+    question is asked all the same, since who answers it can do nothing about its schema.
+    """
+    if schema is None:
+        return None, ()
+    try:
+        unchecked = check_schema(schema)
+    except UnsafeSchema as error:
+        return None, (f"{error} It is not checked.",)
+    return clean(schema), unchecked
+
+
+def _metadata(
+    metadata: Mapping[str, Json] | None, unchecked: Sequence[str]
+) -> Mapping[str, Json] | None:
+    """The adapter's metadata, and what of the schema is not checked."""
+    if not unchecked:
+        return clean(metadata) if metadata is not None else None
+    given = dict(metadata or {})
+    ours = given.get("agui_bridge")
+    said = {"unchecked": list(dict.fromkeys(unchecked))}
+    given["agui_bridge"] = {**ours, **said} if isinstance(ours, Mapping) else said
+    cleaned: Mapping[str, Json] = clean(given)
+    return cleaned
 
 
 def _allowed(ask: Ask, capabilities: AdapterCapabilities) -> tuple[str, ...]:
@@ -126,17 +171,19 @@ def _allowed(ask: Ask, capabilities: AdapterCapabilities) -> tuple[str, ...]:
     return tuple(decision for decision in capabilities.decisions if decision in allowed)
 
 
-def _with_edits(schema: Mapping[str, Json], offered: Mapping[str, Json]) -> dict[str, Json]:
+def _with_edits(
+    schema: Mapping[str, Json], offered: Mapping[str, Json], *, known: bool
+) -> dict[str, Json]:
     """An adapter's own schema with the tool's parameters for edited arguments.
 
-    Whatever else it asks for, edited arguments satisfy the tool's parameter schema.
+    Whatever else it asks for, edited arguments satisfy the tool's parameter schema. Where that is
+    not known, what its own schema says of them stands, and its references with it.
     """
     edits = offered["properties"].get("editedArgs")
-    if edits is None:
+    properties = schema.get("properties", {})
+    if edits is None or ("editedArgs" in properties and not known):
         return dict(schema)
-    shared = {key: offered[key] for key in ("$defs", "definitions") if key in offered}
-    properties = {**schema.get("properties", {}), "editedArgs": edits}
-    return {**schema, **shared, "properties": properties}
+    return {**schema, "properties": {**properties, "editedArgs": edits}}
 
 
 def _check(interrupt: Interrupt) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-__all__ = ["MAX_CHECK_STEPS", "CheckWork", "TooMuchWork", "counted", "counting_work"]
+__all__ = ["MAX_CHECK_STEPS", "CheckWork", "TooMuchWork", "counted", "counting_work", "spend"]
 
 MAX_CHECK_STEPS: Final = 100_000
 """Steps for all answers of one input together; a step takes two to four microseconds."""
@@ -74,6 +74,15 @@ def counting_work(work: CheckWork) -> Iterator[None]:
         yield
     finally:
         _work.reset(token)
+
+
+def spend(steps: int) -> None:
+    """Count steps that a keyword takes besides those that are counted for it.
+
+    Raises:
+        TooMuchWork: there are not as many left.
+    """
+    _work.get().take(steps)
 
 
 def counted(cls: Any) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agui_bridge.protocol.answers.check_work import CheckWork
+from agui_bridge.protocol.answers.left_out import REFERENCES
 from agui_bridge.protocol.answers.schemas import find_schema_fault, is_known_draft
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
 
@@ -131,7 +132,7 @@ def _moved(node: Json, to: str) -> Json:
     if isinstance(node, Mapping):
         return {
             name: to + value[1:]
-            if name == "$ref" and isinstance(value, str) and value.startswith("#")
+            if name in REFERENCES and isinstance(value, str) and value.startswith("#")
             else _moved(value, to)
             for name, value in node.items()
         }

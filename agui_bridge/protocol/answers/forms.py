@@ -190,21 +190,31 @@ def _label(subschema: Json) -> str:
     return title if isinstance(title, str) else ""
 
 
-def resolve_schema(root: Mapping[str, Json], subschema: Json) -> Mapping[str, Json]:
-    """Follow a pointer, and take the one alternative beside null."""
+def resolve_schema(
+    root: Mapping[str, Json], subschema: Json, followed: frozenset[str] = frozenset()
+) -> Mapping[str, Json]:
+    """Follow a pointer, and take the one alternative beside null.
+
+    Args:
+        root: the whole schema.
+        subschema: a part of it.
+        followed: pointers that led here; one that comes back leads to a part without rules.
+    """
     if not isinstance(subschema, Mapping):
         return {}
     reference = subschema.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/"):
+    if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
+        if reference in followed:
+            return {}
         node: Any = root
-        for step in reference[2:].split("/"):
+        for step in reference.split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
             node = node.get(step) if isinstance(node, Mapping) else None
-        return resolve_schema(root, node)
+        return resolve_schema(root, node, followed | {reference})
     for word in ("anyOf", "oneOf"):
         others = [s for s in subschema.get(word) or () if s != {"type": "null"}]
         if len(others) == 1:
-            return resolve_schema(root, others[0])
+            return resolve_schema(root, others[0], followed)
     kinds = subschema.get("type")
     if isinstance(kinds, list):
         others = [kind for kind in kinds if kind != "null"]

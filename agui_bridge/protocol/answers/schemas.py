@@ -1,14 +1,16 @@
 """JSON Schemas of answers: refused when they could hurt, compiled once, checked fast.
 
-Schemas come from tools and models, payloads from clients. A schema that refers elsewhere,
-runs in circles, or expands beyond bounds is refused when the question is raised; patterns run
-on a linear-time engine. Source: docs/contract.md, "Decisions".
+Schemas come from tools and models, payloads from clients. A schema that is invalid, refers
+elsewhere, or expands beyond bounds is refused. One that refers to itself is checked as deep as the
+payload goes; patterns run on a linear-time engine, and what of them can't is left out.
+Source: docs/contract.md, "Decisions".
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +18,7 @@ from urllib.parse import unquote
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from agui_bridge.errors import AgentMistake
+from agui_bridge.errors import AgentMistake, ConfigurationError
 from agui_bridge.protocol.answers.check_work import (
     MAX_CHECK_STEPS,
     CheckWork,
@@ -24,6 +26,16 @@ from agui_bridge.protocol.answers.check_work import (
     counted,
     counting_work,
 )
+from agui_bridge.protocol.answers.formats import check_format
+from agui_bridge.protocol.answers.left_out import (
+    REFERENCES,
+    UNEVALUATED,
+    SchemaNode,
+    find_circles,
+    leave_out,
+    leaving_out,
+)
+from agui_bridge.protocol.answers.patterns import PATTERN_KEYWORDS
 from agui_bridge.protocol.json_values import canonical
 
 if TYPE_CHECKING:
@@ -36,6 +48,7 @@ __all__ = [
     "check_schema",
     "find_schema_fault",
     "is_known_draft",
+    "require_checkable",
 ]
 
 MAX_SCHEMA_NODES = 10_000
@@ -60,23 +73,25 @@ _DRAFTS = {
     "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
     "https://json-schema.org/draft/2020-12/schema": "Draft202012Validator",
 }
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
 
 class UnsafeSchema(AgentMistake):
     """An agent offered a response schema that is invalid or could exhaust the server."""
 
 
-def check_schema(schema: Mapping[str, Any]) -> None:
+def check_schema(schema: Mapping[str, Any]) -> tuple[str, ...]:
     """Refuse a response schema that is no valid JSON Schema object or could do harm.
 
     Args:
         schema: a JSON Schema, an object, of draft 6, 7, 2019-09 or 2020-12 (the default).
 
+    Returns:
+        What of it `find_schema_fault` leaves out, in sentences for people: patterns that the
+        linear-time engine can't run, circles that say nothing.
+
     Raises:
-        UnsafeSchema: it names what is wrong: not an object, a remote or circular `$ref`, too
-            large once expanded, too deep, a pattern that the linear-time engine can't run.
+        UnsafeSchema: it names what is wrong: not an object, invalid, a remote `$ref`, too large
+            once expanded, too deep.
     """
     if not isinstance(schema, Mapping):
         raise UnsafeSchema(f"A response schema must be an object, not {type(schema).__name__}.")
@@ -84,7 +99,29 @@ def check_schema(schema: Mapping[str, Any]) -> None:
     text = canonical(schema)
     if len(text) > MAX_SCHEMA_LENGTH:
         raise UnsafeSchema(f"The response schema is longer than {MAX_SCHEMA_LENGTH} characters.")
-    _compile(text)
+    return _compile(text).left_out
+
+
+def require_checkable(option: str, schemas: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse schemas of an adapter's author that can't be checked, or not whole.
+
+    Args:
+        option: what the author calls them.
+        schemas: by any name.
+
+    Raises:
+        ConfigurationError: it names the schema and what is wrong.
+    """
+    for name, schema in schemas.items():
+        try:
+            left_out = check_schema(schema)
+        except UnsafeSchema as error:
+            raise ConfigurationError(f"{option}[{name!r}]: {error}") from None
+        if left_out:
+            raise ConfigurationError(
+                f"{option}[{name!r}]: {left_out[0]} Write it otherwise, or leave it out: "
+                "what stands in this schema is checked."
+            )
 
 
 def find_schema_fault(
@@ -105,7 +142,9 @@ def find_schema_fault(
     # More faults than a few are not collected: a large payload may have one per item.
     try:
         with counting_work(work or CheckWork()):
-            errors = list(islice(_validator(schema).iter_errors(value), _MAX_FAULTS))
+            errors = list(islice(_compiled(schema).validator.iter_errors(value), _MAX_FAULTS))
+    except RecursionError:
+        return "the payload: it nests too deep to be checked against its schema."
     except OverflowError:
         return "the payload: a number is too large to be checked."
     except TooMuchWork:
@@ -138,53 +177,96 @@ class _Visit(NamedTuple):
 
     node: Any
     depth: int = 0
-    references: tuple[str, ...] = ()
     unevaluated: int = 0
 
 
+class _Walk:
+    """Visits what is in a schema, within bounds, which count for all visits together."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._nodes = 0
+
+    def through(self, node: Any, followed: Callable[[str], bool]) -> list[str]:
+        """Go through a part of the schema, and through the references to be followed.
+
+        Returns:
+            All references that were met.
+        """
+        met: list[str] = []
+        # In breadth: a circle is entered on its shortest way, and not taken for a deep schema.
+        todo = deque([_Visit(node)])
+        while todo:
+            visit = todo.popleft()
+            self._nodes += 1
+            if self._nodes > MAX_SCHEMA_NODES:
+                raise UnsafeSchema(
+                    f"The response schema expands to over {MAX_SCHEMA_NODES} values."
+                )
+            if visit.depth > MAX_SCHEMA_DEPTH:
+                raise UnsafeSchema(f"The response schema nests deeper than {MAX_SCHEMA_DEPTH}.")
+            node, depth, unevaluated = visit.node, visit.depth + 1, visit.unevaluated
+            if isinstance(node, Mapping):
+                unevaluated = _check_object(visit, is_top=node is self._root)
+                for reference in _references_of(node):
+                    met.append(reference)
+                    if followed(reference):
+                        todo.append(_Visit(_resolve(self._root, reference), depth, unevaluated))
+                todo.extend(_Visit(value, depth, unevaluated) for value in node.values())
+            elif isinstance(node, list | tuple):
+                todo.extend(_Visit(value, depth, unevaluated) for value in node)
+        return met
+
+
 def _measure(root: Mapping[str, Any]) -> None:
-    """Walk the schema with its references followed, within bounds."""
-    nodes = 0
-    todo = [_Visit(root)]
-    while todo:
-        visit = todo.pop()
-        nodes += 1
-        if nodes > MAX_SCHEMA_NODES:
-            raise UnsafeSchema(f"The response schema expands to over {MAX_SCHEMA_NODES} values.")
-        if visit.depth > MAX_SCHEMA_DEPTH:
-            raise UnsafeSchema(f"The response schema nests deeper than {MAX_SCHEMA_DEPTH}.")
-        if isinstance(visit.node, Mapping):
-            todo.extend(_within(root, visit))
-        elif isinstance(visit.node, list | tuple):
-            todo.extend(visit._replace(node=value, depth=visit.depth + 1) for value in visit.node)
+    """Refuse a schema that is too large or too deep with its references followed.
+
+    What refers to itself is followed once: how often a check comes back to it is up to the
+    payload, and counted there.
+    """
+    walk = _Walk(root)
+    inside = {
+        reference: set(walk.through(_resolve(root, reference), lambda _: False))
+        for reference in dict.fromkeys(walk.through(root, lambda _: False))
+    }
+    if not inside:
+        return
+    circles = find_circles(inside)
+    entered: set[str] = set()
+
+    def is_followed(reference: str) -> bool:
+        if reference not in circles:
+            return True
+        is_new = reference not in entered
+        entered.add(reference)
+        return is_new
+
+    _Walk(root).through(root, is_followed)
 
 
-def _within(root: Mapping[str, Any], visit: _Visit) -> Iterator[_Visit]:
-    node, depth, chain, unevaluated = visit
+def _check_object(visit: _Visit, *, is_top: bool) -> int:
+    """Refuse what no part of a schema may have; how many `unevaluated…` there are by now."""
     # Either would change below it what a pointer means, or which rules are applied.
     for keyword in ("$id", "$schema"):
-        if depth and isinstance(node.get(keyword), str):
+        if not is_top and isinstance(visit.node.get(keyword), str):
             raise UnsafeSchema(f"The response schema has a {keyword} below its top.")
-    if any(keyword in node for keyword in _UNEVALUATED):
-        unevaluated += 1
-        if unevaluated > _MAX_UNEVALUATED:
-            raise UnsafeSchema("The response schema nests `unevaluated…` keywords too deep.")
-    for keyword in _REFERENCES:
-        reference = node.get(keyword)
-        if isinstance(reference, str):
-            if reference in chain:
-                raise UnsafeSchema(f"The response schema's {reference!r} is circular.")
-            target = _resolve(root, reference)
-            yield _Visit(target, depth + 1, (*chain, reference), unevaluated)
-    for value in node.values():
-        yield _Visit(value, depth + 1, chain, unevaluated)
+    unevaluated = visit.unevaluated + any(keyword in visit.node for keyword in UNEVALUATED)
+    if unevaluated > _MAX_UNEVALUATED:
+        raise UnsafeSchema("The response schema nests `unevaluated…` keywords too deep.")
+    return unevaluated
+
+
+def _references_of(node: Mapping[str, Any]) -> Iterator[str]:
+    return (node[word] for word in REFERENCES if isinstance(node.get(word), str))
 
 
 def _resolve(root: Mapping[str, Any], reference: str) -> Any:
+    if reference == "#":
+        return root
     if not reference.startswith("#/"):
         raise UnsafeSchema(
             f"The response schema's reference {reference!r} is refused: only "
-            'pointers into the schema itself ("#/$defs/…") are followed.'
+            'pointers into the schema itself ("#", "#/$defs/…") are followed.'
         )
     node: Any = root
     # Unquoted first and split then, as the validator does: both must find the same place.
@@ -204,10 +286,17 @@ def _resolve(root: Mapping[str, Any], reference: str) -> Any:
 # --- compilation -------------------------------------------------------------------------------
 
 
-def _validator(schema: Mapping[str, Any]) -> Validator:
-    """The validator of a schema, found by the schema's text.
+class _Compiled(NamedTuple):
+    """A schema that can be checked, and what of it is not."""
 
-    That of the schema as it is takes a small part of the time that canonical text does, which
+    validator: Validator
+    left_out: tuple[str, ...]
+
+
+def _compiled(schema: Mapping[str, Any]) -> _Compiled:
+    """A schema compiled, found by its text.
+
+    The text of the schema as it is takes a small part of the time that canonical text does, which
     is longer than the check itself.
     """
     try:
@@ -217,18 +306,18 @@ def _validator(schema: Mapping[str, Any]) -> Validator:
 
 
 @lru_cache(maxsize=256)
-def _compile_as_written(text: bytes) -> Validator:
+def _compile_as_written(text: bytes) -> _Compiled:
     return _compile(canonical(json.loads(text)))
 
 
 @lru_cache(maxsize=256)
-def _compile(text: str) -> Validator:
+def _compile(text: str) -> _Compiled:
     """Compile a schema given as canonical JSON (equal schemas share one validator)."""
     import jsonschema
     from jsonschema.validators import extend
     from referencing import Registry
 
-    schema = json.loads(text)
+    schema = json.loads(text, object_hook=SchemaNode)
     draft = schema.pop("$schema", "https://json-schema.org/draft/2020-12/schema")
     if not is_known_draft(draft):
         raise UnsafeSchema(
@@ -236,107 +325,33 @@ def _compile(text: str) -> Validator:
             "leave it out, or use draft 6, 7, 2019-09 or 2020-12."
         )
     cls = getattr(jsonschema, _DRAFTS[draft.rstrip("#")])
+    targets = {reference: _resolve(schema, reference) for reference in _references(schema)}
     # What a reference points at acts as a schema, wherever it stands.
-    for part in (schema, *(_resolve(schema, reference) for reference in _references(schema))):
+    parts = {id(part): part for part in (schema, *targets.values())}
+    for part in parts.values():
         try:
             # No check of formats: that of "regex" is Python's, but RE2 is what runs them.
             cls.check_schema(part, format_checker=None)
         except jsonschema.SchemaError as error:
-            message = error.message[:_MAX_FAULT_LENGTH]
-            raise UnsafeSchema(f"The response schema is invalid: {message}") from None
-    _refuse_unevaluated_patterns(schema)
-    for pattern in _patterns(schema):
-        _regex(pattern)
-    linear: Any = extend(cls, _LINEAR)  # type: ignore[no-untyped-call]  # its stubs lack types
-    validator: Validator = counted(linear)(schema, registry=Registry())
-    return validator
+            message = error.message[:_MAX_FAULT_LENGTH].rstrip(".")
+            raise UnsafeSchema(f"The response schema is invalid: {message}.") from None
+    left_out = leave_out(schema, targets)
+    linear: Any = extend(cls, _KEYWORDS)  # type: ignore[no-untyped-call]  # its stubs lack types
+    if left_out:
+        linear = extend(linear, leaving_out(linear.VALIDATORS))  # type: ignore[no-untyped-call]  # as above
+    return _Compiled(counted(linear)(schema, registry=Registry()), left_out)
 
 
-def _objects(node: Any) -> Iterator[dict[str, Any]]:
-    """Every object within a schema, itself included."""
+def _references(node: Any) -> Iterator[str]:
+    """Every reference within a schema."""
     if isinstance(node, dict):
-        yield node
+        yield from _references_of(node)
     if isinstance(node, dict | list):
         for value in node.values() if isinstance(node, dict) else node:
-            yield from _objects(value)
+            yield from _references(value)
 
 
-def _references(schema: Any) -> Iterator[str]:
-    for node in _objects(schema):
-        yield from (node[word] for word in _REFERENCES if isinstance(node.get(word), str))
-
-
-def _patterns(schema: Any) -> Iterator[str]:
-    for node in _objects(schema):
-        if isinstance(node.get("pattern"), str):
-            yield node["pattern"]
-        if isinstance(node.get("patternProperties"), dict):
-            yield from node["patternProperties"]
-
-
-def _refuse_unevaluated_patterns(schema: Any) -> None:
-    """`unevaluatedProperties` runs the patterns that it meets on Python's engine."""
-    words = {word for node in _objects(schema) for word in node}
-    if "patternProperties" in words and words.intersection(_UNEVALUATED):
-        raise UnsafeSchema(
-            "The response schema has both `unevaluated…` and `patternProperties`: "
-            "use `additionalProperties`."
-        )
-
-
-@lru_cache(maxsize=256)
-def _regex(pattern: str) -> Any:
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(pattern, options)
-    except re2.error:
-        raise UnsafeSchema(
-            f"The response schema's pattern {pattern[:_MAX_FAULT_LENGTH]!r} can't run in linear "
-            "time: look-around, back-references and huge repetitions are not supported."
-        ) from None
-
-
-# --- keywords that would take more than linear time as jsonschema has them -----------------------
-
-
-def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
-    if isinstance(instance, str) and not _regex(pattern).search(instance):
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
-
-
-def _pattern_properties(
-    validator: Any, properties: Mapping[str, Any], instance: Any, _: Any
-) -> Iterator[Any]:
-    if not isinstance(instance, dict):
-        return
-    for pattern, subschema in properties.items():
-        regex = _regex(pattern)
-        for name, value in instance.items():
-            if regex.search(name):
-                yield from validator.descend(value, subschema, path=name, schema_path=pattern)
-
-
-def _additional_properties(
-    validator: Any, subschema: Any, instance: Any, schema: Mapping[str, Any]
-) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
-    if not isinstance(instance, dict):
-        return
-    known = schema.get("properties", {})
-    patterns = [_regex(pattern) for pattern in schema.get("patternProperties", ())]
-    for name, value in instance.items():
-        if name in known or any(regex.search(name) for regex in patterns):
-            continue
-        if subschema is False:
-            yield ValidationError(f"{name!r} is not among the properties that are allowed")
-        else:
-            yield from validator.descend(value, subschema, path=name)
+# --- a keyword that would take more than linear time as jsonschema has it ------------------------
 
 
 def _unique_items(_: Any, unique: bool, instance: Any, __: Any) -> Iterator[Any]:
@@ -359,9 +374,4 @@ def _with_plain_numbers(value: Any) -> Any:
     return value
 
 
-_LINEAR = {
-    "additionalProperties": _additional_properties,
-    "pattern": _pattern,
-    "patternProperties": _pattern_properties,
-    "uniqueItems": _unique_items,
-}
+_KEYWORDS = {**PATTERN_KEYWORDS, "format": check_format, "uniqueItems": _unique_items}

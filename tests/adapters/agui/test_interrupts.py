@@ -141,6 +141,23 @@ async def test_edits_are_offered_where_the_upstream_offers_them() -> None:
     assert upstream.bodies[1]["resume"][0]["payload"]["editedArgs"] == {"n": 2}
 
 
+async def test_edits_of_recursive_arguments_are_checked_by_the_schema_that_was_told() -> None:
+    tree = {"name": {"type": "string"}, "children": {"items": {"$ref": "#/properties/editedArgs"}}}
+    edits = {"type": "object", "required": ["name"], "properties": tree}
+    schema = {**APPROVAL, "properties": {**APPROVAL["properties"], "editedArgs": edits}}
+    asking = [started(), *call(), finished(interrupt({"responseSchema": schema}))]
+    upstream = Upstream(asking, DONE)
+    args = {"name": "a", "children": [{"name": "b"}]}
+    async with before(upstream) as talk:
+        await talk.say("go")
+        assert talk.asks[0]["responseSchema"] == schema
+        bad = entries(talk, {"approved": True, "editedArgs": {"name": "a", "children": [{}]}})
+        good = entries(talk, {"approved": True, "editedArgs": args})
+        assert await talk.send(resume=bad) == "INVALID_RESUME_PAYLOAD"
+        assert await talk.send(resume=good) == "success"
+    assert upstream.bodies[1]["resume"][0]["payload"]["editedArgs"] == args
+
+
 async def test_edits_are_checked_by_the_tools_own_schema_where_it_is_known() -> None:
     schema = {
         **APPROVAL,

@@ -256,6 +256,8 @@ async def test_a_server_that_keeps_the_conversation_gets_what_it_refused_before(
         {"stop_url": "http://x/{threadId/stop"},
         {"headers": {"X": "é"}},
         {"headers": {"X": "a\r\nY: b"}},
+        {"tool_schemas": {"pay": {"$ref": "http://x/y"}}},
+        {"tool_schemas": {"pay": {"properties": {"code": {"pattern": r"(\w)\1"}}}}},
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(options: dict[str, Any]) -> None:

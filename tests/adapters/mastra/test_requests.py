@@ -92,3 +92,5 @@ def test_options_that_make_no_sense_are_refused() -> None:
             MastraAdapter("http://x", "a", **options)
     with pytest.raises(ConfigurationError, match="url should be"):
         MastraAdapter("x:4111", "a")
+    with pytest.raises(ConfigurationError, match=r"step_schemas\['ask'\]: .* is invalid"):
+        MastraAdapter("http://x", "a", kind="workflow", step_schemas={"ask": {"type": "strange"}})

@@ -24,6 +24,12 @@ def array(items: Any) -> Schema:
     return {"type": "array", "items": items}
 
 
+def nested(value: Any, levels: int) -> Any:
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 def any_of(*types: str) -> Schema:
     return {"anyOf": [{"type": name} for name in types]}
 
@@ -46,6 +52,20 @@ WORST: Final[dict[str, tuple[Schema, Any]]] = {
     "patterns": (
         {"anyOf": [{"pattern": f"^(.*)(x+x+)+y{n}$"} for n in range(1000)]},
         "x" * 8_000_000,
+    ),
+    "patterns of many look-aheads": (
+        {"anyOf": [{"pattern": "^" + r"(?=.*x)" * 16 + rf".*y{n}$"} for n in range(100)]},
+        "x" * 200_000,
+    ),
+    "more patterns than are kept for all schemas": (
+        array({"anyOf": [{"pattern": rf"^(?=.*a{n})(?!.*b).{{{n},}}$"} for n in range(500)]}),
+        [""] * 30_000,
+    ),
+    "formats": (times(1000, {"format": "uri"}), "a:" + "x" * 8_000_000 + " "),
+    "a format of every item": (array({"format": "date-time"}), ["2026-01-01T00:00:00"] * 90_000),
+    "a schema that branches as it refers to itself": (
+        {"anyOf": [{"type": "array", "items": {"$ref": "#"}, "maxItems": n} for n in (1, 2, 3, 4)]},
+        nested("x", 40),
     ),
     "patterns of names": (
         {"patternProperties": {f"x{n}": {} for n in range(1000)}},

@@ -203,3 +203,23 @@ def test_field_of_an_unknown_type_is_a_text() -> None:
 def test_field_without_name_or_options_is_refused(field: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="a"):
         FormField.from_json(field)
+
+
+def test_a_schema_that_refers_to_itself_becomes_a_form() -> None:
+    tree = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string"},
+            "parent": {"anyOf": [{"$ref": "#"}, {"type": "null"}]},
+            "lost": {"$ref": "#/properties/lost"},
+        },
+    }
+
+    assert [(field.name, field.type) for field in fields_from_schema(tree)] == [
+        ("name", "text"),
+        ("parent", "text"),
+        ("lost", "text"),
+    ]
+    values: dict[str, Any] = {"name": "a", "parent": '{"name": "b"}', "lost": "x"}
+    assert payload_from_input(tree, values) == {**values, "parent": {"name": "b"}}
