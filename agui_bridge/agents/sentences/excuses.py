@@ -8,18 +8,23 @@ only when the agent then acts.
 
 from __future__ import annotations
 
+import re
+
 from agui_bridge.agents.sentences.excuse_rules import (
     DENIALS,
-    FIRST_PERSON,
     NEGATED,
+    OWN_WORDS,
     SOURCES_AFTER,
     SOURCES_BEFORE,
     TAKEN_BACK,
+    TAKEN_BACK_AFTER,
 )
 from agui_bridge.agents.sentences.phrase_in_sentence import PhraseInSentence
 from agui_bridge.agents.sentences.quotations import whole_quotation
 
 __all__ = ["is_excused"]
+
+_SENTENCE_END = re.compile(r"[.!?。！？]")
 
 
 def is_excused(place: PhraseInSentence) -> bool:
@@ -32,9 +37,9 @@ def _is_denied(place: PhraseInSentence) -> bool:
     for denial in DENIALS:
         denied = denial.words.search(place.before) if denial.about.match(phrase) else None
         if denied is not None:
-            before = place.before[: denied.start()]
-            taken_back = TAKEN_BACK.search(before) or TAKEN_BACK.search(place.after)
-            if not taken_back and not NEGATED.search(before):
+            before, after = place.before[: denied.start()], place.after
+            taken_back = TAKEN_BACK.search(before) or TAKEN_BACK.search(after)
+            if not (taken_back or TAKEN_BACK_AFTER.search(after) or NEGATED.search(before)):
                 return True
     return False
 
@@ -46,6 +51,7 @@ def _is_quoted(place: PhraseInSentence) -> bool:
     if around is None:
         return False
     before, after = around
-    return FIRST_PERSON.search(before) is None and (
-        SOURCES_BEFORE.search(before) is not None or SOURCES_AFTER.match(after) is not None
-    )
+    before = _SENTENCE_END.split(before)[-1]
+    if OWN_WORDS.search(before) or OWN_WORDS.search(after):
+        return False
+    return bool(SOURCES_BEFORE.search(before) or SOURCES_AFTER.match(after))

@@ -62,12 +62,11 @@ _DENIED = preceded(
     r"\b(?:isn't|is not|not) [^.,;:]{0,40}\b(?:where|when|for which|in which) i ",
     r"(?:没|没有|沒有)(?:任何|什么|什麼)[^CLAUSE]{0,8}",
 )
-_TOLD_OF_SOMEBODY = preceded(
-    _ANY,
+_TELLING = (
     r"\b(?:asked|asks|said|says|reads|wrote|writes|replied|replies|answered|whispered|shouted|"
     r"wondered|wondering|wonders|repeated|muttered|mumbled|prompted|prompts|stated|states|"
     r"titled|labell?ed|named|called|told|tells|reminded|reminds|"
-    r"(?:planned|meant|going|supposed|wanted) to ask)"
+    r"(?:planned|meant|going|supposed) to ask)"
     r"(?: (?:me|i|you|him|her|us|them|itself|himself|herself|everyone|users?|customers?|"
     r"(?:the|a|my|your|our|their) \w+|whether|if|that|to|for|again|and|once|twice))*[ ,:]*",
     r"\b(?:showed|displayed|saw|heard|read)\b[^.!?]{0,30}: ",
@@ -79,6 +78,9 @@ _TOLD_OF_SOMEBODY = preceded(
     r"(?:[个個]大?字|闪烁|閃爍|闪着|写着|寫著|印着|跳出|刻着)[:：]",
     r"(?:\A|\s)[甲乙丙丁][:：] ?",
 )
+_TOLD_OF_SOMEBODY = preceded("(?!need your)", *_TELLING)
+# "I was told I need your approval": so it is needed.
+_TOLD_OF_A_NEED = preceded("need your", *(rf"{words}(?<!\bi )" for words in _TELLING))
 _OF_ANOTHER_TIME = preceded(
     _WAITS,
     r"\b(?:was|were|had been|while|after|before|stopped|been stuck|kept|did) "
@@ -106,7 +108,8 @@ _A_CUSTOM = preceded(
 _OF_THOSE_WHO_CONFIRM = preceded(
     "confirm before",
     r"(?<!\bplease )(?<!\bkindly )(?<!\bthen )(?<!\band )(?<!\byou to )(?<!\byou must )"
-    r"(?<!(?<!made )(?<!makes )\byou )(?<!\byou should )(?<!\bneed to )(?<=\w )",
+    r"(?<!(?<!made )(?<!makes )\byou )(?<!\byou should )(?<!\bneed to )"
+    r"(?<!\byou have to )(?<!'ll have to )(?<!\bsure to )(?<!\bremember to )(?<=\w )",
 )
 _AN_OPEN_QUESTION = preceded(
     "do you want|shall i|should i|would you like",
@@ -128,6 +131,7 @@ _WHETHER = preceded(
 BEFORE: tuple[Rule, ...] = (
     _DENIED,
     _TOLD_OF_SOMEBODY,
+    _TOLD_OF_A_NEED,
     _OF_ANOTHER_TIME,
     _OF_SOMEBODY_ELSE,
     _A_CUSTOM,
@@ -147,7 +151,7 @@ AFTER: tuple[Rule, ...] = (
         r"(?:messages? )?(?:appears?|occurs?|means|is|was))\b",
         r"[”\"」』》]?的?(?:按钮|按鈕|对话框|對話框|弹窗|彈窗|提示框|字样|字樣|一词|这句话|這句話|这几个字|标签)",
     ),
-    _followed("confirmation required", r" (?:an?|by)\b"),
+    _followed("confirmation required", r" (?:an?|by(?! you))\b"),
     # Somebody says it, or thinks.
     _followed(_ANY, r"[^.?!]{0,40}, (?:\w+ ){1,6}(?:ask(?:ed|ing|s)|said|wondere?d?|thought)\b"),
     # It is what the sentence is about.
