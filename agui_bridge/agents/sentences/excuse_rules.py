@@ -74,8 +74,9 @@ DENIALS: tuple[Rule, ...] = (
 
 TAKEN_BACK = re.compile(
     r"[?？]|\b(?:unless|until|till|except|excluding|but|however|although|though|yet|if|"
-    r"only (?:if|when|for|because)|otherwise|other than|apart from|aside from|as long as|provided|in case|when|once|while|"
-    r"wish|suppose|imagine|pretend|wrong|false|untrue|lie|lying|joking|kidding|whether|right|"
+    r"only (?:if|when|for|because)|otherwise|other than|apart from|aside from|as long as|"
+    r"provided|in case|when|once|while|wish|suppose|imagine|pretend|wrong|false|untrue|lie|lying|"
+    r"joking|kidding|whether|right|"
     r"correct|ok|okay)\b"
     r"|除|但|不过|不過|然而|只有|直到|如果|假如|要是|若|否则|否則|错|錯|假的|才怪|"
     r"难道|難道|怎么|怎麼|怎能|岂|豈|哪能|吗|嗎|呢|对吧|對吧"
