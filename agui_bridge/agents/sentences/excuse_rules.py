@@ -95,9 +95,11 @@ NEGATED = re.compile(
 """Before a denial, in its clause: it is denied itself."""
 
 OWN_WORDS = re.compile(
-    r"\b(?:i|me|my|mine|we|us|our|ours|let|as|so|now|in other words|therefore|thus|hence|meaning|"
-    r"reply|answer|respond|tap|click|press|choose|yes|no)\b|[?？我咱请請]|也就是|换句话|換句話|所以|"
-    r"因此|那么|那麼|想问|想問|回答|答复|答覆|点击|點擊|选择|選擇"
+    r"\b(?:i|me|my|mine|we|us|our|ours|let|assistant|agent|please|can|could|may|shall|should|would|"
+    r"want|need|as|so|now|in other words|therefore|thus|hence|meaning|reply|answer|respond|tap|"
+    r"click|press|choose|yes|no)\b"
+    r"|[?？我咱请請]|助手|智能体|智能體|也就是|换句话|換句話|所以|因此|那么|那麼|想问|想問|回答|答复|答覆|"
+    r"点击|點擊|选择|選擇"
 )
 """In the sentence around a quotation: the speaker may mean it itself, or want an answer."""
 
@@ -134,7 +136,7 @@ SOURCES_BEFORE = re.compile(
 
 SOURCES_AFTER = re.compile(
     rf"[ ,]*(?:(?:[\w-]+ ){{0,4}}(?:{_SAYING})\b|(?:{_THINGS})\b)"
-    rf"|[ ,，]*[^ ,，。！？]{{0,6}}(?:[问問说說喊](?!题|題|明)道?|回复|回覆)"
+    rf"|[ ,，]*(?:[^ ,，。！？您你]{{1,6}}[问問说說喊](?!题|題|明)|[问問说說喊]道)"
     rf"|的?(?:{_THINGS_ZH})"
 )
 """Right after it: the same."""
