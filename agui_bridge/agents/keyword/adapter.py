@@ -67,7 +67,7 @@ class KeywordAdapter:
 
     Args:
         agent: an adapter, or the function of a function agent.
-        phrases: what counts as a request, compared as `phrase_matcher` says.
+        phrases: what counts as a request, compared as docs/keyword-agents.md says.
         fields: the form; by default one confirm field that must be filled in.
         label: the label of that field; by default "Confirm", or "确认" for a Chinese phrase.
         replies: what the agent is told; by default in the language of the phrase.

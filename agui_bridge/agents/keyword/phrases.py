@@ -54,9 +54,13 @@ CHINESE_PHRASES: tuple[str, ...] = (
     "确认继续吗",
     "您确定要",
     "需要您的批准",
+    "需要您批准",
     "需要您的确认",
+    "需要您确认",
     "等待您的确认",
+    "等待您确认",
     "等待您的批准",
+    "等待您批准",
 )
 """The same in Chinese; each also with 你 for 您, and in traditional characters."""
 

@@ -203,9 +203,10 @@ class _Track:
             self.due = None
 
     def _step(self, char: str, at: int) -> None:
-        if not in_word(char):
-            self._settle()
-        self.due = None
+        if self.due is not None:
+            if not in_word(char):
+                self._settle()
+            self.due = None
         _, automaton, phrases = self._part
         self._state = automaton.step(self._state, char)
         self._recent.append(char)

@@ -10,6 +10,7 @@ from ag_ui.core import ToolCallStartEvent
 
 from agui_bridge import FunctionRun, KeywordAdapter
 from agui_bridge.adapters import Adapter, Run, RunItem
+from agui_bridge.stores.memory import MemoryStore
 from tests.agents.function.effects import Effects
 from tests.agents.keyword.talk import CONFIRM
 from tests.agents.sentences.test_excuses import EXCUSED, SEED_EXAMPLES, TAKEN_FOR_MENTIONS
@@ -115,6 +116,18 @@ async def test_without_a_yes_it_is_not_carried_out_however_often_the_agent_tries
         events = await bench.say(resume=bench.entries(interrupts, CONFIRM))
 
     assert (outcome(events), effects.done) == ("success", ["rows"])
+
+
+async def test_another_process_takes_the_yes_and_carries_it_out_once(effects: Effects) -> None:
+    store = MemoryStore()
+    async with Bench(by_function(MENTION, effects), store=store).open() as bench:
+        answer = bench.entries(await bench.ask(), CONFIRM)
+    benches = [Bench(by_function(MENTION, effects), store=store) for _ in range(2)]
+    async with benches[0].open(), benches[1].open():
+        for bench in benches:
+            assert outcome(await bench.say(resume=answer)) == "success"
+
+    assert effects.done == ["rows"]
 
 
 async def test_a_turn_that_holds_and_carries_nothing_out_ends_as_usual() -> None:
