@@ -27,9 +27,22 @@ class Served:
         return httpx.get(f"{self.url}/threads/{thread}", trust_env=False).json()
 
 
+DELETED: list[int] = []
+
+
+def delete(rows: int) -> str:
+    DELETED.append(rows)
+    return f"Deleted {rows}."
+
+
 async def agent(run: FunctionRun) -> AsyncIterator[str]:
     if run.text == YES:
-        yield await run.call("delete", {"rows": 3}, lambda rows: f"Deleted {rows}.")
+        yield await run.call("delete", {"rows": 3}, delete)
+    elif run.text == "by the rules":
+        yield "Legal is waiting for your confirmation. "
+        yield await run.call("delete", {"rows": 3}, delete)
+    elif run.text.startswith("No,"):
+        yield "Left alone."
     elif run.text == "thanks":
         yield f"I have {len(run.messages)} messages."
     else:
@@ -80,3 +93,20 @@ def test_the_answer_is_a_message_of_the_user_in_every_list(page: Page) -> None:
     known = len(page.messages)
     page.say("thanks")
     assert page.last_text == f"I have {known + 1} messages."
+
+
+def test_an_act_after_a_sentence_without_a_card_is_asked_about_and_carried_out_once(
+    page: Page,
+) -> None:
+    DELETED.clear()
+    page.say("by the rules")
+    [ask] = page.pending
+    assert (ask["message"], DELETED) == ("Legal is waiting for your confirmation.", [])
+
+    declined = page.answer(resolved(ask, {"confirm": False}))
+    assert (declined.outcome, DELETED) == ("success", [])
+
+    page.say("by the rules")
+    [ask] = page.pending
+    assert page.answer(resolved(ask, {"confirm": True})).outcome == "success"
+    assert (page.last_text, DELETED) == ("Deleted 3.", [3])

@@ -7,6 +7,9 @@ What becomes of a request
 - The pause is raised when the response ends, so that all of it stands before the question. Its
   message is the sentence. Several sentences are all shown, a line each, long ones around their
   phrases (`keyword.message`): one answer goes to all of them.
+- A sentence that seems to mention its phrase only (`sentences.mentions`) raises no pause when the
+  response ends. But it holds like any other (unless `sentences.excuses` says not), and once
+  something was held back, the pause is raised with that sentence.
 - From the moment its phrase is complete nothing new is carried out. A tool call, or a sub-agent,
   that begins then is not let through: the agent inside is told to stop (or closed, when it can't
   be), and the pause is raised. What had begun before may finish. An agent function does not get to
@@ -24,6 +27,8 @@ How the answer reaches the agent
   first item and not before, because an agent that could not be reached (NotDelivered) has not got
   the answer: then the question stands open again. A run that is cancelled before the first item
   leaves the request unanswered in the history, which nobody can mistake for a yes.
+- After a yes an agent may say again, word for word, what it had said when something was held back
+  (a plain function does), and then goes on: it was answered. Whatever else holds is asked anew.
 - A request that expired, was stopped, or whose answer's run was lost is told to the next run, as a
   message before the new ones; that one is not stored, the conversation goes on from there.
 """
@@ -45,7 +50,7 @@ from agui_bridge.adapters import (
     close_items,
 )
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
-from agui_bridge.agents.keyword.continuation import Inner, Requested
+from agui_bridge.agents.keyword.continuation import Requested
 from agui_bridge.agents.keyword.message import question
 from agui_bridge.agents.keyword.phrases import LABELS, PHRASES, Replies, language_of
 from agui_bridge.agents.keyword.turn import Turn
@@ -62,7 +67,7 @@ class KeywordAdapter:
 
     Args:
         agent: an adapter, or the function of a function agent.
-        phrases: what counts as a request, compared as `phrase_matcher` says.
+        phrases: what counts as a request, compared as docs/keyword-agents.md says.
         fields: the form; by default one confirm field that must be filled in.
         label: the label of that field; by default "Confirm", or "确认" for a Chinese phrase.
         replies: what the agent is told; by default in the language of the phrase.
@@ -122,7 +127,7 @@ class KeywordAdapter:
                 if isinstance(item, Pause | Handoff):
                     if turn.is_held_back(item):
                         break
-                    yield _wrapped(item)
+                    yield turn.wrapped(item)
                     return
                 if turn.lets_through(item):
                     yield item
@@ -140,17 +145,22 @@ class KeywordAdapter:
             await close_items(items)
         for event in turn.take_answer():
             yield event
-        requests = turn.listener.finish()
+        requests, held_after = turn.finish()
         if requests and not run.stop.requested:
             for event in turn.settle_calls():
                 yield event
-            yield self._pause(requests, turn.open_frontend_calls)
+            yield self._pause(requests, held_after, turn.open_frontend_calls)
 
     async def aclose(self) -> None:
         """Release what the agent inside holds."""
         await self.inner.aclose()
 
-    def _pause(self, requests: Sequence[FoundRequest], frontend_calls: Sequence[str]) -> Pause:
+    def _pause(
+        self,
+        requests: Sequence[FoundRequest],
+        held_after: str | None,
+        frontend_calls: Sequence[str],
+    ) -> Pause:
         language = language_of(requests[0].phrase)
         label = self._label if self._label is not None else LABELS[language]
         fields = self._fields or (FormField("confirm", "confirm", label, required=True),)
@@ -161,7 +171,7 @@ class KeywordAdapter:
             response_schema=schema_from_fields(fields),
             expires_in=self._expires_in,
         )
-        return Pause([ask], Requested(language, fields).pack(), frontend_calls)
+        return Pause([ask], Requested(language, fields, held_after).pack(), frontend_calls)
 
 
 def _as_adapter(agent: Adapter | AgentFunction) -> Adapter:
@@ -178,16 +188,9 @@ def _table(phrases: Sequence[str]) -> PhraseTable:
         scanner = SentenceScanner(PhraseTable([phrase]))
         scanner.feed(f"{phrase} 1.")
         scanner.end()
-        if not scanner.requests:
+        if not scanner.found:
             raise ConfigurationError(
                 f"The phrase {phrase!r} can't be found: a phrase has letters or digits, and no "
                 "line break, no code and no end of a sentence inside."
             )
     return PhraseTable(phrases)
-
-
-def _wrapped(item: Pause | Handoff) -> Pause | Handoff:
-    if isinstance(item, Handoff):
-        return replace(item, continuation=Inner(item.continuation, {}).pack())
-    calls = {ask.native_id: ask.tool_call.id for ask in item.asks if ask.tool_call is not None}
-    return replace(item, continuation=Inner(item.continuation, calls).pack())

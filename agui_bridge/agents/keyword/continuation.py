@@ -23,15 +23,18 @@ class Requested:
     Attributes:
         language: of the phrase.
         fields: the form as it was asked: by the time of the answer it may be configured otherwise.
+        held_after: the agent's story (`Listener.story`) when something was held back, if it was.
     """
 
     language: Language
     fields: tuple[FormField, ...]
+    held_after: str | None = None
 
     def pack(self) -> Json:
         """The continuation."""
         fields = [field.to_json() for field in self.fields]
-        return {_MARK: _VERSION, "requested": {"language": self.language, "fields": fields}}
+        requested = {"language": self.language, "fields": fields, "held_after": self.held_after}
+        return {_MARK: _VERSION, "requested": requested}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +44,17 @@ class Inner:
     Attributes:
         continuation: exactly what it gave.
         calls: the tool calls that it asks about, by native id.
+        agreed: the story after which a person has agreed that the agent goes on, if it is not used.
     """
 
     continuation: Json
     calls: Mapping[str, str]
+    agreed: str | None = None
 
     def pack(self) -> Json:
         """The continuation."""
-        return {_MARK: _VERSION, "inner": self.continuation, "calls": dict(self.calls)}
+        kept = {"inner": self.continuation, "calls": dict(self.calls), "agreed": self.agreed}
+        return {_MARK: _VERSION, **kept}
 
 
 def open_envelope(continuation: Json) -> Requested | Inner:
@@ -64,7 +70,8 @@ def open_envelope(continuation: Json) -> Requested | Inner:
     if continuation[_MARK] != _VERSION:
         raise ReplayMismatch("The continuation is of another version of the keyword agent.")
     if "inner" in continuation:
-        return Inner(continuation["inner"], continuation["calls"])
+        return Inner(continuation["inner"], continuation["calls"], continuation.get("agreed"))
     requested = continuation["requested"]
     fields: Sequence[Mapping[str, Json]] = requested["fields"]
-    return Requested(requested["language"], tuple(FormField.from_json(field) for field in fields))
+    form = tuple(FormField.from_json(field) for field in fields)
+    return Requested(requested["language"], form, requested.get("held_after"))

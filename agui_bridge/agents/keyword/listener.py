@@ -6,6 +6,8 @@ results, no message of another role, and no text of a sub-agent, which talks to 
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from ag_ui.core import (
     BaseEvent,
     TextMessageChunkEvent,
@@ -19,6 +21,9 @@ from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
 from agui_bridge.protocol.lifecycle.event_rules import RULES
 
 __all__ = ["Listener"]
+
+_ACT = b"\xff"
+"""Stands among what was said for something that was carried out: no text has this byte."""
 
 
 class Listener:
@@ -37,27 +42,42 @@ class Listener:
         self._foreign: set[str] = set()
         self._implicit: SentenceScanner | None = None
         self._chunks: str | None = None
-        self._requests: list[FoundRequest] = []
+        self._found: list[FoundRequest] = []
+        self._story = sha256()
 
     @property
-    def asking(self) -> bool:
-        """Whether there would be a request if the agent said nothing more."""
-        if self._requests or any(scanner.asking for scanner in self._open.values()):
+    def holding(self) -> bool:
+        """Whether nothing may be carried out now."""
+        if self._found or any(scanner.holding for scanner in self._open.values()):
             return True
-        return self._implicit is not None and self._implicit.asking
+        return self._implicit is not None and self._implicit.holding
+
+    @property
+    def story(self) -> str:
+        """A digest of what the agent has said and begun, in its order, but not in which pieces."""
+        return self._story.hexdigest()
+
+    def hear_act(self) -> None:
+        """Take that the agent carries something out."""
+        self._story.update(_ACT)
+
+    def forget(self) -> None:
+        """What was found so far holds no more: it was answered."""
+        self._found, self._implicit = [], None
+        self._open = {message_id: SentenceScanner(self._table) for message_id in self._open}
 
     def finish(self) -> list[FoundRequest]:
-        """All requests, once the agent has ended."""
+        """All that was found, once the agent has ended."""
         self._end_implicit()
         for message_id in list(self._open):
             self._end(message_id)
-        return self._requests
+        return self._found
 
     def hear(self, item: BaseEvent | str) -> None:
         """Take what the agent emitted."""
         match item:
             case str():
-                self._speaking().feed(item)
+                self._feed(self._speaking(), item)
             case TextMessageContentEvent():
                 self._content(item)
             case TextMessageStartEvent():
@@ -99,13 +119,13 @@ class Listener:
         if message_id not in self._open:
             self._start(message_id, event.subagent_run_id, None)
         if message_id in self._open:
-            self._open[message_id].feed(event.delta)
+            self._feed(self._open[message_id], event.delta)
 
     def _chunk(self, event: TextMessageChunkEvent) -> None:
         if event.subagent_run_id is not None or event.role not in (None, "assistant"):
             return
         if event.message_id in self._open:
-            self._open[event.message_id].feed(event.delta or "")
+            self._feed(self._open[event.message_id], event.delta or "")
             return
         if event.message_id in self._foreign:
             return
@@ -114,7 +134,11 @@ class Listener:
             self._chunks = event.message_id
         if self._implicit is None:
             self._implicit = SentenceScanner(self._table)
-        self._implicit.feed(event.delta or "")
+        self._feed(self._implicit, event.delta or "")
+
+    def _feed(self, scanner: SentenceScanner, text: str) -> None:
+        self._story.update(text.encode(errors="surrogatepass"))
+        scanner.feed(text)
 
     def _end(self, message_id: str) -> None:
         self._foreign.discard(message_id)
@@ -129,4 +153,4 @@ class Listener:
 
     def _close(self, scanner: SentenceScanner) -> None:
         scanner.end()
-        self._requests += scanner.requests
+        self._found += scanner.found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agui_bridge.agents.sentences.sentences import FoundRequest
+from agui_bridge.agents.sentences.sentences import FoundRequest, one_line
 
 __all__ = ["LONGEST_MESSAGE", "SHORTEST_LINE", "question"]
 
@@ -39,7 +39,7 @@ def _share(lengths: Sequence[int]) -> int:
 
 
 def _shortened(request: FoundRequest, share: int) -> str:
-    sentence, start, end = request.sentence, request.phrase_start, request.phrase_end
+    sentence, start, end = one_line(request.sentence), request.phrase_start, request.phrase_end
     if len(sentence) <= share:
         return sentence
     size = max(share, end - start + 2 * len(_CUT))

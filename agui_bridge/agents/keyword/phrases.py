@@ -25,6 +25,7 @@ __all__ = [
     "REPLIES",
     "Language",
     "Replies",
+    "agrees",
     "language_of",
 ]
 
@@ -52,19 +53,16 @@ CHINESE_PHRASES: tuple[str, ...] = (
     "是否执行",
     "确认继续吗",
     "您确定要",
-    "你确定要",
     "需要您的批准",
-    "需要你的批准",
+    "需要您批准",
     "需要您的确认",
-    "需要你的确认",
+    "需要您确认",
     "等待您的确认",
-    "等待你的确认",
+    "等待您确认",
     "等待您的批准",
-    "請確認",
-    "是否確認",
-    "是否繼續",
+    "等待您批准",
 )
-"""The same in Chinese."""
+"""The same in Chinese; each also with 你 for 您, and in traditional characters."""
 
 PHRASES: tuple[str, ...] = ENGLISH_PHRASES + CHINESE_PHRASES
 """What counts as a request unless the author says otherwise."""
@@ -124,11 +122,10 @@ class Replies:
             return self.expired if decision.cause == "expired" else self.cancelled
         payload = decision.payload if isinstance(decision, Answer) else None
         given = payload if isinstance(payload, Mapping) else {}
-        confirm = next((field.name for field in fields if field.type == "confirm"), None)
+        confirm = _deciding(fields)
         text = self.answered
         if confirm is not None:
-            # Whatever is not a plain yes is none.
-            text = self.yes if given.get(confirm) is True else self.no
+            text = self.yes if agrees(decision, fields) else self.no
         values = {field.name: self._value(given.get(field.name)) for field in fields}
         named = {confirm, *_PLACEHOLDER.findall(text)}
         lines = [_filled(text, values)]
@@ -145,6 +142,19 @@ class Replies:
         if value is None or isinstance(value, str):
             return value or ""
         return json.dumps(value, ensure_ascii=False)
+
+
+def agrees(decision: Decision, fields: Sequence[FormField]) -> bool:
+    """Whether a form was answered with a yes, or at all when it has no confirm field."""
+    if not isinstance(decision, Answer) or not isinstance(decision.payload, Mapping):
+        return False
+    confirm = _deciding(fields)
+    # Whatever is not a plain yes is none.
+    return confirm is None or decision.payload.get(confirm) is True
+
+
+def _deciding(fields: Sequence[FormField]) -> str | None:
+    return next((field.name for field in fields if field.type == "confirm"), None)
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -14,10 +14,11 @@ from ag_ui.core import (
 )
 
 from agui_bridge.adapters import Handoff, HandoffResults, Pause, Resume, Run
-from agui_bridge.agents.keyword.continuation import Requested, open_envelope
+from agui_bridge.agents.keyword.continuation import Inner, Requested, open_envelope
 from agui_bridge.agents.keyword.listener import Listener
-from agui_bridge.agents.keyword.phrases import REPLIES, Replies
+from agui_bridge.agents.keyword.phrases import REPLIES, Replies, agrees
 from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
+from agui_bridge.agents.sentences.scanner import FoundRequest
 from agui_bridge.protocol.answers.decisions import Approve, Cancel
 from agui_bridge.protocol.lifecycle.event_rules import RULES, Verb
 from agui_bridge.protocol.threads.records import ClosedBatch, Json
@@ -54,6 +55,9 @@ class Turn:
         self._replies = replies
         self.listener: Listener = Listener(table)
         self._holding = False
+        self._held_after: str | None = None
+        # What the agent had said when a person agreed: it may say the same, and go on from there.
+        self._agreed: str | None = None
         self._calls: dict[str, str] = {}
         self._settled: set[str] = set()
         self._held: set[str] = set()
@@ -84,12 +88,14 @@ class Turn:
             past = open_envelope(resume.continuation)
             if isinstance(past, Requested):
                 self._answer = (run.mint(), self._reply(past, resume))
+                self._agreed = self._agreed_by(past, resume)
                 message = _user_message(*self._answer)
                 messages.append(message)
                 added.append(message)
                 resume = None
             else:
                 resume = replace(resume, continuation=past.continuation)
+                self._agreed = past.agreed
                 self._gated = {
                     past.calls[native_id]
                     for native_id, decision in resume.decisions.items()
@@ -99,7 +105,9 @@ class Turn:
         if handoff is not None:
             past = open_envelope(handoff.continuation)
             # A request hands nothing off.
-            inner = None if isinstance(past, Requested) else past.continuation
+            inner = None
+            if isinstance(past, Inner):
+                inner, self._agreed = past.continuation, past.agreed
             handoff = HandoffResults(inner, handoff.results)
         return replace(
             run,
@@ -121,6 +129,10 @@ class Turn:
     def _reply(self, past: Requested, resume: Resume) -> str:
         (decision,) = resume.decisions.values()
         return self._words(past).to_decision(decision, past.fields)
+
+    def _agreed_by(self, past: Requested, resume: Resume) -> str | None:
+        (decision,) = resume.decisions.values()
+        return past.held_after if agrees(decision, past.fields) else None
 
     def _note(self, past: Requested, batch: ClosedBatch) -> str:
         words = self._words(past)
@@ -183,9 +195,8 @@ class Turn:
 
     def _holds_back(self, begun: str | None) -> bool:
         """Whether what begins now is not let through: a request stands before it."""
-        if not (self._holding or self.listener.asking):
+        if self._may_act():
             return False
-        self._hold()
         if begun is not None:
             self._held.add(begun)
         return True
@@ -203,6 +214,22 @@ class Turn:
         self._run.end_reason = self.inner.end_reason
 
     # --- the end ---
+
+    def wrapped(self, item: Pause | Handoff) -> Pause | Handoff:
+        """A pause or handoff of the agent's own, so that what comes of it finds its way back."""
+        calls: dict[str, str] = {}
+        if isinstance(item, Pause):
+            calls = {a.native_id: a.tool_call.id for a in item.asks if a.tool_call is not None}
+        return replace(item, continuation=Inner(item.continuation, calls, self._agreed).pack())
+
+    def finish(self) -> tuple[list[FoundRequest], str | None]:
+        """What to ask, and the story after which something was held back, if anything was.
+
+        Asked is what has a card. Where none has, and something was held back, it is what held it.
+        """
+        found = self.listener.finish()
+        cards = [each for each in found if each.card]
+        return cards or (found if self._holding else []), self._held_after
 
     @property
     def open_frontend_calls(self) -> list[str]:
@@ -224,12 +251,21 @@ class Turn:
     def _before_act(self) -> None:
         if self._run.before_act is not None:
             self._run.before_act()
-        if self.listener.asking:
-            self._hold()
+        self._may_act()
 
-    def _hold(self) -> None:
-        self._holding = True
-        self.inner.stop.request()
+    def _may_act(self) -> bool:
+        """Whether something may be carried out now; what may not begins the hold."""
+        if self._holding:
+            return False
+        story = self.listener.story
+        if self.listener.holding:
+            if story != self._agreed:
+                self._holding, self._held_after = True, story
+                self.inner.stop.request()
+                return False
+            self.listener.forget()
+        self.listener.hear_act()
+        return True
 
 
 def _user_message(message_id: str, text: str) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["AFTER", "BEFORE", "HEADINGS", "OWN_WORDS", "SPEAKER", "TOLD", "Rule"]
+__all__ = ["AFTER", "BEFORE", "HEADINGS", "OWN_WORDS", "SPEAKER", "TOLD", "Rule", "preceded"]
 
 CLAUSE = ",，。；;:：？?！!"
 
@@ -27,7 +27,8 @@ class Rule:
     words: re.Pattern[str]
 
 
-def _rule(about: str, *before: str) -> Rule:
+def preceded(about: str, *before: str) -> Rule:
+    """Words that stand right before the phrases that begin so."""
     return _made(about, rf"(?:{'|'.join(before)})\Z")
 
 
@@ -44,7 +45,7 @@ _STATEMENT = "(?!do you|shall i|should i|would you|are you)"
 _WAITS = "waiting for|need your|confirmation required|等待|需要"
 _NEEDS = "confirmation required|need your"
 
-_DENIED = _rule(
+_DENIED = preceded(
     _STATEMENT,
     r"\bno need (?:to|for you to|for anyone to) ",
     r"\b(?:do|does|did|will|would|need|should)(?: not|n't) (?:have|need) to ",
@@ -61,12 +62,11 @@ _DENIED = _rule(
     r"\b(?:isn't|is not|not) [^.,;:]{0,40}\b(?:where|when|for which|in which) i ",
     r"(?:没|没有|沒有)(?:任何|什么|什麼)[^CLAUSE]{0,8}",
 )
-_TOLD_OF_SOMEBODY = _rule(
-    _ANY,
+_TELLING = (
     r"\b(?:asked|asks|said|says|reads|wrote|writes|replied|replies|answered|whispered|shouted|"
     r"wondered|wondering|wonders|repeated|muttered|mumbled|prompted|prompts|stated|states|"
     r"titled|labell?ed|named|called|told|tells|reminded|reminds|"
-    r"(?:planned|meant|going|supposed|wanted) to ask)"
+    r"(?:planned|meant|going|supposed) to ask)"
     r"(?: (?:me|i|you|him|her|us|them|itself|himself|herself|everyone|users?|customers?|"
     r"(?:the|a|my|your|our|their) \w+|whether|if|that|to|for|again|and|once|twice))*[ ,:]*",
     r"\b(?:showed|displayed|saw|heard|read)\b[^.!?]{0,30}: ",
@@ -78,7 +78,10 @@ _TOLD_OF_SOMEBODY = _rule(
     r"(?:[个個]大?字|闪烁|閃爍|闪着|写着|寫著|印着|跳出|刻着)[:：]",
     r"(?:\A|\s)[甲乙丙丁][:：] ?",
 )
-_OF_ANOTHER_TIME = _rule(
+_TOLD_OF_SOMEBODY = preceded("(?!need your)", *_TELLING)
+# "I was told I need your approval": so it is needed.
+_TOLD_OF_A_NEED = preceded("need your", *(rf"{words}(?<!\bi )" for words in _TELLING))
+_OF_ANOTHER_TIME = preceded(
     _WAITS,
     r"\b(?:was|were|had been|while|after|before|stopped|been stuck|kept|did) "
     r"(?:(?:still|just|always|patiently|only) )?",
@@ -88,7 +91,7 @@ _OF_ANOTHER_TIME = _rule(
     r"(?:昨天|前天|去年|前年|上次|上周|上个月|当时|當時|曾经|曾|那时|已经|已)[^请請CLAUSE]{0,8}",
     r"(?:\A|[CLAUSE])(?:之前|以前)[^请請CLAUSE]{0,8}",
 )
-_OF_SOMEBODY_ELSE = _rule(
+_OF_SOMEBODY_ELSE = preceded(
     _WAITS,
     r"\b(?:hr|legal|lawyers?|people who|those who|(?:customer|supplier|seller|buyer|vendor|bank|"
     r"insurer|client|manager|director|colleague|landlord|tenant|doctor|airline|hotel|school)s?|"
@@ -96,26 +99,27 @@ _OF_SOMEBODY_ELSE = _rule(
     r"(?:(?:is|are) )?(?:still )?",
     r"(?:部|公司|方面|律师|律師|客户|客戶|老师|老師|那边|那邊)(?:那边|那邊)?[还還正]?在?",
 )
-_A_CUSTOM = _rule(
+_A_CUSTOM = preceded(
     _NEEDS,
     r"\b(?:always|usually|never|normally|typically|often|users?|they|customers?|admins?|people|"
     r"everyone|teams?|engineers?|operators?|he|she|systems?|apps?) "
     r"(?:(?:must|should|have to|need to|can|will|may) )?(?:always )?",
 )
-_OF_THOSE_WHO_CONFIRM = _rule(
+_OF_THOSE_WHO_CONFIRM = preceded(
     "confirm before",
     r"(?<!\bplease )(?<!\bkindly )(?<!\bthen )(?<!\band )(?<!\byou to )(?<!\byou must )"
-    r"(?<!(?<!made )(?<!makes )\byou )(?<!\byou should )(?<!\bneed to )(?<=\w )",
+    r"(?<!(?<!made )(?<!makes )\byou )(?<!\byou should )(?<!\bneed to )"
+    r"(?<!\byou have to )(?<!'ll have to )(?<!\bsure to )(?<!\bremember to )(?<=\w )",
 )
-_AN_OPEN_QUESTION = _rule(
+_AN_OPEN_QUESTION = preceded(
     "do you want|shall i|should i|would you like",
     r"\b(?:what|which|where|how|when|why|who|whom|whose)(?:'s)?(?: (?!if\b|then\b)[\w-]+){0,4} ",
 )
-_ANOTHER_QUESTION = _rule(
+_ANOTHER_QUESTION = preceded(
     "do you confirm|are you sure",
     r"\b(?:what|where|how|when|why|who) (?:exactly )?",
 )
-_WHETHER = _rule(
+_WHETHER = preceded(
     "是否",
     r"(?:\A|[\sCLAUSE])[^请請您你CLAUSE]*"
     r"(?:检测|檢測|判断|判斷|取决于|取決於|知道|了解|清楚|记录|記錄|显示|顯示|关于|關於|讨论|討論|"
@@ -127,6 +131,7 @@ _WHETHER = _rule(
 BEFORE: tuple[Rule, ...] = (
     _DENIED,
     _TOLD_OF_SOMEBODY,
+    _TOLD_OF_A_NEED,
     _OF_ANOTHER_TIME,
     _OF_SOMEBODY_ELSE,
     _A_CUSTOM,
@@ -146,7 +151,7 @@ AFTER: tuple[Rule, ...] = (
         r"(?:messages? )?(?:appears?|occurs?|means|is|was))\b",
         r"[”\"」』》]?的?(?:按钮|按鈕|对话框|對話框|弹窗|彈窗|提示框|字样|字樣|一词|这句话|這句話|这几个字|标签)",
     ),
-    _followed("confirmation required", r" (?:an?|by)\b"),
+    _followed("confirmation required", r" (?:an?|by(?! you))\b"),
     # Somebody says it, or thinks.
     _followed(_ANY, r"[^.?!]{0,40}, (?:\w+ ){1,6}(?:ask(?:ed|ing|s)|said|wondere?d?|thought)\b"),
     # It is what the sentence is about.

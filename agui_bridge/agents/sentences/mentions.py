@@ -1,14 +1,16 @@
-"""Tells a request from a mere mention of its words: "there is no need to please confirm".
+"""Tells a request from a mere mention of its words: "users must always confirm before they delete".
+
+This decides whether a card is shown, and nothing else: what follows a mention is held as well
+(`excuses` says what is not), and asked about when something would be carried out.
 
 A phrase is only mentioned when the words around it, within its line, say so: it is quoted
 from somebody, denied, told of others or of the past, part of another question, or the name of a
-button. The rules are narrow, because a mention taken for a request costs a needless question,
-and a request taken for a mention an answer that nobody gave: where both can be read, it is a
-request. So a quotation that the speaker introduces as its own ("Let me ask: “Shall I proceed?”"),
-or that is the whole line, asks.
+button; or the end of a sentence goes through it. The rules are narrow: where both can be read, it
+is a request. So a quotation that the speaker introduces as its own ("Let me ask: “Shall I
+proceed?”"), or that is the whole line, asks.
 
 How well this works on text that the rules were not made for is measured by
-tests/agents/test_detection.py.
+tests/agents/sentences/test_detection.py.
 """
 
 from __future__ import annotations
@@ -23,47 +25,35 @@ from agui_bridge.agents.sentences.mention_rules import (
     SPEAKER,
     TOLD,
 )
+from agui_bridge.agents.sentences.phrase_in_sentence import NEAR, PhraseInSentence
+from agui_bridge.agents.sentences.quotations import open_quote, partition_quote
 
 __all__ = ["is_mention"]
-
-_NEAR = 160
-"""Characters before and after a phrase that are looked at."""
-
-_QUOTES = {
-    '"': '"', "“": "”", "„": "”", "‘": "’", "«": "»", "「": "」", "『": "』", "《": "》",
-}  # fmt: skip
-_OPENING = re.compile(r"(?:^|(?<=[\s(:]))'(?!\s)")
-_CLOSING = re.compile(r"(?<=[\w.!?,])'(?!\w)")
-"""An apostrophe is a quotation mark only where no word goes through it."""
 
 _QUOTED_LINE = re.compile(r">[\s>]*(?!\*\*|__|\[!)[\w\"'“‘「(\[`<-](?!.*\bI\b)")
 """A line of a block quotation, but not of a box ("> ⚠️ Please confirm") or the speaker's own."""
 
+_BROKEN = re.compile(r"(?<![.!?])[.!?](?![.!?])|[;；。！？｡]|\w[-/]\w")
+"""In a phrase as it was said: the end of a sentence, or a name such as `are-you-sure`."""
 
-def is_mention(sentence: str, start: int, end: int, line: str = "") -> bool:
-    """Whether the phrase at `sentence[start:end]` is mentioned, not meant.
 
-    Args:
-        sentence: in which it stands, as it was said.
-        start: offset of its first character.
-        end: the offset after its last.
-        line: what stands before the sentence on its line; of a long one only the end.
-    """
-    before = _plain(sentence[max(0, start - _NEAR) : start])
-    phrase = _plain(sentence[start:end])
-    after = _plain(sentence[end : end + _NEAR])
+def is_mention(place: PhraseInSentence) -> bool:
+    """Whether a phrase seems to be mentioned, not meant."""
+    before, after, phrase = place.before, place.after, place.phrase.casefold()
+    written = place.sentence[max(0, place.start - NEAR) : place.start]
     return (
-        _QUOTED_LINE.match(line + sentence) is not None
+        (_BROKEN.search(place.said) is not None and _BROKEN.search(phrase) is None)
+        or _QUOTED_LINE.match((place.line + place.sentence)[: 2 * NEAR]) is not None
         or any(rule.about.match(phrase) and rule.words.search(before) for rule in BEFORE)
         or any(rule.about.match(phrase) and rule.words.match(after) for rule in AFTER)
-        or _is_quoted(_plain(line) + before, after)
-        or _is_a_part(line + sentence[:start])
+        or _is_quoted(place.lead, after)
+        or _is_a_part((place.line + written) if place.start <= NEAR else written)
     )
 
 
 def _is_quoted(before: str, after: str) -> bool:
     """Whether a quotation that is not the speaker's own holds what stands between the two."""
-    opened = _open_quote(before)
+    opened = open_quote(before)
     if opened is None:
         return False
     place, closer = opened
@@ -71,8 +61,8 @@ def _is_quoted(before: str, after: str) -> bool:
     if OWN_WORDS.search(lead) and not TOLD.search(lead):
         return False
     # A line that is a quotation as a whole is what the speaker says.
-    _, closed, rest = _marked(after).partition(closer)
-    return bool(lead) or (bool(closed) and any(char.isalnum() for char in rest))
+    closed, rest = partition_quote(after, closer)
+    return bool(lead) or (closed and any(char.isalnum() for char in rest))
 
 
 def _is_a_part(before: str) -> bool:
@@ -80,25 +70,3 @@ def _is_a_part(before: str) -> bool:
     speaker = SPEAKER.search(before)
     name = speaker and (speaker["name"] or speaker["bold"])
     return name is not None and HEADINGS.fullmatch(name.lower()) is None
-
-
-def _open_quote(text: str) -> tuple[int, str] | None:
-    """The offset of the quotation mark that is still open at the end, and what would close it."""
-    opened: list[tuple[int, str]] = []
-    for place, char in enumerate(_marked(text)):
-        if opened and char == opened[-1][1]:
-            opened.pop()
-        elif char in _QUOTES:
-            opened.append((place, _QUOTES[char]))
-    return opened[-1] if opened else None
-
-
-def _marked(text: str) -> str:
-    """The text with the quotation marks among its apostrophes told apart from the others."""
-    return _CLOSING.sub("’", _OPENING.sub("‘", text))
-
-
-def _plain(text: str) -> str:
-    """What is compared."""
-    plain = re.sub(r"\s+", " ", re.sub(r"[*_]", "", text)).lower()
-    return plain.replace("‘", "'").replace("’", "'")

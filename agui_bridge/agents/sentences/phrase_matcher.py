@@ -1,10 +1,8 @@
-"""Finds phrases in text that comes one character at a time: an Aho-Corasick automaton.
+"""Finds phrases in text that comes one character at a time.
 
-What counts as equal: case does not matter (Unicode case folding, which works character by
-character), a run of whitespace is one space, and the emphasis marks `*` and `_` are not there, so
-that `Please **confirm**` is found. Nothing else is normalised: full-width letters are letters of
-their own. A phrase that begins or ends with a letter or digit is found only as whole words, except
-beside scripts that write no spaces (Chinese, Japanese): there any neighbour will do.
+What counts as equal is said in `spelling`, which other forms of a phrase are looked for in
+`phrase_forms`. A phrase that begins or ends with a letter or digit is found only as whole words,
+except beside scripts that write no spaces (Chinese, Japanese): there any neighbour will do.
 """
 
 from __future__ import annotations
@@ -13,62 +11,43 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["UNSPACED", "Match", "PhraseMatcher", "PhraseTable", "normalised"]
+from agui_bridge.agents.sentences.automaton import Automaton
+from agui_bridge.agents.sentences.phrase_forms import forms
+from agui_bridge.agents.sentences.spelling import (
+    Spelling,
+    in_word,
+    is_plain,
+    marks,
+    parted,
+    spelled,
+    words,
+)
 
-_EMPHASIS = "*_"
-UNSPACED = "\u2e80"
-"""From here on: scripts that put no spaces between words."""
-
-
-def normalised(text: str) -> str:
-    """What of a text is compared."""
-    plain = "".join(char for char in text if char not in _EMPHASIS)
-    return " ".join(plain.casefold().split())
+__all__ = ["Match", "PhraseMatcher", "PhraseTable"]
 
 
 class PhraseTable:
-    """The phrases as an automaton; made once, shared by all matchers.
+    """The phrases, ready to be looked for; made once, shared by all matchers.
 
     Attributes:
         phrases: as they were given.
-        longest: length of the longest one, normalised.
+        parts: for each spelling the automaton, and the phrases by the numbers of its texts.
     """
 
     def __init__(self, phrases: Sequence[str]) -> None:
-        """Build the automaton: time and space grow with the phrases' total length."""
+        """Build it: time and space grow with the phrases' total length."""
         self.phrases: tuple[str, ...] = tuple(phrases)
-        texts = [normalised(phrase) for phrase in self.phrases]
-        self.longest: int = max(map(len, texts), default=0)
-        self._next: list[dict[str, int]] = [{}]
-        self._ends: list[list[tuple[int, int]]] = [[]]
-        for number, text in enumerate(texts):
-            state = 0
-            for char in text:
-                if char not in self._next[state]:
-                    self._next[state][char] = len(self._next)
-                    self._next.append({})
-                    self._ends.append([])
-                state = self._next[state][char]
-            if text and not self._ends[state]:
-                self._ends[state].append((len(text), number))
-        self._fall = [0] * len(self._next)
-        queue = deque(self._next[0].values())
-        while queue:
-            state = queue.popleft()
-            for char, child in self._next[state].items():
-                self._fall[child] = self.step(self._fall[state], char)
-                self._ends[child] += self._ends[self._fall[child]]
-                queue.append(child)
-
-    def step(self, state: int, char: str) -> int:
-        """The state after one more character."""
-        while state and char not in self._next[state]:
-            state = self._fall[state]
-        return self._next[state].get(char, 0)
-
-    def ends(self, state: int) -> list[tuple[int, int]]:
-        """The phrases that end here, as normalised length and number, the longest first."""
-        return self._ends[state]
+        plain = [(form, phrase) for phrase in phrases if is_plain(phrase) for form in forms(phrase)]
+        marked = [(phrase, phrase) for phrase in phrases if not is_plain(phrase)]
+        self.parts: list[tuple[Spelling, Automaton, list[str]]] = [
+            (
+                spelling,
+                Automaton([spelled(text, spelling) for text, _ in given]),
+                [p for _, p in given],
+            )
+            for spelling, given in ((words, plain), (marks, marked))
+            if given
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +56,8 @@ class Match:
 
     Attributes:
         phrase: as it was given.
-        start: place of its first character.
-        end: the place after its last character.
+        start: offset of its first character.
+        end: the offset after its last character.
     """
 
     phrase: str
@@ -91,77 +70,155 @@ class PhraseMatcher:
 
     Attributes:
         table: the phrases.
-        matches: those that were found, in the order of their ends; of several that end at the same
-            place the longest.
     """
 
     def __init__(self, table: PhraseTable) -> None:
         """Begin with nothing fed."""
         self.table = table
-        self.matches: list[Match] = []
-        # Found, unless its last word goes on.
-        self._due: Match | None = None
-        self._state = 0
-        # The last characters as they are compared, and where each stands in the text.
-        self._recent: deque[str] = deque(maxlen=table.longest + 1)
-        self._places: deque[int] = deque(maxlen=table.longest + 1)
-
-    def reset(self) -> None:
-        """Forget everything: what comes next has nothing before it."""
-        self.matches, self._due = [], None
-        self._state = 0
-        self._recent.clear()
-        self._places.clear()
+        self._tracks = [_Track(*part) for part in table.parts]
 
     def copy(self) -> PhraseMatcher:
         """Another matcher in the same state."""
         twin = PhraseMatcher(self.table)
-        twin.matches, twin._due, twin._state = self.matches.copy(), self._due, self._state
-        twin._recent, twin._places = self._recent.copy(), self._places.copy()
+        twin._tracks = [track.copy() for track in self._tracks]
         return twin
 
     @property
     def found(self) -> bool:
-        """Whether a phrase was found, or would be if the text ended here."""
-        return bool(self.matches) or self._due is not None
+        """Whether there is a match to take, or would be if the text ended here."""
+        return any(track.matches or track.due for track in self._tracks)
 
-    def feed(self, char: str, place: int) -> None:
-        """Take the next character, and where it stands: `Match` tells places as given here."""
-        if char in _EMPHASIS:
-            return
-        if char.isspace():
-            if self._recent and self._recent[-1] != " ":
-                self._step(" ", place)
-            return
-        for folded in char.casefold():
-            self._step(folded, place)
+    @property
+    def begun(self) -> int | None:
+        """Offset from which on a phrase may go on beyond the end of a sentence here."""
+        begun = [track.begun for track in self._tracks]
+        return min((offset for offset in begun if offset is not None), default=None)
+
+    def spans(self, offset: int) -> bool:
+        """Whether a match has begun before an offset and ended after it."""
+        return any(track.spans(offset) for track in self._tracks)
+
+    def feed(self, char: str, at: int) -> None:
+        """Take the next character, and its offset: a `Match` has offsets as given here."""
+        for track in self._tracks:
+            track.feed(char, at)
+
+    def end_sentence(self) -> None:
+        """A sentence ends here: only words go on."""
+        for track in self._tracks:
+            track.end_sentence()
 
     def end(self) -> None:
-        """The text ends here: a last word is a whole one."""
-        if self._due is not None:
-            self.matches.append(self._due)
-            self._due = None
+        """The text ends here: a last word is a whole one, and what comes next begins anew."""
+        for track in self._tracks:
+            track.end()
 
-    def _step(self, char: str, place: int) -> None:
-        if self._due is not None:
-            if not _in_word(char):
-                self.matches.append(self._due)
-            self._due = None
-        self._state = self.table.step(self._state, char)
+    def take(self, until: int) -> list[Match]:
+        """Give away the matches that end by an offset, in the order of their ends.
+
+        Of several that end at the same place it is the longest.
+        """
+        taken = [match for track in self._tracks for match in track.take(until)]
+        return sorted(taken, key=lambda match: match.end) if len(self._tracks) > 1 else taken
+
+
+class _Track:
+    """Looks for the phrases of one spelling."""
+
+    def __init__(self, spelling: Spelling, automaton: Automaton, phrases: Sequence[str]) -> None:
+        self._part = spelling, automaton, phrases
+        self.matches: list[Match] = []
+        # Found, unless its last word goes on.
+        self.due: Match | None = None
+        self._state = 0
+        # Whether something that parts words came last.
+        self._apart = False
+        # The last characters as they are compared, and the offset of each.
+        self._recent: deque[str] = deque(maxlen=automaton.longest + 1)
+        self._places: deque[int] = deque(maxlen=automaton.longest + 1)
+
+    def copy(self) -> _Track:
+        twin = _Track(*self._part)
+        twin.matches, twin.due = self.matches.copy(), self.due
+        twin._state, twin._apart = self._state, self._apart
+        twin._recent, twin._places = self._recent.copy(), self._places.copy()
+        return twin
+
+    @property
+    def begun(self) -> int | None:
+        if self.due is not None:
+            return self.due.start
+        automaton = self._part[1]
+        depth = (automaton.depth_apart if self._apart else automaton.depth)(self._state)
+        return self._places[-depth] if depth else None
+
+    def spans(self, offset: int) -> bool:
+        for match in reversed(self.matches):
+            if match.end <= offset:
+                return False
+            if match.start < offset:
+                return True
+        return False
+
+    def feed(self, char: str, at: int) -> None:
+        spelling = self._part[0]
+        for letter in spelling(char):
+            if letter == " ":
+                self._settle()
+                self._apart = True
+                continue
+            before = self._recent[-1] if self._apart and self._recent else ""
+            if before and (spelling is marks or parted(before, letter)):
+                self._step(" ", at)
+            self._apart = False
+            self._step(letter, at)
+
+    def end_sentence(self) -> None:
+        self._settle()
+        self._apart = True
+        if self._part[0] is marks:
+            self._forget()
+
+    def end(self) -> None:
+        self._settle()
+        self._forget()
+
+    def take(self, until: int) -> list[Match]:
+        if not self.matches or self.matches[-1].end <= until:
+            taken, self.matches = self.matches, []
+            return taken
+        taken = [match for match in self.matches if match.end <= until]
+        self.matches = self.matches[len(taken) :]
+        return taken
+
+    def _forget(self) -> None:
+        self._state, self._apart = 0, False
+        self._recent.clear()
+        self._places.clear()
+
+    def _settle(self) -> None:
+        """What comes next is no part of the last word."""
+        if self.due is not None:
+            self.matches.append(self.due)
+            self.due = None
+
+    def _step(self, char: str, at: int) -> None:
+        if self.due is not None:
+            if not in_word(char):
+                self._settle()
+            self.due = None
+        _, automaton, phrases = self._part
+        self._state = automaton.step(self._state, char)
         self._recent.append(char)
-        self._places.append(place)
-        for length, number in self.table.ends(self._state):
+        self._places.append(at)
+        for length, number in automaton.ends(self._state):
             first = self._recent[-length]
             before = self._recent[-length - 1] if len(self._recent) > length else " "
-            if _in_word(first) and _in_word(before):
+            if in_word(first) and in_word(before):
                 continue
-            match = Match(self.table.phrases[number], self._places[-length], place + 1)
-            if _in_word(char):
-                self._due = match
+            match = Match(phrases[number], self._places[-length], at + 1)
+            if in_word(char):
+                self.due = match
             else:
                 self.matches.append(match)
             return
-
-
-def _in_word(char: str) -> bool:
-    return char.isalnum() and char < UNSPACED

@@ -1,5 +1,9 @@
 """Finds requests in a message of Markdown that streams in: sentences with a phrase in them.
 
+Two questions are told apart. *May anything be carried out now?* Not once a phrase was said, unless
+it is excused (`excuses`): quoted, in code, or denied. *Is a card shown?* Not when the phrase seems
+only mentioned (`mentions`). That may be wrong: so it is asked when something would be carried out.
+
 The result is that of the whole text, however it was split. Nothing is looked for in code:
 
 - A fence is a line that begins with three or more backticks or tildes, after indentation, quote
@@ -21,14 +25,13 @@ from __future__ import annotations
 import re
 
 from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
-from agui_bridge.agents.sentences.sentences import CODE, FoundRequest, Sentences
+from agui_bridge.agents.sentences.sentences import CODE, LINE_ENDS, FoundRequest, Sentences
 
 __all__ = ["LONGEST_SPAN", "FoundRequest", "SentenceScanner"]
 
 LONGEST_SPAN = 4096
 """Characters, from its first backtick on, within which a code span must end to be one."""
 
-_LINE_ENDS = "\n\r\u2028\u2029"
 _LONGEST_HEAD = 64
 _HEAD = re.compile(r"(?:[ \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*")
 _RUNS = re.compile(r"(`+)")
@@ -54,22 +57,27 @@ class SentenceScanner:
         self._fence: _Fence | None = None
 
     @property
-    def requests(self) -> tuple[FoundRequest, ...]:
-        """The requests whose sentences have ended, in their order."""
-        return tuple(self._sentences.requests)
+    def found(self) -> tuple[FoundRequest, ...]:
+        """The sentences that have ended and that hold what comes after them, in their order."""
+        return tuple(self._sentences.found)
 
     @property
-    def asking(self) -> bool:
-        """Whether there would be a request if the message ended here.
+    def requests(self) -> tuple[FoundRequest, ...]:
+        """Those of them that a card is shown for."""
+        return tuple(found for found in self._sentences.found if found.card)
+
+    @property
+    def holding(self) -> bool:
+        """Whether nothing may be carried out now: something would be found if the message ended.
 
         True already before the sentence ends, as soon as its phrase is complete. Costs at most
         `LONGEST_SPAN` steps, and changes nothing.
         """
-        if self._sentences.requests or not self._pending or self._is_fence():
-            return self._sentences.asking
+        if self._sentences.found or not self._pending or self._is_fence():
+            return self._sentences.holding
         probe = self._sentences.probe()
-        self._decide("".join(self._pending), probe)
-        return probe.asking
+        self._decide("".join(self._pending), probe, self.offset - len(self._pending))
+        return probe.holding
 
     @property
     def sentence_start(self) -> int:
@@ -105,8 +113,8 @@ class SentenceScanner:
             self._pending.append(char)
             self._opener, self._run = 0, 1
             self._fence_in_sight = self._head is not None and bool(_HEAD.fullmatch(self._head))
-        elif char in _LINE_ENDS:
-            self._sentences.end()
+        elif char in LINE_ENDS:
+            self._sentences.end_line(char, self.offset)
             self._head = ""
         else:
             self._sentences.feed(char, self.offset)
@@ -135,7 +143,7 @@ class SentenceScanner:
                 return
             self._opener = self._opener or self._run
             self._run = 0
-        if char in _LINE_ENDS:
+        if char in LINE_ENDS:
             self._conclude()
             self._take(char)
             return
@@ -164,7 +172,7 @@ class SentenceScanner:
         self._fence = _Fence(char, length, column)
 
     @staticmethod
-    def _decide(text: str, sentences: Sentences, at: int = 0) -> None:
+    def _decide(text: str, sentences: Sentences, at: int) -> None:
         """Give the sentences a text in which every code span is complete."""
         pieces = _RUNS.split(text)  # Runs of backticks at the odd places.
         closers: dict[int, int] = {}
@@ -206,7 +214,7 @@ class _Fence:
 
     def ends_with(self, char: str) -> bool:
         """Take a character; whether the block ends with it."""
-        if char in _LINE_ENDS:
+        if char in LINE_ENDS:
             closed = self._part in ("run", "rest") and self._run >= self._length
             self._opening, self._part, self._indent, self._run = False, "indent", 0, 0
             return closed

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 
+from agui_bridge.agents.sentences.sentences import one_line
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
@@ -143,5 +144,5 @@ class ChatReply:
     def _unasked(self, asked: str | None) -> str:
         """What was kept back and then not asked: nothing that the agent said is lost."""
         shown = set(asked.split("\n")) if asked is not None else set()
-        lost = [sentence for sentence in self._text.withheld if sentence not in shown]
+        lost = [each for each in self._text.withheld if one_line(each) not in shown]
         return "".join(f"\n\n{sentence}" for sentence in lost)

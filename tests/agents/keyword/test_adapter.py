@@ -215,9 +215,7 @@ async def test_phrases_label_fields_and_expiry_are_the_authors_choice() -> None:
     assert await messages_of("Please confirm", phrases=["ok"]) == []
 
 
-@pytest.mark.parametrize(
-    "phrases", [[], "please confirm", [""], [" * "], ["sure. Yes"], ["a\nb"], ["`x`"]]
-)
+@pytest.mark.parametrize("phrases", [[], "please confirm", [""], [" * "], ["sure? Yes"], ["`x`"]])
 def test_a_phrase_that_can_never_be_found_is_refused_at_once(phrases: Any) -> None:
     with pytest.raises(ConfigurationError, match="phrase"):
         KeywordAdapter(Scripted([]), phrases=phrases)

@@ -65,6 +65,20 @@ async def test_a_continuation_of_another_version_is_refused() -> None:
         await items_of(KeywordAdapter(Scripted(["x"])), make_run(resume=resume))
 
 
+async def test_a_question_of_an_earlier_release_is_answered() -> None:
+    field = {"name": "confirm", "type": "confirm", "label": "Confirm", "required": True}
+    kept = {"agui_bridge_keyword": 1, "requested": {"language": "en", "fields": [field]}}
+    inner = Scripted(["Done."])
+    await items_of(
+        KeywordAdapter(inner), make_run(resume=Resume(kept, {"request": Answer(CONFIRM)}))
+    )
+    assert seen_by(inner.runs[0]) == [("user", "Yes, I confirm. Please proceed.")]
+
+    kept = {"agui_bridge_keyword": 1, "inner": {"left": 1}, "calls": {}}
+    await items_of(KeywordAdapter(inner), make_run(resume=Resume(kept, {"q": Answer(2)})))
+    assert inner.runs[1].resume == Resume({"left": 1}, {"q": Answer(2)})
+
+
 async def test_a_wrapped_wrapper_gets_its_own_answers() -> None:
     inner = Scripted(["Please confirm."], ["Weiter?"], ["Done."])
     both = KeywordAdapter(KeywordAdapter(inner), phrases=["weiter"])

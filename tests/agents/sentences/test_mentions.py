@@ -1,4 +1,4 @@
-"""What is only mentioned is no request; in doubt it is one."""
+"""What is only mentioned has no card; in doubt it has one."""
 
 import pytest
 
@@ -26,7 +26,7 @@ from tests.agents.sentences.test_scanner import sentences
         "系统会记录是否执行成功。",
     ],
 )
-def test_a_mention_asks_nothing(text: str) -> None:
+def test_for_a_mention_no_card_is_shown(text: str) -> None:
     assert sentences(text) == []
 
 

@@ -20,14 +20,15 @@ def scan(*deltas: str, table: PhraseTable = TABLE) -> tuple[FoundRequest, ...]:
     scanner = SentenceScanner(table)
     for delta in deltas:
         scanner.feed(delta)
-    asking = scanner.asking
+    holding = scanner.holding
     scanner.end()
-    assert asking == bool(scanner.requests), "asking is what the end would show"
-    return scanner.requests
+    assert holding == bool(scanner.found), "holding is what the end would show"
+    return scanner.found
 
 
 def sentences(text: str, phrases: Sequence[str] = PHRASES) -> list[str]:
-    return [request.sentence for request in scan(text, table=PhraseTable(phrases))]
+    """The sentences that a card is shown for."""
+    return [found.sentence for found in scan(text, table=PhraseTable(phrases)) if found.card]
 
 
 @pytest.mark.parametrize("phrase", PHRASES)
@@ -36,6 +37,26 @@ def test_every_phrase_is_found_in_any_case_and_spacing(phrase: str) -> None:
         (request,) = scan(f"First this. Then {said} 7 rows")
         assert (request.phrase, request.start) == (phrase, 12)
         assert request.sentence == f"Then {said} 7 rows"
+
+
+@pytest.mark.parametrize(
+    ("said", "phrase"),
+    [
+        ("needs your approval", "need your approval"),
+        ("need your\napprovals", "need your approval"),
+        ("confirms before", "confirm before"),
+        ("Confirmations are required", "confirmation required"),
+        ("waits for your confirmations", "waiting for your confirmation"),
+        ("".join(chr(ord(c) + 0xFEE0) for c in "please") + " confirm", "please confirm"),
+        ("please\u200b con\u00adfirm", "please confirm"),
+        ("請您確認", "请您确认"),
+        ("你确定要", "您确定要"),
+        ("等待 你的\n批准", "等待您的批准"),
+    ],
+)
+def test_other_forms_and_characters_are_the_same_phrase(said: str, phrase: str) -> None:
+    (found,) = scan(f"First this. Then {said} 7 rows")
+    assert (found.phrase, found.sentence) == (phrase, f"Then {said} 7 rows")
 
 
 def test_the_phrases_are_the_twelve_and_some_in_chinese() -> None:
@@ -65,6 +86,12 @@ def test_the_phrases_are_the_twelve_and_some_in_chinese() -> None:
         ("是否继续？（是/否）好。", ["是否继续？（是/否）好。"]),
         ("See a.org/x?are you sure. Yes.", ["See a.org/x?are you sure."]),
         ("Rows:\nplease confirm\nthanks", ["please confirm"]),
+        ("Rows: please\r\n confirm v2.0. Thanks", ["Rows: please\r\n confirm v2.0."]),
+        ("Would\nyou\nlike me\n\nto proceed?\nA", ["Would\nyou\nlike me\n\nto proceed?"]),
+        ("I say please\nand please\n- please\nconfirm it", ["- please\nconfirm it"]),
+        ("请\n確認。谢谢", ["请\n確認。"]),
+        ("This needs your “approvals”.", ["This needs your “approvals”."]),
+        ("Please, confirm... ARE YOU — SURE?", ["Please, confirm...", "ARE YOU — SURE?"]),
         ("你好。请确认:即将删除 1,234 条记录。谢谢", ["请确认:即将删除 1,234 条记录。"]),
         ("“是否继续？”\n然后走了。", ["“是否继续？”"]),
         ("好!请确认!谢谢", ["请确认!"]),
@@ -81,17 +108,25 @@ def test_the_request_is_the_whole_sentence_and_nothing_but_it(text: str, found: 
 @pytest.mark.parametrize(
     "text",
     [
-        "please\nconfirm",
         "please confirmed",
-        "unplease confirm",
+        "unplease\nconfirm",
         "pleaseconfirm",
-        "Please. Confirm",
-        "please-confirm",
+        "please `x` confirm",
+        "please\n```\nx\n```\nconfirm",
         "",
     ],
 )
 def test_what_is_no_phrase_is_not_found(text: str) -> None:
-    assert sentences(text) == []
+    assert scan(text) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["Please. Confirm it.", "All I need. Your approval.", "please-confirm", "请。确认"]
+)
+def test_a_phrase_through_the_end_of_a_sentence_or_in_a_name_holds_without_a_card(
+    text: str,
+) -> None:
+    assert [(found.sentence, found.card) for found in scan(text)] == [(text, False)]
 
 
 def test_case_is_folded_as_unicode_says() -> None:
@@ -117,7 +152,7 @@ def test_case_is_folded_as_unicode_says() -> None:
     ],
 )
 def test_nothing_is_found_in_code(text: str) -> None:
-    assert sentences(text) == []
+    assert scan(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +176,8 @@ def test_what_only_looks_like_code_is_text(text: str, found: list[str]) -> None:
 
 
 PIECES = [
-    "please", "confirm", "Please confirm", "are you", "sure", "请", "确认", "是否继续", "ß", "İ",
+    "please", "confirm", "Please confirm", "are you", "sure", "needs", "your",
+    "approvals", "not ", "请", "确认", "是否继续", "ß", "İ",
     " ", "  ", "\t", "\n", "\r\n", "\u2028", "*", "_", "**", "`", "``", "```", "~", "~~~", "````",
     ".", "...", "…", "!", "?", "。", "！", "？", '"', "”", ")", "e.g.", "v2.0", "1,234.", "- ",
     "> ", "1. ", "x", "A", "\\",
@@ -176,12 +212,12 @@ def test_looking_between_tokens_changes_nothing_and_tells_what_the_end_would_sho
     scanner, last = SentenceScanner(TABLE), 0
     for length, char in enumerate(text, start=1):
         scanner.feed(char)
-        assert scanner.asking == bool(scan(text[:length]))
+        assert scanner.holding == bool(scan(text[:length]))
         assert last <= scanner.sentence_start <= length, "a sentence never starts earlier again"
         last = scanner.sentence_start
     scanner.end()
 
-    assert scanner.requests == scan(text)
+    assert scanner.found == scan(text)
 
 
 @settings(max_examples=200)
@@ -191,12 +227,12 @@ def test_what_stands_before_the_start_of_the_sentence_is_never_part_of_a_later_r
 ) -> None:
     scanner = SentenceScanner(TABLE)
     scanner.feed(text)
-    known, start = len(scanner.requests), scanner.sentence_start
+    known, start = len(scanner.found), scanner.sentence_start
     scanner.feed(more)
     scanner.end()
 
-    assert all(request.start >= start for request in scanner.requests[known:])
-    for request in scanner.requests:
+    assert all(request.start >= start for request in scanner.found[known:])
+    for request in scanner.found:
         whole = text + more
         assert whole[request.start :].startswith(request.sentence)
 
@@ -227,6 +263,10 @@ def test_a_sentence_starts_where_it_can_still_become_a_request() -> None:
         lambda n: "> " * n + "```",
         lambda n: "~" * n,
         lambda n: "Please confirm. " * n,
+        lambda n: "Users always need your approval, " * (n // 10),
+        lambda n: "please" + " ." * n + " confirm",
+        lambda n: "please\n" * n,
+        lambda n: "please ?\n" * n,
     ],
 )
 def test_twice_the_text_is_at_most_about_twice_the_work(make: Callable[[int], str]) -> None:
@@ -239,10 +279,10 @@ def test_twice_the_text_is_at_most_about_twice_the_work(make: Callable[[int], st
 def test_looking_often_while_a_long_line_is_undecided_costs_a_bounded_amount_each() -> None:
     scanner = SentenceScanner(TABLE)
     scanner.feed("`" + "x" * (LONGEST_SPAN - 2))
-    dearest = count_lines(lambda: scanner.asking)
+    dearest = count_lines(lambda: scanner.holding)
     scanner.feed("x" * 100_000)
 
-    assert count_lines(lambda: scanner.asking) <= dearest
+    assert count_lines(lambda: scanner.holding) <= dearest
 
 
 def lines_run(text: str) -> int:

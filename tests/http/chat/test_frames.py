@@ -19,7 +19,7 @@ from ag_ui.core import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agui_bridge import KeywordAdapter
+from agui_bridge import FunctionRun, KeywordAdapter
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
 from agui_bridge.agents.keyword.phrases import PHRASES
 from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
@@ -27,6 +27,7 @@ from agui_bridge.agents.sentences.scanner import SentenceScanner
 from agui_bridge.http.chat.frames import A2UIFrames, LegacyFrames
 from agui_bridge.http.chat.spoken_text import SpokenText
 from agui_bridge.protocol.wire.sse import Decoder
+from tests.agents.function.effects import Effects
 from tests.http.chat.cleaner import ASK, QUESTION, cleaner
 from tests.http.chat.conftest import Serving
 from tests.support.agents import Scripted, call_events, eventually, result, text_events
@@ -203,6 +204,39 @@ async def test_several_requests_are_one_question_and_none_stands_in_the_text(
     assert asked.interrupt is not None
     assert asked.interrupt["reason"] == "Are you sure?\nShall I proceed with it?"
     assert asked.text.split() == ["Hi.", "Well.", "Bye."]
+
+
+async def test_a_question_that_is_asked_after_all_stands_in_the_text_as_it_was_said(
+    serving: Serving,
+) -> None:
+    effects = Effects()
+
+    async def agent(run: FunctionRun) -> AsyncIterator[str]:
+        yield "I looked. Legal is waiting for your confirmation. "
+        await run.call("delete", {"what": "rows"}, effects.act)
+        yield "Deleted."
+
+    async with serving(KeywordAdapter(agent)) as site:
+        chat = site.chat()
+        asked = await chat.say()
+        assert asked.interrupt is not None and effects.done == []
+        assert asked.interrupt["reason"] == "Legal is waiting for your confirmation."
+        assert asked.text.strip() == "I looked. Legal is waiting for your confirmation."
+        answered = await chat.answer(confirm=True)
+
+    assert answered.done is not None and answered.text.endswith("Deleted.")
+    assert effects.done == ["rows"]
+
+
+async def test_a_request_over_two_lines_is_one_question_and_stands_not_in_the_text(
+    serving: Serving,
+) -> None:
+    inner = Scripted(["Hi.\nPlease", "\ncon", "firm: delete it.\nBye."])
+    async with serving(KeywordAdapter(inner)) as site:
+        asked = await site.chat().say()
+    assert asked.interrupt is not None
+    assert asked.interrupt["reason"] == "Please confirm: delete it."
+    assert asked.text.split() == ["Hi.", "Bye."]
 
 
 async def test_a_question_too_long_to_be_shown_whole_stands_in_the_text(serving: Serving) -> None:
