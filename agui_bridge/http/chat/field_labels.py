@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from agui_bridge.agents.keyword.phrases import LABELS
 from agui_bridge.protocol.answers.forms import WHOLE_VALUE, FormField
 from agui_bridge.protocol.answers.language import Language, language_of
 from agui_bridge.protocol.threads.records import Interrupt
@@ -21,8 +22,8 @@ _OF_AN_APPROVAL: Final[Mapping[Language, Mapping[str, str]]] = {
     "zh": {"approved": "批准", "reason": "理由", "editedArgs": "修改后的参数（JSON）"},
 }
 _OF_A_QUESTION: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {"confirm": "Confirm", WHOLE_VALUE: "Answer"},
-    "zh": {"confirm": "确认", WHOLE_VALUE: "答复"},
+    "en": {"confirm": LABELS["en"], WHOLE_VALUE: "Answer"},
+    "zh": {"confirm": LABELS["zh"], WHOLE_VALUE: "答复"},
 }
 _BETWEEN_WORDS: Final = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")
 
