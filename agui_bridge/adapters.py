@@ -25,11 +25,12 @@ from ag_ui.core import BaseEvent, Message, RunAgentInput
 
 from agui_bridge.installed import InstalledAdapter, installed_adapters, load_adapter
 from agui_bridge.policy import Policy
+from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Decision
-from agui_bridge.protocol.answers.pauses import Ask, Handoff, Pause
 from agui_bridge.protocol.threads.content_parts import known_messages
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
+from agui_bridge.protocol.turns import Turn, turns_of
 
 __all__ = [
     "Adapter",
@@ -251,6 +252,10 @@ class Run:
         Those of earlier inputs come first whose runs ended with `NotDelivered`.
         """
         return known_messages(self.raw_new_messages)
+
+    def turns(self) -> list[Turn]:
+        """`messages` as a model wants them: calls answered, neighbours in one, media in parts."""
+        return turns_of(self.raw_messages)
 
     @property
     def text(self) -> str:

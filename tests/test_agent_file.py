@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,11 @@ import pytest
 
 from agui_bridge import KeywordAdapter
 from agui_bridge.agent_file import AgentFile, bridge_of, find_agent_files
-from agui_bridge.agents.chat_model import ChatModelAdapter
+from agui_bridge.agents.chat import ChatAgent
 from agui_bridge.config import bridge_from
 from agui_bridge.errors import ConfigurationError
+from tests.support.scripted_model import Reply, ScriptedModel, ToolUse
+from tests.support.server import post, run_input, serve
 
 SEED = """\
 apiVersion: superagent/v1
@@ -74,8 +78,8 @@ def test_the_defaults_are_the_seeds(tmp_path: Path) -> None:
         300,
     )
     adapter = file.adapter()
-    assert isinstance(adapter, ChatModelAdapter)
-    assert not adapter.capabilities.answer
+    assert isinstance(adapter, ChatAgent)
+    assert not adapter.tools and not adapter.capabilities.answer
     assert bridge_of([file.document.path]).store == "memory:"
 
 
@@ -184,6 +188,84 @@ def test_a_folder_without_agents_and_a_name_twice_are_refused(tmp_path: Path) ->
     one, two = written(tmp_path, SMALL), written(tmp_path, SMALL, "two.yaml")
     with pytest.raises(ConfigurationError, match=r"two.yaml:3: metadata.name: There is an agent"):
         bridge_of([one, two])
+
+
+TOOLS = """
+from agui_bridge.agents.chat import tool
+
+CALLS = []
+
+def look(day: str) -> str:
+    CALLS.append(day)
+    return "free"
+
+@tool(approval="always")
+def send(to: str) -> str:
+    CALLS.append(to)
+    return "sent"
+
+address = "a@b.example"
+"""
+
+
+@pytest.fixture
+def with_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    name = f"tools_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(TOOLS)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    listed = f"""\
+  tools:
+    - function: {name}:look
+      requireApproval: true
+    - function: {name}:send
+      name: mail
+"""
+    yield written(tmp_path, SMALL + listed)
+    sys.modules.pop(name, None)
+
+
+def test_tools_are_functions_that_the_file_names(with_tools: Path) -> None:
+    adapter: Any = AgentFile.read(with_tools).adapter()
+    assert {name: one.approval for name, one in adapter.tools.items()} == {
+        "look": "always",
+        "mail": "always",
+    }
+
+
+async def test_a_tool_of_a_file_is_executed_once_it_is_approved(
+    with_tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = ToolUse("look", {"day": "monday"})
+    async with ScriptedModel(Reply(calls=[look]), Reply("Free.")) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        async with serve(bridge_of([with_tools]).app(anonymous=True)) as base:
+            asked = await post(base, agent="small", **run_input("go"))
+            calls = sys.modules[f"tools_{with_tools.parent.name}"].CALLS
+            assert calls == []
+            (ask,) = asked.events[-1]["outcome"]["interrupts"]
+            yes = {
+                "interruptId": ask["id"],
+                "status": "resolved",
+                "payload": {"approved": True},
+            }
+            await post(base, agent="small", **run_input(None, run="r2", resume=[yes]))
+            assert calls == ["monday"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (":look", ":loook", r"small.yaml:\d+: spec.tools\[0\].function: .*loook"),
+        (":look", ":address", r"is no function, but 'a@b.example'"),
+        ("function: tools", "function: no_such", r"There is no module"),
+        ("name: mail", "name: look", r"Two tools are called 'look'"),
+        ("requireApproval: true", "requireApproval: 1", r"requireApproval: must be true or false"),
+    ],
+)
+def test_a_mistake_in_tools_is_told(with_tools: Path, old: str, new: str, told: str) -> None:
+    with_tools.write_text(with_tools.read_text().replace(old, new, 1))
+    with pytest.raises(ConfigurationError, match=told):
+        AgentFile.read(with_tools).adapter()
 
 
 def test_keywords_and_fields_are_extensions(tmp_path: Path) -> None:

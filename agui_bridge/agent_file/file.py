@@ -108,11 +108,13 @@ class AgentFile:
         """Make the agent.
 
         Raises:
-            ConfigurationError: a keyword can't be found, or the extra `openai` is missing.
+            ConfigurationError: a keyword can't be found, a tool can't be imported, or the extra
+                `openai` is missing.
         """
         spec = self.values.spec
         try:
-            from agui_bridge.agents.chat_model import ChatModelAdapter
+            from agui_bridge.agent_file.tools import tool_of
+            from agui_bridge.agents.chat import ChatAgent
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"{self.place('spec', 'type')}: a package is missing ({error.name}).\n"
@@ -120,9 +122,17 @@ class AgentFile:
             ) from error
         model = spec.model
         options: dict[str, Any] = {"temperature": model.temperature, "max_tokens": model.max_tokens}
-        adapter = ChatModelAdapter(
+        tools = []
+        for number, part in enumerate(spec.tools):
+            try:
+                tools.append(tool_of(part, self.document.path.parent))
+            except ConfigurationError as error:
+                place = self.place("spec", "tools", number, "function")
+                raise ConfigurationError(f"{place}: {error}") from error.__cause__
+        adapter = ChatAgent(
             model.primary,
-            system_prompt=spec.system_prompt,
+            tools=tools,
+            instructions=spec.system_prompt,
             base_url=model.base_url,
             api_key=model.api_key,
             timeout=model.timeout_seconds,

@@ -82,12 +82,29 @@ class Memory(_Part):
     backend: Literal["builtin"] = Field("builtin", description="The thread's stored history.")
 
 
+class ToolPart(_Part):
+    """A function that the model may call (extension)."""
+
+    function: str = Field(
+        min_length=3, description="`module:function`, found from the file's folder."
+    )
+    name: str | None = Field(
+        None, min_length=1, description="For the model; by default the function's."
+    )
+    requireApproval: bool | None = Field(
+        None,
+        description="Whether a person approves each call; by default what the function's own "
+        "`@tool` says, or no.",
+    )
+
+
 class Spec(_Part):
     """What the agent is."""
 
-    type: Literal["chat_model_agent"] = Field(description="A chat model without tools.")
+    type: Literal["chat_model_agent"] = Field(description="A chat model, perhaps with tools.")
     model: Model
     system_prompt: str = Field("", description="What the conversation begins with.")
+    tools: list[ToolPart] = Field([], description="What the model may call (extension).")
     interrupt: InterruptPart = Field(default_factory=InterruptPart)
     memory: Memory = Field(default_factory=Memory)
 

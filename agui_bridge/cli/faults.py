@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import click
 
-from agui_bridge.config.import_object import DEBUG_HINT
 from agui_bridge.errors import BridgeError, StoreUnavailable
+from agui_bridge.import_object import DEBUG_HINT
 from agui_bridge.terminal import Terminal, paint
 
 __all__ = ["Command", "CommandGroup", "debug_option"]

@@ -10,9 +10,9 @@ from typing import Any, Final
 from agui_bridge.agent_file import bridge_of, is_agent_document
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.config import load_config, load_launch
-from agui_bridge.config.import_object import import_object
 from agui_bridge.config.models import Launch
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.import_object import import_object
 from agui_bridge.yaml_files.document import KeyPath, read_yaml
 
 __all__ = ["Target"]

@@ -13,12 +13,12 @@ from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.agents.keyword.phrases import Replies
 from agui_bridge.bridge.bridge import Bridge
-from agui_bridge.config.import_object import DEBUG_HINT, import_object
 from agui_bridge.config.models import AgentEntry, Configuration, KeywordSection
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import BridgeError, ConfigurationError
 from agui_bridge.http.auth import BearerTokens
 from agui_bridge.http.service import Authenticate
+from agui_bridge.import_object import DEBUG_HINT, import_object
 from agui_bridge.protocol.answers.forms import FormField
 
 __all__ = ["build_bridge"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -43,8 +44,9 @@ _MADE: Final[Mapping[str, Callable[[], Schema]]] = {
 """What makes each document, besides the views."""
 
 
-def documents() -> dict[str, Schema]:
-    """Every document by its file name."""
+@cache  # making them takes a second
+def documents() -> Mapping[str, Schema]:
+    """Every document by its file name; shared, so not to be changed."""
     made = {name: make() for name, make in _MADE.items()} | views()
     return {f"{name}.json": schema for name, schema in made.items()}
 

@@ -1,7 +1,7 @@
 """Stop requests that other processes took: looked for before every act, on hints, and by polling.
 
-The store says who is to stop. Hints only say when to look, so that a lost one costs time: until
-the next act of the run, or the next poll.
+The store says who is to stop. Notifications only say when to look, so that a lost one costs time:
+until the next act of the run, or the next poll.
 
 Source: docs/contract.md, "Stop".
 """

@@ -1,4 +1,7 @@
-"""The kit of an adapter's author: checks that every adapter passes, on the real engine.
+"""Tests of agents and of adapters, on the real engine, without a server.
+
+`talk` is for an agent of yours: say, answer, stop, read. The rest is the kit of an adapter's
+author.
 
 An `AdapterScenario` says how to make the adapter, what makes it pause, and what has been carried
 out so far. `check_adapter` carries the checks out; `AdapterSuite` makes a pytest test of each.
@@ -10,6 +13,7 @@ from agui_bridge.testing.checks import CHECKS
 from agui_bridge.testing.running import CheckResult, check_adapter, run_check
 from agui_bridge.testing.scenario import AdapterScenario, strings_of
 from agui_bridge.testing.suite import AdapterSuite
+from agui_bridge.testing.talk import Talk, talk
 from agui_bridge.testing.verdicts import Failed as CheckFailed
 
 __all__ = [
@@ -19,7 +23,9 @@ __all__ = [
     "Check",
     "CheckFailed",
     "CheckResult",
+    "Talk",
     "check_adapter",
     "run_check",
     "strings_of",
+    "talk",
 ]

@@ -102,19 +102,43 @@ class Stream:
 class Conversation:
     """One thread, by a client that sends only what is new.
 
+    Args:
+        engine: of the bridge.
+        agent: whose thread it is.
+        thread: its id.
+        patience: seconds that anything may take.
+        principal: who talks.
+        ids: what its messages' ids begin with; another one for each conversation on one thread.
+
     Attributes:
         thread: its id.
     """
 
-    def __init__(self, engine: Engine, agent: Agent, thread: str, patience: float) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        agent: Agent,
+        thread: str,
+        patience: float,
+        *,
+        principal: Principal | None = None,
+        ids: str = "user",
+    ) -> None:
         self.thread = thread
+        self._principal = principal or Principal()
+        self._ids = ids
         self._engine = engine
         self._agent = agent
         self._patience = patience
         self._numbers = itertools.count(1)
 
     def begin(self, text: str | None = None, resume: Sequence[Json] | None = None) -> Stream:
-        """Send an input; its stream is read by the caller."""
+        """Send an input; its stream is read by the caller.
+
+        Args:
+            text: a user's message; None sends none.
+            resume: entries that answer or cancel questions, as a client sends them.
+        """
         number = next(self._numbers)
         body: dict[str, Any] = {
             "threadId": self.thread,
@@ -123,18 +147,27 @@ class Conversation:
             "messages": [],
         }
         if text is not None:
-            body["messages"] = [{"id": f"user-{number}", "role": "user", "content": text}]
+            body["messages"] = [{"id": f"{self._ids}-{number}", "role": "user", "content": text}]
         if resume is not None:
             body["resume"] = resume
-        call = Submission(self._agent, Principal(), parse_input(body), on_disconnect="continue")
+        call = Submission(self._agent, self._principal, parse_input(body), on_disconnect="continue")
         return Stream(self._engine.submit(call)[0], self._patience)
 
     async def say(self, text: str) -> Stream:
-        """Send a message and read what comes back."""
+        """Send a message and read what comes back.
+
+        Args:
+            text: the message.
+        """
         return await self.begin(text).rest()
 
     async def answer(self, asked: Stream, *payloads: Json) -> Stream:
-        """Answer what a stream asked, in its order, and read what comes back."""
+        """Answer what a stream asked, in its order, and read what comes back.
+
+        Args:
+            asked: the stream.
+            *payloads: one for each question.
+        """
         expect(len(asked.asks) == len(payloads), f"it asked {len(asked.asks)} questions")
         resume: list[Json] = [
             {"interruptId": ask["id"], "status": "resolved", "payload": payload}
@@ -143,7 +176,11 @@ class Conversation:
         return await self.begin(resume=resume).rest()
 
     async def cancel(self, asked: Stream) -> Stream:
-        """Cancel what a stream asked."""
+        """Cancel what a stream asked, and read what comes back.
+
+        Args:
+            asked: the stream.
+        """
         cancelled = [{"interruptId": ask["id"], "status": "cancelled"} for ask in asked.asks]
         return await self.begin(resume=cancelled).rest()
 

@@ -12,6 +12,7 @@ PACKAGES: Final = (
     "agui_bridge.adapters",
     "agui_bridge.policy",
     "agui_bridge.errors",
+    "agui_bridge.agents.chat",
     "agui_bridge.agents.keyword",
     "agui_bridge.agent_file",
     "agui_bridge.config",

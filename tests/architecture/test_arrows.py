@@ -57,7 +57,8 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "stdio": (*ENGINE_SIDE, "surfaces"),
     "testing": (*ENGINE_SIDE, "bridge"),
     "yaml_files": PURE,
-    "agent_file": (*ENGINE_SIDE, "agents", "bridge", "yaml_files"),
+    "import_object": ("errors",),
+    "agent_file": (*ENGINE_SIDE, "agents", "bridge", "import_object", "yaml_files"),
     "terminal": (),
     "logs": ("engine",),
     "config": (
@@ -67,6 +68,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
         "bridge",
         "http",
         "http.copilotkit",
+        "import_object",
         "logs",
         "yaml_files",
     ),

@@ -7,10 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from click.testing import CliRunner, Result
 from agui_bridge import __version__
 from agui_bridge.cli import app, banner
 from agui_bridge.config.environment import VARIABLES
+from agui_bridge.documents.schemas import documents
 from tests.cli.processes import command, environment
 from tests.support.installed import install
 from tests.support.logs import logging_as_before
@@ -320,41 +320,35 @@ def test_the_adapters_are_listed_with_what_they_lack(
 # --- schema ---
 
 
-@pytest.fixture
-def documents(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
-    made = {
-        "run-input.json": {"title": "RunAgentInput", "description": "What starts a run.\nMore."},
-        "long.json": {"title": "Long", "enum": ["é" * 100] * 2000},
-        "openapi.json": {"info": {"title": "T", "description": f"{'Wide ' * 20}surface. More."}},
-    }
-    module: Any = ModuleType("agui_bridge.documents.schemas")
-    module.documents = lambda: made
-    monkeypatch.setitem(sys.modules, "agui_bridge.documents.schemas", module)
-    return made
-
-
-def test_the_schemas_are_listed_a_line_each(folder: Path, documents: Mapping[str, Any]) -> None:
+def test_the_schemas_are_listed_a_line_each(folder: Path) -> None:
     lines = [line.rstrip().split(maxsplit=1) for line in invoke("schema").stdout.splitlines()]
-    wide = f"{'Wide ' * 20}surface."
-    assert lines == [["long", "Long"], ["openapi", wide], ["run-input", "What starts a run."]]
+    assert [name for name, _ in lines] == sorted(name.removesuffix(".json") for name in documents())
+    told = dict(lines)
+    assert told["run-input"] == "The body of POST /agents/{agent}: AG-UI's RunAgentInput."
+    for name, described in told.items():
+        document = documents()[f"{name}.json"]
+        whole = document.get("description") or document["info"]["description"]
+        assert whole.startswith(described) and described.endswith(".")
 
 
-@pytest.mark.parametrize("name", ["run-input", "run-input.json"])
-def test_a_schema_is_printed_as_json(folder: Path, documents: Mapping[str, Any], name: str) -> None:
-    assert json.loads(invoke("schema", name).stdout) == documents["run-input.json"]
+@pytest.mark.parametrize("name", ["run-input", "run-input.json", "openapi"])
+def test_a_schema_is_printed_as_json(folder: Path, name: str) -> None:
+    printed = json.loads(invoke("schema", name).stdout)
+    assert printed == documents()[f"{name.removesuffix('.json')}.json"]
 
 
-def test_all_schemas_are_written_into_a_folder(folder: Path, documents: Mapping[str, Any]) -> None:
-    assert invoke("schema", "--output", "made/here").stdout == "3 schemas are in made/here.\n"
+def test_all_schemas_are_written_into_a_folder(folder: Path) -> None:
+    count = len(documents())
+    assert (
+        invoke("schema", "--output", "made/here").stdout == f"{count} schemas are in made/here.\n"
+    )
     written = {path.name: json.loads(path.read_text()) for path in Path("made/here").iterdir()}
-    assert written == documents
+    assert written == documents()
     assert "can't be written to" in error_of("schema", "--all", "agents.py/x")[0]
-    assert "leave the name out" in error_of("schema", "long", "--output", "x")[0]
+    assert "leave the name out" in error_of("schema", "openapi", "--output", "x")[0]
 
 
-def test_an_unknown_schema_is_told_with_the_one_that_may_be_meant(
-    folder: Path, documents: Mapping[str, Any]
-) -> None:
+def test_an_unknown_schema_is_told_with_the_one_that_may_be_meant(folder: Path) -> None:
     assert error_of("schema", "run-imput") == [
         "error: There is no schema 'run-imput'.",
         "Did you mean run-input?",

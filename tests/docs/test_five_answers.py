@@ -102,7 +102,6 @@ ASKING: Final = [
 
 ELSEWHERE: Final = {
     "examples/approval_target.py": "tests/processes and the conformance kit answer it",
-    "examples/llm_tools/agent.py": "tests/examples/test_llm_tools.py has the model that it needs",
     "examples/third_party_adapter/src/agui_bridge_flows/adapter.py": "its own tests, by the kit",
 }
 

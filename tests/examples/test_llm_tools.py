@@ -59,6 +59,7 @@ async def test_text_is_streamed_while_the_model_still_writes(secretary: Secretar
         assert [tool["function"]["name"] for tool in request.body["tools"]] == [
             "free_hours",
             "send_email",
+            "ask_user",
         ]
         assert [message["role"] for message in request.messages] == ["system", "user"]
 
@@ -96,8 +97,11 @@ async def test_safe_and_risky_calls_of_one_reply_are_put_together_from_fragments
             HOURS.args,
             MAIL,
         ]
-        assert (hours["tool_call_id"], hours["content"]) == ("call_h", '["09:00", "14:00"]')
-        assert (sent["tool_call_id"], sent["content"]) == ("call_m", "sent to ann@example.com")
+        assert [c["id"] for c in asked["tool_calls"]] == [m["tool_call_id"] for m in (hours, sent)]
+        assert [m["content"] for m in (hours, sent)] == [
+            '["09:00", "14:00"]',
+            "sent to ann@example.com",
+        ]
 
         # The response was lost, and the client asks again: nothing is done or said a second time.
         assert await served.send_again() == ""
@@ -133,11 +137,11 @@ async def test_parallel_risky_calls_are_asked_together_and_answered_each_its_own
             "cem@example.com",
         ]
         assert ("send_email", edited) in executed(served)
-        results = {m["tool_call_id"]: m["content"] for m in model.requests[1].messages[-4:]}
-        assert results["call_0"] == "sent to ann@example.com"
-        assert results["call_1"] == "Not done: the user declined it. Reason: bob left."
-        assert results["call_2"].startswith('The user changed the arguments to {"to": "cem@')
-        assert results["call_3"] == "Not done: nobody decided (cancelled)."
+        results = [m["content"] for m in model.requests[1].messages[-4:]]
+        assert results[0] == "sent to ann@example.com"
+        assert results[1].startswith("The user declined") and results[1].endswith("bob left")
+        assert results[2].startswith('The user changed the arguments to {"to": "cem@')
+        assert results[3] == "The approval was cancelled; this tool call was not executed."
 
 
 async def test_the_model_is_called_once_for_each_reply_over_several_pauses(
@@ -167,13 +171,13 @@ async def test_the_next_message_finds_a_history_that_chat_completions_accept(
         assert await served.say("thanks") == "Bye."
         messages = model.requests[2].messages
         assert [m["role"] for m in messages] == [
-            *("system", "user", "assistant", "tool", "assistant", "tool", "assistant", "user")
+            *("system", "user", "assistant", "tool", "tool", "assistant", "user")
         ]
-        for asked, result in (messages[2:4], messages[4:6]):
-            assert [call["id"] for call in asked["tool_calls"]] == [result["tool_call_id"]]
-        assert messages[2]["content"] == "Both. "
-        assert "declined" in messages[5]["content"]
-        assert messages[6]["content"] == "Done."
+        asked, *results = messages[2:5]
+        assert [call["id"] for call in asked["tool_calls"]] == [m["tool_call_id"] for m in results]
+        assert asked["content"] == "Both. "
+        assert "declined" in results[1]["content"]
+        assert messages[5]["content"] == "Done."
 
 
 async def test_a_call_that_makes_no_sense_is_told_to_the_model_and_to_nobody_else(
@@ -192,8 +196,8 @@ async def test_a_call_that_makes_no_sense_is_told_to_the_model_and_to_nobody_els
         asked = model.requests[1].messages[-6]["tool_calls"]
         assert [call["function"]["arguments"] for call in asked[:2]] == ["{}", '{"to": 5}']
         assert len({call["id"] for call in asked}) == 5
-        assert results[0].startswith("The arguments are invalid")
-        assert results[1].startswith("The arguments are invalid")
+        assert results[0].startswith("The arguments don't fit")
+        assert results[1].startswith("The arguments don't fit")
         assert results[2] == "There is no tool 'delete_everything'."
         assert results[3] == results[4] == '["09:00", "14:00"]'
         assert len(executed(served)) == 2
@@ -202,7 +206,7 @@ async def test_a_call_that_makes_no_sense_is_told_to_the_model_and_to_nobody_els
 async def test_the_loop_ends_after_its_last_round(secretary: Secretary) -> None:
     async with secretary(*[Reply(calls=[HOURS])] * 8) as (served, model):
         said = await served.say("go on for ever")
-        assert said == "I stop here: 8 rounds of tools were not enough."
+        assert said == "I stop here: 8 replies with tool calls were not enough."
         assert len(model.requests) == len(executed(served)) == 8
 
 
@@ -210,12 +214,12 @@ async def test_the_loop_ends_after_its_last_round(secretary: Secretary) -> None:
     ("reply", "told"),
     [
         (Reply(status=401, body=f'{{"error": "bad {KEY}"}}'), "answered 401. Check OPENAI_API_KEY"),
-        (Reply(status=404, body="no model"), "answered 404. Check OPENAI_BASE_URL and MODEL"),
-        (Reply(status=500, body=f"trace: {KEY}"), "answered 500."),
+        (Reply(status=404, body="no model"), "answered 404. Check OPENAI_BASE_URL and the model"),
+        (Reply(status=400, body=f"trace: {KEY}"), "answered 400."),
         (Reply(text="Hel", breaks_off=True), "broke off"),
-        (Reply(text="Hel", fails={"message": KEY}), "failed in the middle"),
-        (Reply(text="Hel", fails=f"<html>{KEY}"), "no chat completion"),
-        (Reply(text="Hel", fails=f'["{KEY}"]'), "no chat completion"),
+        (Reply(text="Hel", fails={"message": KEY}), "broke off"),
+        (Reply(text="Hel", fails=f"<html>{KEY}"), "broke off"),
+        (Reply(text="Hel", fails=f'["{KEY}"]'), "broke off"),
     ],
 )
 async def test_a_failing_model_ends_the_run_with_what_to_do_and_no_secrets(
@@ -232,7 +236,7 @@ async def test_a_failing_model_ends_the_run_with_what_to_do_and_no_secrets(
 async def test_a_model_that_fails_after_an_approval_leaves_the_tool_executed_once(
     secretary: Secretary,
 ) -> None:
-    async with secretary(Reply(calls=[SEND]), Reply(status=503), Reply(text="Sent.")) as (
+    async with secretary(Reply(calls=[SEND]), Reply(status=400), Reply(text="Sent.")) as (
         served,
         _,
     ):
@@ -243,20 +247,6 @@ async def test_a_model_that_fails_after_an_approval_leaves_the_tool_executed_onc
         assert served.error == "UPSTREAM_ERROR"
         assert await served.say("and?") == "Sent."
         assert executed(served) == [("send_email", MAIL)]
-
-
-async def test_a_server_that_is_not_there_and_a_missing_model_are_told(
-    secretary: Secretary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with secretary() as (served, _):
-        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-        await served.say("hi")
-        assert served.error == "UPSTREAM_ERROR"
-        assert "can't be reached (ConnectError)" in served.events[-1]["message"]
-        monkeypatch.delenv("MODEL")
-        await served.say("hi")
-        assert served.error == "UPSTREAM_ERROR"
-        assert "set MODEL" in served.events[-1]["message"]
 
 
 async def test_a_server_that_ends_without_done_is_understood(secretary: Secretary) -> None:

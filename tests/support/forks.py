@@ -21,7 +21,7 @@ IMPORTED = [
     *(f"agui_bridge.stores.{name}.store" for name in ("sqlite", "postgres", "redis")),
     *("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto"),
     *("agui_bridge.cli", "agui_bridge.cli.chat.loop", "agui_bridge.http.server"),
-    *("agui_bridge.agents.chat_model", "agui_bridge_agui", "examples.guide"),
+    *("agui_bridge.agents.chat.agent", "agui_bridge_agui", "examples.guide"),
     *("tests.support.commands", "tests.support.fault_target"),
 ]
 """What nearly all of them need; anything else each imports for itself."""

@@ -1,4 +1,4 @@
-"""The kit on the adapters that run within the process: functions, keyword agents, chat models."""
+"""The kit on the adapters that run within the process: functions, keyword agents, chat agents."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from agui_bridge import FunctionAdapter, FunctionRun, KeywordAdapter
-from agui_bridge.agents.chat_model import ChatModelAdapter
+from agui_bridge.agents.chat import AskUser, ChatAgent, tool
 from agui_bridge.testing import AdapterScenario, AdapterSuite
-from tests.support.scripted_model import Reply, Requested, ScriptedModel
+from tests.support.scripted_model import Reply, Requested, ScriptedModel, ToolUse
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -119,30 +119,70 @@ class TestKeywordAgentsThatAskForApprovals(TestFunctionAgents):
             yield replace(inside, adapter=lambda: KeywordAdapter(inside.adapter()))
 
 
-class TestChatModels(AdapterSuite):
-    leaves_out = (
-        *("pause-last", "ids", "continuation", "secret", "pause", "approve", "result", "decline"),
-        *("edit", "cancel", "parallel", "answer", "cancel-question", "restart", "once", "race"),
-        *("next-message", "threads", "undelivered", "lease", "stop-by-itself", "stop-acting"),
-        *("stopped-pause", "policy"),
-    )
+class TestChatAgents(AdapterSuite):
+    leaves_out = ("undelivered",)
 
     @contextlib.asynccontextmanager
     async def scenario(self) -> AsyncIterator[AdapterScenario]:
+        executed: list[Any] = []
         hold = asyncio.Event()
 
+        @tool(approval="always")
+        async def deploy(version: str) -> str:
+            executed.append({"version": version})
+            return f"deployed {version}"
+
+        @tool
+        def note(when: str) -> str:
+            executed.append({"when": when})
+            return "noted"
+
+        def call(name: str, number: int = 1, **args: str) -> ToolUse:
+            return ToolUse(name, args, id=f"call_{number}")
+
         def reply(asked: Requested) -> Reply:
-            if asked.messages[-1]["content"] == "slow":
-                return Reply(["Working. ", "Done."], hold=hold)
+            last = asked.messages[-1]
+            said = last["content"]
+            if last["role"] == "tool" and said.startswith("{"):
+                return Reply(calls=[ToolUse("note", said)])
+            if last["role"] == "tool":
+                return Reply("Done.")
+            match said:
+                case "deploy":
+                    return Reply("I will. ", calls=[call("deploy", version="v1")], fragment=4)
+                case "deploy both":
+                    versions = ["v1", "v2"]
+                    return Reply(
+                        calls=[call("deploy", n, version=v) for n, v in enumerate(versions)],
+                        fragment=3,
+                    )
+                case "when":
+                    return Reply(calls=[call("ask_user", question="When?")])
+                case "slow":
+                    return Reply(["Working. ", "Done."], hold=hold)
             return Reply("Hello.")
 
-        async with ScriptedModel(*[reply] * 5) as model:
+        def agent(base_url: str) -> ChatAgent:
+            return ChatAgent(
+                "scripted",
+                tools=[deploy, note, AskUser(schema=When)],
+                base_url=base_url,
+                api_key="key",
+                retries=0,
+            )
+
+        async with ScriptedModel(*[reply] * 40) as model:
             try:
                 yield AdapterScenario(
-                    adapter=lambda: ChatModelAdapter(
-                        "scripted", base_url=model.base_url, api_key="key", retries=0
-                    ),
+                    adapter=lambda: agent(model.base_url),
+                    approval="deploy",
+                    parallel="deploy both",
+                    question="when",
+                    answer={"when": "now"},
                     slow="slow",
+                    edited={"version": "v0"},
+                    executed=lambda: executed,
+                    private=lambda _: ("reply ended",),
                     patience=PATIENCE,
                 )
             finally:

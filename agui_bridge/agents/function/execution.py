@@ -20,7 +20,7 @@ from agui_bridge.agents.function.activities import Activities
 from agui_bridge.agents.function.latch import RunLatch
 from agui_bridge.agents.function.outbox import Outbox
 from agui_bridge.agents.function.reports import Reports
-from agui_bridge.agents.replay.call_numbers import CallNumbers
+from agui_bridge.agents.replay.call_order import CallOrder
 from agui_bridge.agents.replay.continuation import (
     Asked,
     Continuation,
@@ -107,7 +107,7 @@ class FunctionExecution:
         self.failure: BaseException | None = None
         self._yields = YieldCount(past.yields)
         self._state = SharedState(run.state, past.state, len(past.entries))
-        self._order = CallNumbers()
+        self._order = CallOrder()
         self._questions: dict[EntryKey, Question] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._root: asyncio.Task[None] | None = None
@@ -142,7 +142,7 @@ class FunctionExecution:
     @property
     def not_begun(self) -> list[str]:
         """The calls that were shown or approved, and certainly not carried out."""
-        shown = [c for key, c in self.reports.announced.items() if not self.activities.begun(key)]
+        shown = self.reports.unbegun(self.activities.begun)
         return shown + [
             decided.tool_call_id
             for key, decided in self.journal.entries.items()
@@ -190,7 +190,7 @@ class FunctionExecution:
         """
         self._latch.check()
         self.activities.check_outside(call)
-        place = self._order.step()
+        place = self._order.next_place()
         if place.strand is self._order.root:
             self._yields.next_segment()
         key = self.journal.number(call, place) if numbered else call

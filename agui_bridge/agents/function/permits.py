@@ -33,7 +33,7 @@ class Permit:
     Attributes:
         call_id: the call on the wire.
         args: the arguments to execute: as proposed, or as a person edited them.
-        announced: whether the client has seen the call, because a person was asked about it.
+        announced: whether the client has seen the call.
     """
 
     call_id: str
@@ -42,12 +42,23 @@ class Permit:
 
 
 async def permit_call(
-    execution: FunctionExecution, entry: EntryKey, args: Mapping[str, Json], fn: Callable[..., Any]
+    execution: FunctionExecution,
+    entry: EntryKey,
+    args: Mapping[str, Json],
+    fn: Callable[..., Any],
+    shown: str | None = None,
 ) -> Permit:
     """Let a call through, have a person asked about it (then this never returns), or refuse it.
 
     A person's answer stands: what was declined is not executed even if the policy allows it by
     now. What was approved is judged once more, with the arguments that would be executed.
+
+    Args:
+        execution: the run.
+        entry: the call.
+        args: its proposed arguments.
+        fn: what would carry it out; its signature says how a person may edit the arguments.
+        shown: the call's id, if the client has seen it already.
 
     Raises:
         CallDenied: the policy or a person refused.
@@ -62,7 +73,7 @@ async def permit_call(
         await permit_approved(execution, entry, decided, approved)
         return Permit(decided.tool_call_id, approved, announced=True)
     verdict = await _judge(execution, entry, args)
-    call_id = run.mint()
+    call_id = shown or run.mint()
     if verdict.action == "ask":
         editing = _parameters_of(fn) if verdict.editable else None
         ask = Ask(
@@ -76,9 +87,10 @@ async def permit_call(
         )
         await execution.ask(_question(entry), Question(ask, call_id))
     if verdict.action == "deny":
-        execution.emit(*tool_call(call_id, entry.name, args))
+        if shown is None:
+            execution.emit(*tool_call(call_id, entry.name, args))
         await _refuse(execution, entry, call_id, verdict)
-    return Permit(call_id, args, announced=False)
+    return Permit(call_id, args, announced=shown is not None)
 
 
 async def permit_approved(

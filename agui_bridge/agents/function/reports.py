@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ag_ui.core import BaseEvent, ToolCallResultEvent
 
@@ -22,7 +22,8 @@ class Reports:
         outbox: for those before.
 
     Attributes:
-        announced: the calls that were shown as about to begin: their ids.
+        shown: the calls that the client was shown: their ids, and what carries them out, None
+            while nobody has come to that.
     """
 
     def __init__(self, run: Run, outbox: Outbox) -> None:
@@ -30,13 +31,17 @@ class Reports:
         self._run = run
         self._outbox = outbox
         self._left = False
-        self.announced: dict[EntryKey, str] = {}
+        self.shown: dict[str, EntryKey | None] = {}
 
     def announce(self, call: EntryKey, call_id: str, items: Iterable[BaseEvent]) -> None:
         """Show the client a call that is about to begin."""
-        self.announced[call] = call_id
+        self.shown[call_id] = call
         for item in items:
             self._outbox.put(item)
+
+    def unbegun(self, begun: Callable[[EntryKey], bool]) -> list[str]:
+        """The calls that were shown, and of which nobody began to carry out what they are for."""
+        return [call for call, key in self.shown.items() if key is None or not begun(key)]
 
     def tell(self, call_id: str, outcome: Outcome) -> None:
         """Tell what came of a call."""

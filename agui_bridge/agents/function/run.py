@@ -54,6 +54,7 @@ class FunctionRun(ActingRun):
         expires_in: float | None = None,
         metadata: Mapping[str, Json] | None = None,
         key: str | None = None,
+        call_id: str | None = None,
     ) -> Approval:
         """Ask people to approve a tool call; `run.tool` then carries it out.
 
@@ -69,6 +70,7 @@ class FunctionRun(ActingRun):
             expires_in: seconds until it can't be answered; None takes the agent's setting.
             metadata: public, for the frontend.
             key: tells equal approvals of several tasks apart.
+            call_id: the call's id, if its events have been sent already, such as by `stream`.
 
         Returns:
             The decision: true only when approved, with the arguments that may be executed.
@@ -81,7 +83,7 @@ class FunctionRun(ActingRun):
         pinned = jsonable(f"an argument of run.approve({name!r})", dict(args))
         entry, known = self._visit("approve", name, [pinned], key)
         if known is None:
-            call_id = self._run.mint()
+            call_id = call_id or self._run.mint()
             ask = Ask(
                 native_id=call_id,
                 reason="tool_call",
@@ -238,7 +240,12 @@ class FunctionRun(ActingRun):
         return decision
 
     async def frontend_tool(
-        self, name: str, args: Mapping[str, Any], *, key: str | None = None
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        *,
+        key: str | None = None,
+        call_id: str | None = None,
     ) -> Json:
         """Have the application carry out one of its own tools; the next run has the result.
 
@@ -246,6 +253,7 @@ class FunctionRun(ActingRun):
             name: the tool's, as the application calls it.
             args: what can be written as JSON.
             key: tells equal calls of several tasks apart.
+            call_id: the call's id, if its events have been sent already, such as by `stream`.
 
         Returns:
             The content of the application's tool message: a str, or content parts.
@@ -255,7 +263,8 @@ class FunctionRun(ActingRun):
         if isinstance(known, Value):
             return copied(known.value)
         if not isinstance(known, Awaited):
-            known = Awaited(tool_call_id=self._run.mint())
+            known = Awaited(tool_call_id=call_id or self._run.mint())
             self._execution.journal.record(entry, known)
-            self._execution.emit(*tool_call(known.tool_call_id, name, pinned))
+            if call_id is None:
+                self._execution.emit(*tool_call(known.tool_call_id, name, pinned))
         await self._execution.ask(entry, Question(None, known.tool_call_id))

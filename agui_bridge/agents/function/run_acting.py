@@ -7,6 +7,14 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequenc
 from functools import partial
 from typing import Any
 
+from ag_ui.core import (
+    BaseEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+
 from agui_bridge.adapters import close_items
 from agui_bridge.agents.function.activities import in_thread
 from agui_bridge.agents.function.approval import Approval
@@ -18,9 +26,13 @@ from agui_bridge.agents.replay.journal import copied, fingerprint, jsonable
 from agui_bridge.errors import AgentMistake, ApprovalSpent
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["ActingRun", "StreamSource"]
+__all__ = ["ActingRun", "StreamItem", "StreamSource"]
 
-StreamSource = AsyncIterable[str] | Callable[[], AsyncIterable[str] | Awaitable[AsyncIterable[str]]]
+StreamItem = str | BaseEvent
+_CALL_EVENTS = ToolCallStartEvent | ToolCallArgsEvent | ToolCallEndEvent | ToolCallResultEvent
+
+StreamItems = AsyncIterable[str] | AsyncIterable[StreamItem]
+StreamSource = StreamItems | Callable[[], StreamItems | Awaitable[StreamItems]]
 
 
 class ActingRun(RunView):
@@ -62,14 +74,15 @@ class ActingRun(RunView):
         Args:
             name: names the stream.
             source: an async iterable of str, or a function that returns one (called only
-                when the text is not remembered yet).
+                when the text is not remembered yet). Events of tool calls may be among the text,
+                as a model writes them: pass their ids on as `call_id`.
             key: tells equal streams of several tasks apart.
 
         Returns:
             The whole text.
 
         Raises:
-            StepFailed: the source raised, or yielded something that is no str.
+            StepFailed: the source raised, or yielded something else.
         """
         entry, known = self._visit("stream", name, (), key)
         text: str = await self._execution.activities.perform(
@@ -85,6 +98,7 @@ class ActingRun(RunView):
         /,
         *,
         key: str | None = None,
+        call_id: str | None = None,
     ) -> Json:
         """Call `fn(**args)` as a tool call that the client sees.
 
@@ -95,6 +109,7 @@ class ActingRun(RunView):
             args: what can be written as JSON.
             fn: async, or sync (then it runs in a thread).
             key: tells equal calls of several tasks apart.
+            call_id: the call's id, if its events have been sent already, such as by `stream`.
 
         Returns:
             The result as JSON; on the wire a str as it is, else compact JSON.
@@ -109,7 +124,9 @@ class ActingRun(RunView):
         if known is not None:
             pass_by(execution, entry)
             return await execution.activities.perform(entry, known, lambda: _invoke(fn))
-        permit = await permit_call(execution, entry, pinned, fn)
+        if call_id is not None:
+            execution.reports.shown[call_id] = entry
+        permit = await permit_call(execution, entry, pinned, fn, call_id)
         announce = tool_call(permit.call_id, name, permit.args)
         return await execution.activities.perform(
             entry,
@@ -185,22 +202,27 @@ class ActingRun(RunView):
         return self._execution.visit(call)
 
     async def _stream(self, source: StreamSource) -> str:
-        outbox = self._execution.outbox
-        chunks: list[str] = []
+        outbox, shown = self._execution.outbox, self._execution.reports.shown
+        texts: list[str] = []
         items: Any = source() if callable(source) else source
         if inspect.isawaitable(items):
             items = await items
         try:
-            async for chunk in items:
-                if not isinstance(chunk, str):
-                    raise TypeError(f"a stream yields str, not {type(chunk).__name__}")
-                chunks.append(chunk)
-                outbox.put(chunk)
+            async for item in items:
+                if not isinstance(item, str | _CALL_EVENTS):
+                    raise TypeError(
+                        f"a stream yields str and events of tool calls, not {type(item).__name__}"
+                    )
+                if isinstance(item, str):
+                    texts.append(item)
+                elif isinstance(item, ToolCallStartEvent):
+                    shown[item.tool_call_id] = None
+                outbox.put(item)
                 if outbox.full:
                     await outbox.room()
         finally:
             await close_items(items)
-        return "".join(chunks)
+        return "".join(texts)
 
 
 async def _invoke(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -13,6 +13,7 @@ from agui_bridge.agents.function.execution import FunctionExecution
 from agui_bridge.agents.replay.journal import jsonable
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
+from agui_bridge.protocol.turns import Turn, turns_of
 
 __all__ = ["RunView"]
 
@@ -55,6 +56,10 @@ class RunView:
     def text(self) -> str:
         """The text of the last user message when the function first started, or ""."""
         return self._seen.text
+
+    def turns(self) -> list[Turn]:
+        """`messages` as a model wants them: calls answered, neighbours in one, media in parts."""
+        return turns_of(self._seen.raw_messages)
 
     @property
     def messages_since(self) -> list[Message]:

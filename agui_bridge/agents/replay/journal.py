@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from agui_bridge.agents.replay.call_numbers import Place
+from agui_bridge.agents.replay.call_order import Place
 from agui_bridge.agents.replay.continuation import EntryKey, Outcome
 from agui_bridge.errors import AgentMistake, AmbiguousKey, ReplayMismatch
 from agui_bridge.protocol.json_values import canonical, clean

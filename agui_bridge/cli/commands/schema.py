@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -50,17 +51,17 @@ def schema(name: str | None, output: Path | None) -> None:
         click.echo(_dumped(documents[_file_of(name, documents)]), nl=False)
 
 
-def _documents() -> dict[str, dict[str, Any]]:
+def _documents() -> Mapping[str, dict[str, Any]]:
     try:
         # By its name, because it takes a while and only this command needs it.
         module = importlib.import_module("agui_bridge.documents.schemas")
     except ModuleNotFoundError as error:
         raise ConfigurationError("This version brings no schemas.") from error
-    documents: dict[str, dict[str, Any]] = module.documents()
+    documents: Mapping[str, dict[str, Any]] = module.documents()
     return documents
 
 
-def _file_of(name: str, documents: dict[str, dict[str, Any]]) -> str:
+def _file_of(name: str, documents: Mapping[str, dict[str, Any]]) -> str:
     by_name = {_short(file): file for file in documents}
     short = _short(name)
     if short in by_name:
@@ -76,7 +77,7 @@ def _short(file: str) -> str:
     return file
 
 
-def _list(documents: dict[str, dict[str, Any]]) -> None:
+def _list(documents: Mapping[str, dict[str, Any]]) -> None:
     rows = []
     for file, document in sorted(documents.items()):
         told = document if "description" in document else document.get("info", document)
@@ -86,7 +87,7 @@ def _list(documents: dict[str, dict[str, Any]]) -> None:
     Terminal().table(rows)
 
 
-def _write(documents: dict[str, dict[str, Any]], folder: Path) -> None:
+def _write(documents: Mapping[str, dict[str, Any]], folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, document in documents.items():

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from agui_bridge.engine.run.final_write import (
+from agui_bridge.engine.run.commit_end import (
     commit_end,
     emit_all,
     still_pending,

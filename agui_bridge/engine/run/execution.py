@@ -272,7 +272,7 @@ class Execution:
         try:
             self.history.apply(event)
         except PatchError as error:
-            raise ProtocolViolation(f"a STATE_DELTA does not fit the state: {error}") from error
+            raise ProtocolViolation(f"{kind} can't be applied: {error}") from error
         if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self.calls:
             self.unsent = event["messageId"]
             await self._settle(event["toolCallId"])

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from agui_bridge.adapters import AdapterCapabilities, Ask
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ProtocolViolation
+from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.answers.decisions import (
     APPROVE,
     CONFIRM_SCHEMA,
@@ -17,7 +18,6 @@ from agui_bridge.protocol.answers.decisions import (
     EDIT,
     approval_schema,
 )
-from agui_bridge.protocol.answers.pauses import LONGEST_WAIT
 from agui_bridge.protocol.answers.schemas import check_schema
 from agui_bridge.protocol.json_values import clean
 from agui_bridge.protocol.threads.records import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agui_bridge.engine.input.auto_resume import question_in_words
-from agui_bridge.engine.run.final_write import (
+from agui_bridge.engine.run.commit_end import (
     commit_end,
     emit_all,
     plain_json,

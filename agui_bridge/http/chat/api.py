@@ -21,9 +21,9 @@ from agui_bridge.errors import Refused
 from agui_bridge.http.bodies import read_json
 from agui_bridge.http.callers import check_addressable, find_agent, principal_of
 from agui_bridge.http.chat.frames import A2UIFrames, Frames, LegacyFrames
+from agui_bridge.http.chat.interrupt_state import payload_of, pending_of, state_of
+from agui_bridge.http.chat.refusal_statuses import in_its_statuses
 from agui_bridge.http.chat.reply import ChatReply
-from agui_bridge.http.chat.state import payload_of, pending_of, state_of
-from agui_bridge.http.chat.statuses import in_its_statuses
 from agui_bridge.http.endpoint import json_response
 from agui_bridge.http.event_stream import EventStreamResponse
 from agui_bridge.http.service import Service

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agui_bridge.http.chat.statuses import STATUSES
+from agui_bridge.http.chat.refusal_statuses import STATUSES
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
 from agui_bridge.shapes import chat
 from agui_bridge.shapes.readable_schema import OF_IDS

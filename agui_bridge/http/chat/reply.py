@@ -12,8 +12,8 @@ from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES, Refused, StoreError
 from agui_bridge.http.chat.frames import Frames
+from agui_bridge.http.chat.interrupt_state import pending_of, state_of
 from agui_bridge.http.chat.spoken_text import NewScanner, SpokenText
-from agui_bridge.http.chat.state import pending_of, state_of
 from agui_bridge.protocol.contract.requests import AskAgain, Join, Reject, Replay
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import ThreadKey

@@ -16,7 +16,7 @@ from agui_bridge.protocol.lifecycle.made_events import (
 )
 from agui_bridge.protocol.lifecycle.message_ids import MessageIds
 from agui_bridge.protocol.lifecycle.partial_json import completion
-from agui_bridge.protocol.lifecycle.state import Call, Lane, Owner, RunState, Stream, Subagent
+from agui_bridge.protocol.lifecycle.run_state import Call, Lane, Owner, RunState, Stream, Subagent
 
 __all__ = ["Effects"]
 

@@ -20,7 +20,7 @@ from agui_bridge.protocol.lifecycle.effects import Effects
 from agui_bridge.protocol.lifecycle.event_rules import RULES
 from agui_bridge.protocol.lifecycle.made_events import delta_event, to_wire
 from agui_bridge.protocol.lifecycle.message_ids import MessageIds
-from agui_bridge.protocol.lifecycle.state import Call, Owner, RunState
+from agui_bridge.protocol.lifecycle.run_state import Call, Owner, RunState
 
 __all__ = ["Lifecycle", "StreamedCall"]
 

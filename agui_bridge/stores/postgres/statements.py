@@ -19,7 +19,7 @@ from typing import Any
 
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.commit_rules import WAITING
-from agui_bridge.stores.postgres.hints import CHANNEL
+from agui_bridge.stores.postgres.notifications import CHANNEL
 from agui_bridge.stores.sql import tables
 from agui_bridge.stores.watching import ANY_STOP
 
@@ -192,7 +192,7 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
         # The same as `join_stops`, decided on the row as it is.
         keep = "(t.stop_token <> :token AND t.stop_token = t.lease) IS TRUE"
         same = "(t.stop_token = :token AND (t.stop_force OR NOT :force)) IS TRUE"
-        # Few, and to be heard of at once: these tell of themselves. Commits do not (see `Hints`).
+        # Few, and to be heard of at once: these notify. Commits do not (see `Notifications`).
         return f"""
 WITH told AS MATERIALIZED (SELECT pg_notify('{CHANNEL}', '{ANY_STOP}'))
 UPDATE {self._threads} t SET

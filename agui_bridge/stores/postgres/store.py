@@ -34,7 +34,7 @@ from agui_bridge.stores.base import (
 from agui_bridge.stores.commit_rules import Head, check_commit
 from agui_bridge.stores.postgres.address import parse_address
 from agui_bridge.stores.postgres.connections import Connections, connect, set_up
-from agui_bridge.stores.postgres.hints import CHANNEL, Hints, digest
+from agui_bridge.stores.postgres.notifications import CHANNEL, Notifications, digest
 from agui_bridge.stores.postgres.open import prepare_database
 from agui_bridge.stores.postgres.rows import (
     change_values,
@@ -61,14 +61,14 @@ class PostgresStore:
         self,
         connections: Connections,
         statements: Statements,
-        hints: Callable[[Wakeups], Hints] | None,
+        notifications: Callable[[Wakeups], Notifications] | None,
         clock: Callable[[], float] | None,
     ) -> None:
         """Take over connections to a database whose schema is the right one."""
         self._connections = connections
         self._statements = statements
         self._wakeups = Wakeups()
-        self._hints = hints(self._wakeups) if hints else None
+        self._notifications = notifications(self._wakeups) if notifications else None
         self._clock = clock
 
     @classmethod
@@ -97,15 +97,15 @@ class PostgresStore:
             await set_up(connection, address, durable=False)
             return connection
 
-        def hints(wakeups: Wakeups) -> Hints:
+        def notifications(wakeups: Wakeups) -> Notifications:
             def send_test(payload: str) -> Any:
                 return connections.run(NOTIFY, {"channel": CHANNEL, "payload": payload})
 
-            return Hints(listener, send_test, wakeups)
+            return Notifications(listener, send_test, wakeups)
 
         listens = address.listen and not pooled
         statements = Statements(address.schema, timed=clock is not None)
-        return cls(connections, statements, hints if listens else None, clock)
+        return cls(connections, statements, notifications if listens else None, clock)
 
     async def load(
         self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
@@ -262,28 +262,28 @@ class PostgresStore:
         Only a hint: changes made through this object wake at once, those of other processes
         by a notification, or by polling where notifications do not arrive.
         """
-        hints = self._hints
+        notifications = self._notifications
 
         async def look() -> tuple[Any, ...] | None:
-            if hints is not None and hints.alive:
+            if notifications is not None and notifications.alive:
                 return None
             rows = await self._run(self._statements.mark, key)
             return tuple(rows[0]) if rows else ()
 
-        if hints is not None:
-            hints.start()
+        if notifications is not None:
+            notifications.start()
         return self._wakeups.watch(digest(key), look)
 
     def watch_stops(self) -> AsyncGenerator[None, None]:
         """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`)."""
-        if self._hints is not None:
-            self._hints.start()
+        if self._notifications is not None:
+            self._notifications.start()
         return self._wakeups.watch(ANY_STOP)
 
     async def aclose(self) -> None:
         """Release connections; the store can't be used afterwards."""
-        if self._hints is not None:
-            await self._hints.aclose()
+        if self._notifications is not None:
+            await self._notifications.aclose()
         await self._connections.aclose()
 
     async def _run(
@@ -306,8 +306,8 @@ class PostgresStore:
     def _changed(self, key: ThreadKey, *, told: bool = True) -> None:
         word = digest(key)
         self._wakeups.notify(word)
-        if told and self._hints is not None:
-            self._hints.tell(word)
+        if told and self._notifications is not None:
+            self._notifications.tell(word)
 
 
 def _head(record: ThreadRecord | None) -> Head | None:

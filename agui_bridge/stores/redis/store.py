@@ -26,8 +26,8 @@ from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
 from agui_bridge.stores.commit_rules import check_commit
 from agui_bridge.stores.redis.client import Client
-from agui_bridge.stores.redis.hints import Hints
 from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of
+from agui_bridge.stores.redis.notifications import Notifications
 from agui_bridge.stores.redis.open import open_client
 from agui_bridge.stores.redis.read_scripts import (
     DUE,
@@ -79,7 +79,7 @@ class RedisStore:
         self._keys = keys
         self._clock = clock
         self._wakeups = Wakeups()
-        self._hints = Hints(client, keys.channel, self._wakeups.notify)
+        self._hints = Notifications(client, keys.channel, self._wakeups.notify)
 
     @classmethod
     async def open(

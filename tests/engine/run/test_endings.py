@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from ag_ui.core import (
+    ActivityDeltaEvent,
+    ActivitySnapshotEvent,
     RunFinishedEvent,
     StateDeltaEvent,
     StepStartedEvent,
@@ -140,6 +142,28 @@ async def test_a_broken_event_order_ends_with_everything_closed(items: list[Any]
     assert kinds.count("TOOL_CALL_START") == kinds.count("TOOL_CALL_END") == 1
     assert kinds.count("TOOL_CALL_RESULT") == 1
     assert (await bench.load()).status is ThreadStatus.IDLE
+
+
+@pytest.mark.parametrize(
+    ("items", "kind"),
+    [
+        ([StateDeltaEvent(delta=[{"op": "remove", "path": "/nope"}])], "STATE_DELTA"),
+        (
+            [
+                ActivitySnapshotEvent(message_id="a", activity_type="t", content={}),
+                ActivityDeltaEvent(
+                    message_id="a", activity_type="t", patch=[{"op": "remove", "path": "/nope"}]
+                ),
+            ],
+            "ACTIVITY_DELTA",
+        ),
+    ],
+    ids=["state", "activity"],
+)
+async def test_a_delta_that_fits_nothing_is_named(items: list[Any], kind: str) -> None:
+    end = (await Bench(Scripted(items)).say("hi"))[-1]
+    fault = "can't be applied: operation 0: there is no member 'nope'"
+    assert end["message"] == f"{kind} {fault}"
 
 
 UNSAFE = {"type": "object", "properties": {"x": {"$ref": "https://example.com/schema"}}}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agui_bridge.adapters import Ask, Handoff, Pause, Run, RunItem
 from agui_bridge.errors import AgentMistake
-from agui_bridge.protocol.answers.pauses import LONGEST_WAIT
+from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.threads.records import ToolCall
 from tests.support.agents import Bench, Scripted, outcome
 

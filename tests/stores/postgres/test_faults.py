@@ -173,20 +173,20 @@ async def test_watching_goes_on_when_the_connection_that_listens_is_lost(
 ) -> None:
     by_proxy = url.replace(f":{server().port}/", f":{proxy.port}/")
     store, other = await PostgresStore.open(by_proxy), await PostgresStore.open(url)
-    hints = store._hints
-    assert hints is not None
+    notifications = store._notifications
+    assert notifications is not None
     async with asyncio.timeout(20):
         changes = store.watch(KEY)
         expected = ABSENT
         for _ in range(2):
-            while not hints.alive:
+            while not notifications.alive:
                 await anext(changes)
             waiting = asyncio.ensure_future(anext(changes))
             done = await put(other, idle(), expected)
             await waiting
             expected = Expected(version=done.record.version)
             proxy.cut()
-            while hints.alive:
+            while notifications.alive:
                 await anext(changes)
         await changes.aclose()
     await store.aclose()

@@ -83,11 +83,11 @@ async def test_a_pooler_that_keeps_sessions_is_used_in_full_when_the_address_say
     with pgbouncer(server(), "session") as port:
         store = await PostgresStore.open(by_way_of(port, url, pooler="session", pool_size="1"))
         other = await PostgresStore.open(url)
-        hints = store._hints
-        assert hints is not None
+        notifications = store._notifications
+        assert notifications is not None
         changes = store.watch(KEY)
         async with asyncio.timeout(5):
-            while not hints.alive:
+            while not notifications.alive:
                 await anext(changes)
         waiting = asyncio.ensure_future(anext(changes))
         await put(other, idle())
@@ -108,9 +108,9 @@ async def test_as_behind_a_pooler_a_call_prepares_nothing_that_stays_and_leaves_
     async with store._connections._pool.acquire() as connection:
         prepared = await connection.fetchval("SELECT count(*) FROM pg_prepared_statements")
         open_transaction = connection.is_in_transaction()
-    hints = store._hints
+    notifications = store._notifications
     await store.aclose()
 
     assert (loaded.record, loaded.messages) == (done.record, (message("m", 1),))
     # The question itself is the unnamed one, which the view does not show.
-    assert (prepared, open_transaction, hints) == (0, False, None)
+    assert (prepared, open_transaction, notifications) == (0, False, None)

@@ -11,7 +11,7 @@ import pytest
 from agui_bridge.errors import Fenced
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import ABSENT, Change, Expected
-from agui_bridge.stores.postgres.hints import CHANNEL, MOST_AT_ONCE, digest
+from agui_bridge.stores.postgres.notifications import CHANNEL, MOST_AT_ONCE, digest
 from agui_bridge.stores.postgres.store import PostgresStore
 from tests.stores.samples import (
     KEY,
@@ -153,24 +153,24 @@ async def test_a_commit_waits_for_the_disk_though_the_server_would_not(
     assert setting == {"off": "on", "local": "local"}[durable]
 
 
-# --- hints ---
+# --- notifications ---
 
 
 async def alive(store: PostgresStore) -> None:
-    """Wait until hints arrive."""
-    hints = store._hints
-    assert hints is not None
-    hints.start()
+    """Wait until notifications arrive."""
+    notifications = store._notifications
+    assert notifications is not None
+    notifications.start()
 
     async def arrive() -> bool:
-        return hints.alive
+        return notifications.alive
 
     await eventually(arrive)
 
 
 @pytest.fixture
 async def heard(control: Any) -> list[str]:
-    """The hints that are sent, but for tests of the connection."""
+    """The notifications that are sent, but for tests of the connection."""
     words: list[str] = []
 
     def hear(*arguments: Any) -> None:

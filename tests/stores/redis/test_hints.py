@@ -7,7 +7,7 @@ from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Expected
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.client import Client
-from agui_bridge.stores.redis.hints import Hints
+from agui_bridge.stores.redis.notifications import Notifications
 from agui_bridge.stores.redis.store import RedisStore
 from agui_bridge.stores.watching import ANY_STOP
 from tests.stores.samples import KEY, LEASE, OTHER, idle, message, put, running, stop
@@ -20,7 +20,7 @@ async def test_other_processes_hear_of_what_decides_and_not_of_messages(
 ) -> None:
     heard: asyncio.Queue[ThreadKey | str] = asyncio.Queue()
     client = Client(Address.parse(server.url))
-    hints = Hints(client, "agui:changes", heard.put_nowait)
+    hints = Notifications(client, "agui:changes", heard.put_nowait)
     hints.start()
     await until_listening(server)
 

@@ -1,4 +1,4 @@
-"""A chat model agent against a scripted endpoint, over real sockets."""
+"""A chat agent's conversation against a scripted endpoint, over real sockets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agui_bridge import Bridge, KeywordAdapter
-from agui_bridge.agents.chat_model import ChatModelAdapter
+from agui_bridge.agents.chat import ChatAgent
 from agui_bridge.errors import ConfigurationError
 from tests.support.agents import eventually
 from tests.support.scripted_model import Reply, ScriptedModel
@@ -25,7 +25,7 @@ async def serving(
 ) -> AsyncIterator[tuple[str, ScriptedModel]]:
     async with ScriptedModel(*replies) as model:
         settings = {"base_url": model.base_url, "api_key": KEY, "retries": 0, **options}
-        adapter = ChatModelAdapter("scripted", **settings)
+        adapter = ChatAgent("scripted", **settings)
         bridge = Bridge()
         bridge.add("agent", KeywordAdapter(adapter) if asking else adapter)
         async with serve(bridge.app(anonymous=True)) as base:
@@ -47,7 +47,7 @@ async def test_text_is_streamed_while_the_model_still_writes() -> None:
 
 
 async def test_the_model_gets_the_prompt_the_stored_history_and_the_options() -> None:
-    options: dict[str, Any] = {"system_prompt": "Be brief.", "options": {"temperature": 0.5}}
+    options: dict[str, Any] = {"instructions": "Be brief.", "options": {"temperature": 0.5}}
     async with serving(Reply("One."), Reply("Two."), **options) as (base, model):
         await post(base, **run_input("first"))
         await post(base, **run_input("second", run="r2"))
@@ -163,7 +163,8 @@ async def test_a_stop_ends_the_models_stream_and_keeps_what_it_said(
     assert (stop.json()["status"], stop.json()["partialResponse"]) == ("success", kept)
     assert stream.events[-1]["outcome"] == {"type": "cancelled"}
     told = [(m["role"], m["content"]) for m in model.requests[1].messages]
-    assert told == [("user", "hi"), *([("assistant", kept)] if kept else []), ("user", "more")]
+    heard = [("user", "hi"), ("assistant", kept), ("user", "more")]
+    assert told == (heard if kept else [("user", "hi\n\nmore")])
 
 
 async def test_an_answer_that_the_model_did_not_get_leaves_the_question_open() -> None:
@@ -181,7 +182,7 @@ async def test_an_answer_that_the_model_did_not_get_leaves_the_question_open() -
 
 async def test_a_server_that_is_not_there_is_told() -> None:
     bridge = Bridge()
-    bridge.add("agent", ChatModelAdapter("m", base_url="http://127.0.0.1:9/v1", retries=0))
+    bridge.add("agent", ChatAgent("m", base_url="http://127.0.0.1:9/v1", retries=0))
     async with serve(bridge.app(anonymous=True)) as base:
         stream = await post(base, **run_input("hi"))
     assert "can't be reached" in stream.events[-1]["message"]
@@ -189,4 +190,4 @@ async def test_a_server_that_is_not_there_is_told() -> None:
 
 def test_a_model_needs_a_name() -> None:
     with pytest.raises(ConfigurationError, match="name of its model"):
-        ChatModelAdapter("")
+        ChatAgent("")

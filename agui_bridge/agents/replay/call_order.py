@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-__all__ = ["CallNumbers", "Place", "Strand"]
+__all__ = ["CallOrder", "Place", "Strand"]
 
 
 class Strand:
@@ -26,9 +26,9 @@ class Strand:
 
     __slots__ = ("count", "family", "origin")
 
-    def __init__(self, family: CallNumbers, origin: Place | None) -> None:
+    def __init__(self, family: CallOrder, origin: Place | None) -> None:
         """Begin a line without calls."""
-        self.family: CallNumbers = family
+        self.family: CallOrder = family
         self.origin: Place | None = origin
         self.count: int = 0
 
@@ -52,7 +52,7 @@ class Place(NamedTuple):
 _HERE: ContextVar[Place | None] = ContextVar("agui_bridge_place", default=None)
 
 
-class CallNumbers:
+class CallOrder:
     """All strands of one run.
 
     Attributes:
@@ -69,7 +69,7 @@ class CallNumbers:
         self._by_task[self._task()] = self.root
         _HERE.set(Place(self.root, 0))
 
-    def step(self) -> Place:
+    def next_place(self) -> Place:
         """Note that the current task makes a call, and say where."""
         task = self._task()
         strand = self._by_task.get(task)

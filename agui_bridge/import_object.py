@@ -17,7 +17,7 @@ __all__ = ["DEBUG_HINT", "import_object"]
 
 DEBUG_HINT: Final = "--debug shows the whole trace."
 
-_PACKAGE: Final = str(Path(__file__).parents[1])
+_PACKAGE: Final = str(Path(__file__).parent)
 _LIBRARIES: Final = ("stdlib", "purelib", "platlib")
 
 

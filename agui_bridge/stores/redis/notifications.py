@@ -15,7 +15,7 @@ from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.keys import key_of
 from agui_bridge.stores.watching import ANY_STOP
 
-__all__ = ["Hints"]
+__all__ = ["Notifications"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -25,7 +25,7 @@ LISTEN_SECONDS = 5.0
 CANCEL_SECONDS = 0.2
 
 
-class Hints:
+class Notifications:
     """Listens from the first watcher on, and connects again when the connection breaks.
 
     What is announced in between is lost: whoever watches also polls.

@@ -1,8 +1,8 @@
-"""Hints that a thread has changed, between processes, by LISTEN and NOTIFY.
+"""Notifications that a thread has changed, between processes, by LISTEN and NOTIFY.
 
 One connection of its own per store listens and notifies. A commit does not notify itself:
-PostgreSQL lets transactions that do so commit only one after another. Hints may be lost; then
-who watches finds out by polling.
+PostgreSQL lets transactions that do so commit only one after another. Notifications may be lost;
+then who watches finds out by polling.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.postgres.errors import FAILURES, plainly
 from agui_bridge.stores.watching import Wakeups
 
-__all__ = ["CHANNEL", "Hints", "digest"]
+__all__ = ["CHANNEL", "Notifications", "digest"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -49,12 +49,12 @@ MOST_PENDING = 10_000
 
 @lru_cache(4096)
 def digest(key: ThreadKey) -> str:
-    """What stands for a key in a hint: short, and telling nobody of scopes and threads."""
+    """What stands for a key in a notification: short, and telling nobody of scopes and threads."""
     text = "\0".join((key.scope, key.agent, key.thread)).encode(errors="surrogatepass")
     return hashlib.blake2b(text, digest_size=8).hexdigest()
 
 
-class Hints:
+class Notifications:
     """Passes on what has changed here, and wakes those who wait for what changed elsewhere."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Hints:
 
     @property
     def alive(self) -> bool:
-        """Whether hints arrive, so that nobody needs to poll."""
+        """Whether notifications arrive, so that nobody needs to poll."""
         return self._alive
 
     def start(self) -> None:

@@ -1,0 +1,10 @@
+"""Agents that are a chat model with tools, on any OpenAI-compatible endpoint.
+
+Needs the extra `openai`.
+"""
+
+from agui_bridge.agents.chat.agent import ChatAgent
+from agui_bridge.agents.chat.questions import AskUser
+from agui_bridge.agents.chat.tools import Approval, Tool, tool
+
+__all__ = ["Approval", "AskUser", "ChatAgent", "Tool", "tool"]

@@ -1,0 +1,188 @@
+"""What becomes of the tool calls that a model asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ag_ui.core import ToolCallResultEvent
+
+from agui_bridge.agents.chat.questions import AskUser
+from agui_bridge.agents.chat.tools import Tool
+from agui_bridge.agents.function.call_events import tool_call
+from agui_bridge.agents.function.run import FunctionRun
+from agui_bridge.agents.function.run_acting import StreamItem
+from agui_bridge.agents.replay.failures import StepFailed
+from agui_bridge.errors import AgentMistake
+from agui_bridge.policy import CallDenied
+from agui_bridge.protocol.answers.decisions import Cancel, Decline
+from agui_bridge.protocol.answers.unexecuted import denied_by_policy, refused
+from agui_bridge.protocol.lifecycle.partial_json import completion
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.turns import text_of
+
+__all__ = ["CallAnswer", "CallAnswers"]
+
+_EXCUSE: Final = "I wanted to use a tool that I don't have: {}."
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswer:
+    """What the model reads of a call.
+
+    Attributes:
+        arguments: those that it wrote, a JSON object as text; `{}` when they are none.
+        text: what came of it.
+    """
+
+    arguments: str
+    text: str
+
+
+class CallAnswers:
+    """Answers the calls of one run.
+
+    Args:
+        run: through which they are carried out and asked about.
+        tools: the agent's.
+        frontend: the application's, as chat completions describe them.
+
+    Attributes:
+        offered: all of them, as chat completions describe them.
+        hidden: names of those whose calls are shown only once they are answered.
+    """
+
+    def __init__(
+        self,
+        run: FunctionRun,
+        tools: Mapping[str, Tool | AskUser],
+        frontend: Sequence[dict[str, Any]],
+    ) -> None:
+        self._run = run
+        self._tools = tools
+        self._frontend = frozenset(tool["function"]["name"] for tool in frontend)
+        self._unknown: list[str] = []
+        own = [one.describe() for one in tools.values()]
+        self.offered: list[dict[str, Json]] = [*own, *frontend]
+        self.hidden: frozenset[str] = frozenset(
+            name for name, one in tools.items() if isinstance(one, AskUser)
+        )
+
+    @property
+    def excuse(self) -> str | None:
+        """What the user is told when the model only tried tools that it was not given."""
+        return _EXCUSE.format(", ".join(dict.fromkeys(self._unknown))) if self._unknown else None
+
+    async def answer(self, call: Mapping[str, Any]) -> CallAnswer:
+        """Carry a call out, ask about it, or say why not.
+
+        Args:
+            call: `{"id", "name", "arguments"}`, the arguments as the model wrote them.
+        """
+        call_id, name = call["id"], call["name"]
+        args = _parsed(call["arguments"])
+        written = "{}" if args is None else call["arguments"] or "{}"
+        one = self._tools.get(name)
+        if one is None and name not in self._frontend:
+            self._unknown.append(name)
+            return CallAnswer(written, await self._refuse(call_id, f"There is no tool {name!r}."))
+        if args is None:
+            fault: str | None = "they are no JSON object"
+        else:
+            fault = one.find_fault(args) if one is not None else None
+        if args is None or fault is not None:
+            text = f"The arguments don't fit: {fault} It was not executed."
+            if isinstance(one, AskUser):
+                return CallAnswer(written, text)
+            return CallAnswer(written, await self._refuse(call_id, text))
+        if one is None:
+            content = await self._run.frontend_tool(name, args, key=call_id, call_id=call_id)
+            return CallAnswer(written, text_of(content))
+        if isinstance(one, AskUser):
+            return CallAnswer(written, await self._ask(one, call_id, args))
+        asked = await self._needs_approval(one, call_id, args)
+        try:
+            return CallAnswer(written, await self._carry_out(one, call_id, args, asked=asked))
+        except StepFailed as failed:
+            return CallAnswer(written, f"The tool failed: {failed.error}")
+        except CallDenied as denied:
+            return CallAnswer(written, _told(denied))
+
+    async def _carry_out(
+        self, one: Tool, call_id: str, args: dict[str, Json], *, asked: bool
+    ) -> str:
+        run = self._run
+        if not asked:
+            return _as_text(await run.call(one.name, args, one.fn, key=call_id, call_id=call_id))
+        approval = await run.approve(
+            one.name,
+            args,
+            message=one.message,
+            parameters=one.parameters,
+            editable=one.editable,
+            metadata={"destructive": True} if one.destructive else None,
+            key=call_id,
+            call_id=call_id,
+        )
+        if approval.cancelled:
+            return refused(Cancel(approval.cause or "cancelled"))
+        if not approval:
+            return refused(Decline(approval.reason))
+        result = _as_text(await run.tool(approval, one.fn))
+        if approval.edited:
+            return f"The user changed the arguments to {_as_text(approval.args)}. {result}"
+        return result
+
+    async def _needs_approval(self, one: Tool, call_id: str, args: dict[str, Json]) -> bool:
+        if isinstance(one.approval, str):
+            return one.approval == "always"
+        judge = one.approval
+        # Remembered, so that a replay takes the same path whatever it says by then.
+        needed = await self._run.step("needs approval", lambda: judge(dict(args)), key=call_id)
+        if not isinstance(needed, bool):
+            raise AgentMistake(
+                f"The approval rule of the tool {one.name!r} must return True or False, "
+                f"not {needed!r:.80}."
+            )
+        return needed
+
+    async def _ask(self, one: AskUser, call_id: str, args: dict[str, Json]) -> str:
+        text = await one.ask(self._run, args, call_id)
+        await self._show(call_id, *tool_call(call_id, one.name, args), _result(call_id, text))
+        return text
+
+    async def _refuse(self, call_id: str, text: str) -> str:
+        await self._show(call_id, _result(call_id, text))
+        return text
+
+    async def _show(self, call_id: str, *events: StreamItem) -> None:
+        """Send events, once in all runs."""
+
+        async def items() -> AsyncGenerator[StreamItem, None]:
+            for event in events:
+                yield event
+
+        await self._run.stream("call", items(), key=call_id)
+
+
+def _parsed(arguments: str) -> dict[str, Json] | None:
+    # What is no JSON was not shown as it is, even if Python reads it, such as NaN.
+    parsed = json.loads(arguments or "{}") if completion(arguments) == "" else None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _told(denied: CallDenied) -> str:
+    if denied.by == "policy":
+        return denied_by_policy(denied.reason)
+    return refused(Cancel(denied.cause) if denied.cause else Decline(denied.reason))
+
+
+def _result(call_id: str, text: str) -> ToolCallResultEvent:
+    # Its own id would do as well, but a message's id is never a call's.
+    return ToolCallResultEvent(message_id=f"{call_id}-result", tool_call_id=call_id, content=text)
+
+
+def _as_text(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,144 @@
+"""An OpenAI-compatible chat-completions endpoint: one reply, streamed, and how it fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final
+
+import openai
+from openai.types.chat import ChatCompletionChunk
+
+from agui_bridge.agents.chat.messages import ChatMessage
+from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+
+__all__ = ["ChatEndpoint"]
+
+_HINTS: Final[Mapping[int, str]] = {
+    400: "It may not know the model, or take an option of it.",
+    401: "Check OPENAI_API_KEY.",
+    403: "Check OPENAI_API_KEY, and that it may use this model.",
+    404: "Check OPENAI_BASE_URL and the model's name.",
+    413: "The conversation is too long for it.",
+    429: "It is busy, or the quota is used up: try again later.",
+}
+_CONNECT_SECONDS: Final = 10.0
+
+_FAILURES: Final[tuple[type[Exception], ...]] = (
+    openai.OpenAIError,
+    *(import_module(name).HTTPError for name in ("httpx", "httpx2") if find_spec(name)),
+    *(ValueError, TypeError),
+)
+"""The client lets what breaks a stream through as it is: errors of the HTTP library that its
+version uses, and those of a chunk that is no JSON, or no object."""
+
+
+class ChatEndpoint:
+    """A model, and where it is.
+
+    Args:
+        model: its name at the endpoint.
+        base_url: of the endpoint; by default OPENAI_BASE_URL, or OpenAI's own.
+        api_key: by default OPENAI_API_KEY; an endpoint that needs none gets a word of no meaning.
+        timeout: seconds that the model may be silent.
+        retries: how often a request is tried again that failed before its first token.
+        options: members of the request besides, such as `temperature`.
+
+    Raises:
+        ConfigurationError: the model has no name, or the client can't be made.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 120.0,
+        retries: int = 2,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not model:
+            raise ConfigurationError("A chat agent needs the name of its model.")
+        self.model = model
+        self._options = dict(options or {})
+        try:
+            self._client = openai.AsyncOpenAI(
+                base_url=base_url or None,
+                api_key=api_key or os.environ.get("OPENAI_API_KEY") or "none",
+                timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+                max_retries=retries,
+            )
+        except openai.OpenAIError as error:
+            raise ConfigurationError(f"The model's client can't be made: {error}") from None
+
+    async def reply(
+        self,
+        messages: Sequence[ChatMessage],
+        tools: Sequence[Mapping[str, Any]],
+        headers: Mapping[str, str],
+    ) -> AsyncGenerator[ChatCompletionChunk, None]:
+        """Ask for one reply, and yield its chunks.
+
+        Args:
+            messages: the conversation.
+            tools: what the model may call, as chat completions describe it.
+            headers: sent besides.
+
+        Raises:
+            NotDelivered: the endpoint was not reached, or refused; the model has said nothing.
+            UpstreamError: it broke off in the middle of the reply.
+        """
+        begun = complete = False
+        # The client's types leave no room for members of other servers.
+        request: dict[str, Any] = {"messages": list(messages), **self._options}
+        if tools:
+            request["tools"] = list(tools)
+        try:
+            stream = await self._client.chat.completions.create(
+                model=self.model,
+                stream=True,
+                stream_options={"include_usage": True},
+                extra_headers=dict(headers),
+                **request,
+            )
+            async with stream:
+                async for chunk in stream:
+                    if not isinstance(chunk, ChatCompletionChunk):
+                        raise TypeError(f"a chunk is a {type(chunk).__name__}")
+                    # Whatever the client's types say: servers leave it out of a last chunk.
+                    for choice in getattr(chunk, "choices", None) or ():
+                        begun = begun or bool(choice.delta.content or choice.delta.tool_calls)
+                        complete = complete or choice.finish_reason is not None
+                    yield chunk
+        except _FAILURES as error:
+            raise _failure(error, begun=begun) from error
+        if not complete:
+            raise _broke_off(begun=begun)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def _failure(error: Exception, *, begun: bool) -> UpstreamError | NotDelivered:
+    """The error for the client: never the server's own words, which may hold anything."""
+    if begun:
+        return _broke_off(begun=True)
+    if isinstance(error, openai.APIStatusError):
+        hint = _HINTS.get(error.status_code, "")
+        text = f"The model's server answered {error.status_code}. {hint}".strip()
+    elif isinstance(error, openai.APITimeoutError):
+        text = "The model's server did not answer in time."
+    elif isinstance(error, openai.APIConnectionError):
+        text = "The model's server can't be reached. Check OPENAI_BASE_URL."
+    else:
+        text = "The model's server failed."
+    return NotDelivered(text)
+
+
+def _broke_off(*, begun: bool) -> UpstreamError | NotDelivered:
+    text = "The model's server broke off in the middle of a reply."
+    return UpstreamError(text) if begun else NotDelivered(text)

@@ -1,0 +1,71 @@
+"""Turns of a conversation as chat completions want them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agui_bridge.protocol.turns import CalledTool, Content, Turn, text_of
+
+__all__ = ["ChatMessage", "call_message", "chat_messages"]
+
+ChatMessage = dict[str, Any]
+"""One message of a chat-completions request."""
+
+
+def chat_messages(turns: Sequence[Turn]) -> list[ChatMessage]:
+    """Write turns as messages: a reply's text and calls are one, and its results follow.
+
+    Args:
+        turns: of the conversation, in order.
+    """
+    return [message for turn in turns for message in _messages(turn)]
+
+
+def call_message(call_id: str, name: str, arguments: str) -> ChatMessage:
+    """One tool call within an assistant's message.
+
+    Args:
+        call_id: its id.
+        name: the tool.
+        arguments: a JSON object as text.
+    """
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def _messages(turn: Turn) -> Iterator[ChatMessage]:
+    if turn.role == "user":
+        if content := _user_content(turn.content):
+            yield {"role": "user", "content": content}
+        return
+    message: ChatMessage = {"role": turn.role, "content": text_of(turn.content)}
+    if turn.calls:
+        message["tool_calls"] = [call_message(c.id, c.name, c.arguments) for c in turn.calls]
+        message["content"] = message["content"] or None
+    yield message
+    yield from map(_result, turn.calls)
+
+
+def _result(call: CalledTool) -> ChatMessage:
+    return {"role": "tool", "tool_call_id": call.id, "content": text_of(call.result)}
+
+
+def _user_content(content: Content) -> str | list[dict[str, Any]]:
+    """Text, or of a content in parts its texts and images."""
+    if isinstance(content, str):
+        return content
+    parts: list[dict[str, Any]] = []
+    for part in content:
+        if part.get("type") == "text":
+            parts.append({"type": "text", "text": part["text"]})
+        elif part.get("type") == "image" and isinstance(part.get("source"), Mapping):
+            parts.append({"type": "image_url", "image_url": {"url": _address(part["source"])}})
+    return parts
+
+
+def _address(source: Mapping[str, Any]) -> str:
+    value = str(source.get("value", ""))
+    if source.get("type") == "data":
+        return f"data:{source.get('mimeType', '')};base64,{value}"
+    return value

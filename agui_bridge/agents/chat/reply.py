@@ -1,0 +1,150 @@
+"""One reply of a model while it is streamed: what the client is shown, and what it came to."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ag_ui.core import ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
+from openai.types.chat import ChatCompletionChunk
+
+from agui_bridge.agents.chat.endpoint import ChatEndpoint
+from agui_bridge.agents.chat.messages import ChatMessage
+from agui_bridge.agents.function.run import FunctionRun
+from agui_bridge.agents.function.run_acting import StreamItem
+from agui_bridge.errors import UpstreamError
+from agui_bridge.protocol.lifecycle.partial_json import completion
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = ["StreamedReply"]
+
+_STRETCH: Final = 2000
+"""Characters of arguments that are told together once there are more: each look reads them all."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call that the model is writing."""
+
+    native_id: str | None
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    name: str = ""
+    arguments: str = ""
+    shown: bool = False
+    sent: int = 0
+    """Characters of the arguments that the client has."""
+    broken: bool = False
+    """Whether they are no beginning of JSON any more; the client is told no more of them."""
+
+
+class StreamedReply:
+    """One reply, read once.
+
+    Args:
+        endpoint: where it comes from.
+        run: for usage, and for headers that join its trace.
+        hidden: names of tools whose calls the client is not shown while they are written.
+    """
+
+    def __init__(self, endpoint: ChatEndpoint, run: FunctionRun, hidden: Collection[str]) -> None:
+        self._endpoint = endpoint
+        self._run = run
+        self._hidden = hidden
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._tokens = 0
+
+    async def items(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]]
+    ) -> AsyncGenerator[StreamItem, None]:
+        """Ask the model; yield its text and the calls that it writes, as they come.
+
+        Args:
+            messages: the conversation.
+            tools: what it may call, as chat completions describe it.
+
+        Raises:
+            NotDelivered, UpstreamError: see `ChatEndpoint.reply`.
+            UpstreamError: a filter withheld the rest.
+        """
+        async for chunk in self._endpoint.reply(messages, tools, self._run.trace_headers):
+            self._count(chunk)
+            for choice in getattr(chunk, "choices", None) or ():
+                if choice.delta.content:
+                    yield choice.delta.content
+                for part in choice.delta.tool_calls or ():
+                    for event in self._take(part):
+                        yield event
+                if choice.finish_reason == "content_filter":
+                    raise UpstreamError("The model's server withheld the rest of a reply.")
+        for call in self._calls:
+            for event in (*self._start(call), *self._end(call)):
+                yield event
+
+    def outcome(self) -> dict[str, Json]:
+        """What the reply came to, once it was read to its end.
+
+        Returns:
+            `{"calls": [{"id", "name", "arguments"}, …], "tokens": …}`: the calls with ids of ours
+            and their arguments as text; the tokens that the reply took, 0 if nobody counted.
+        """
+        calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self._calls]
+        return {"calls": calls, "tokens": self._tokens}
+
+    def _take(self, part: Any) -> Iterator[StreamItem]:
+        """Add one fragment of a call: the first names it, all of them bring arguments."""
+        call = self._by_index.get(part.index)
+        # Some servers have no index, or the same for all calls; then the id tells them apart.
+        if call is None or (part.id and call.native_id and part.id != call.native_id):
+            call = _Call(part.id)
+            self._calls.append(call)
+            self._by_index[part.index] = call
+        function = part.function
+        if function is None:
+            return
+        if not call.shown:
+            call.name += function.name or ""
+        if function.arguments:
+            call.arguments += function.arguments
+            yield from self._start(call)
+            size = len(call.arguments)
+            if size <= _STRETCH or size - call.sent >= _STRETCH:
+                yield from self._tell_arguments(call)
+
+    def _tell_arguments(self, call: _Call) -> Iterator[StreamItem]:
+        if call.broken or call.name in self._hidden:
+            return
+        call.broken = completion(call.arguments) is None
+        if not call.broken and call.sent < len(call.arguments):
+            yield ToolCallArgsEvent(tool_call_id=call.id, delta=call.arguments[call.sent :])
+            call.sent = len(call.arguments)
+
+    def _start(self, call: _Call) -> Iterator[StreamItem]:
+        """Show a call, once: its name is whole when its arguments begin, or the reply ends."""
+        if not call.shown and call.name not in self._hidden:
+            yield ToolCallStartEvent(tool_call_id=call.id, tool_call_name=call.name)
+        call.shown = True
+
+    def _end(self, call: _Call) -> Iterator[StreamItem]:
+        yield from self._tell_arguments(call)
+        if call.name not in self._hidden:
+            # Whatever the model wrote, clients parse what they are told.
+            if suffix := completion(call.arguments[: call.sent]):
+                yield ToolCallArgsEvent(tool_call_id=call.id, delta=suffix)
+            yield ToolCallEndEvent(tool_call_id=call.id)
+
+    def _count(self, chunk: ChatCompletionChunk) -> None:
+        usage = chunk.usage
+        if usage is None:
+            return
+        # Not every server counts all of them, whatever the client's types say.
+        counts: dict[str, int | None] = {
+            "inputTokens": usage.prompt_tokens,
+            "outputTokens": usage.completion_tokens,
+            "totalTokens": usage.total_tokens,
+        }
+        known = {name: count for name, count in counts.items() if count is not None}
+        self._run.usage.append({"model": self._endpoint.model, **known})
+        self._tokens += known.get("totalTokens") or sum(known.values())

@@ -1,0 +1,166 @@
+"""Tools of a chat agent: functions, and what a person must approve of their calls."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from copy import copy
+from typing import Any, Literal, TypeVar, overload
+
+from pydantic import PydanticUserError, TypeAdapter
+from pydantic_core import ArgsKwargs
+
+from agui_bridge.agents.parameter_schema import parameter_schema
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.answers.schemas import UnsafeSchema, find_schema_fault
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = ["Approval", "Tool", "tool"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Approval = Literal["always", "never"] | Callable[[dict[str, Json]], bool]
+"""Whether a call must be approved; a function judges by the call's arguments (JSON)."""
+
+
+class Tool:
+    """A function that a model may call.
+
+    Args:
+        function: async, or sync (then it runs in a thread). It takes its arguments by name; they
+            are validated by its annotations, and what it returns must have a JSON form.
+        name: for the model and for people; by default the function's.
+        description: for the model; by default the function's docstring.
+        approval: whether a person must approve each call; by default `always` where it is
+            destructive, else `never`.
+        destructive: whether it may destroy something; the question says so in its metadata.
+        editable: whether people may edit the arguments that they approve.
+        message: what people read when they are asked, `{name}` being the tool's.
+
+    Attributes:
+        parameters: JSON Schema of the arguments.
+
+    Raises:
+        ConfigurationError: its signature has no JSON Schema.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        approval: Approval | None = None,
+        destructive: bool = False,
+        editable: bool = True,
+        message: str = "Allow {name}?",
+    ) -> None:
+        self.function = function
+        self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
+        self.description: str = inspect.cleandoc(description or function.__doc__ or "")
+        self.approval: Approval = approval or ("always" if destructive else "never")
+        self.destructive = destructive
+        self.editable = editable
+        self._message = message
+        try:
+            # pydantic takes functions too, but its annotation says types only.
+            self._call: TypeAdapter[Any] = TypeAdapter(function)  # type: ignore[arg-type]
+            schema = parameter_schema(None, function)
+        except (PydanticUserError, UnsafeSchema, TypeError, ValueError, NameError) as error:
+            raise ConfigurationError(
+                f"The tool {self.name!r} can't be described to a model: {error}\n"
+                "Annotate its parameters with types that have a JSON form."
+            ) from None
+        self.parameters: dict[str, Json] = {} if schema is None else schema
+        if self.parameters.get("type") != "object":
+            raise ConfigurationError(
+                f"The tool {self.name!r} has parameters without a name: a model passes all by name."
+            )
+        self.fn: Callable[..., Any] = self._carrying_out()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, as if it were no tool."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def message(self) -> str:
+        """What people read when they are asked."""
+        return self._message.format(name=self.name)
+
+    def but(self, *, name: str | None = None, approval: Approval | None = None) -> Tool:
+        """The same tool under another name, or approved otherwise.
+
+        Args:
+            name: for the model and for people; None keeps it.
+            approval: whether its calls are approved; None keeps it.
+        """
+        other = copy(self)
+        other.name = name or self.name
+        other.approval = approval or self.approval
+        return other
+
+    def describe(self) -> dict[str, Json]:
+        """Describe it as chat completions want it."""
+        return {
+            "type": "function",
+            "function": {
+                "name": self.name,
+                "description": self.description,
+                "parameters": self.parameters,
+            },
+        }
+
+    def find_fault(self, args: Mapping[str, Json]) -> str | None:
+        """Say what is wrong with the arguments of a call; None when they fit.
+
+        Args:
+            args: the arguments as the model wrote them, parsed.
+        """
+        return find_schema_fault(self.parameters, args)
+
+    def _carrying_out(self) -> Callable[..., Any]:
+        """Wrap the function so that it gets what its annotations say, not bare JSON."""
+        # Validating the arguments of a function calls it.
+        validated = self._call.validate_python
+
+        @functools.wraps(self.function)
+        def carry_out(**args: Any) -> Any:
+            return validated(ArgsKwargs((), args))
+
+        @functools.wraps(self.function)
+        async def carry_out_async(**args: Any) -> Any:
+            return await validated(ArgsKwargs((), args))
+
+        return carry_out_async if inspect.iscoroutinefunction(self.function) else carry_out
+
+
+@overload
+def tool(function: F, /) -> Tool: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    approval: Approval | None = None,
+    destructive: bool = False,
+    editable: bool = True,
+    message: str = ...,
+) -> Callable[[F], Tool]: ...
+
+
+def tool(function: F | None = None, /, **options: Any) -> Tool | Callable[[F], Tool]:
+    """Make a tool of a function (decorator, with parentheses or without).
+
+    Args:
+        function: see `Tool`.
+        **options: see `Tool`.
+
+    Raises:
+        ConfigurationError: its signature has no JSON Schema.
+    """
+    if function is not None:
+        return Tool(function)
+    return lambda decorated: Tool(decorated, **options)

@@ -1,0 +1,139 @@
+"""The conversation as turns: what a model is told of it, whatever its API.
+
+A thread's messages are what clients show. A model wants something stricter: each call answered,
+right after the reply that asked for it, and no two turns of one side in a row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agui_bridge.protocol.answers.unexecuted import UNTOLD
+
+__all__ = ["CalledTool", "Content", "Turn", "text_of", "turns_of"]
+
+Content = str | list[dict[str, Any]]
+"""Text, or AG-UI's content parts: `{"type": "text", "text": …}`, `{"type": "image", …}`, …"""
+
+
+@dataclass(frozen=True, slots=True)
+class CalledTool:
+    """A tool call of a turn, and what came of it.
+
+    Attributes:
+        id: the call's.
+        name: the tool.
+        arguments: a JSON object as text; `{}` where they were cut off or are none.
+        result: what came of it: text, or content parts; a sentence where nobody knows.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    result: Content
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one side said, neighbouring messages in one.
+
+    Attributes:
+        role: `system` stands for AG-UI's `developer`, too.
+        content: what was said; "" for an assistant that only called tools.
+        calls: an assistant's tool calls, each with its result.
+    """
+
+    role: Literal["system", "user", "assistant"]
+    content: Content
+    calls: tuple[CalledTool, ...] = field(default=())
+
+
+def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
+    """Make turns of a thread's messages.
+
+    Left out are reasoning, activities, what sub-agents said (their results are there, of the calls
+    that began them), and messages that say nothing.
+
+    Args:
+        messages: AG-UI messages as JSON, in order.
+    """
+    results = {
+        message.get("toolCallId"): message.get("content") or ""
+        for message in messages
+        if message.get("role") == "tool"
+    }
+    turns: list[Turn] = []
+    answered = False
+    for message in messages:
+        if message.get("subagentRunId") is not None:
+            continue
+        role = message.get("role")
+        if role == "tool":
+            # What the assistant says next, it says in the light of this.
+            answered = True
+        elif role in ("system", "developer", "user", "assistant"):
+            turn = _turn(message, results)
+            if not turn.content and not turn.calls:
+                continue
+            before = turns[-1] if turns else None
+            if before is not None and before.role == turn.role and not (before.calls and answered):
+                turns[-1] = _joined(before, turn)
+            else:
+                turns.append(turn)
+            answered = False
+    return turns
+
+
+def text_of(content: Content) -> str:
+    """The text of a content; of parts the texts among them."""
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+
+
+def _turn(message: Mapping[str, Any], results: Mapping[Any, Content]) -> Turn:
+    role = message["role"]
+    return Turn(
+        "system" if role == "developer" else role,
+        message.get("content") or "",
+        tuple(_calls(message.get("toolCalls") or (), results)),
+    )
+
+
+def _calls(
+    calls: Iterable[Mapping[str, Any]], results: Mapping[Any, Content]
+) -> Iterable[CalledTool]:
+    for call in calls:
+        function = call["function"]
+        arguments = function.get("arguments") or "{}"
+        yield CalledTool(
+            call["id"],
+            function["name"],
+            arguments if _is_object(arguments) else "{}",
+            results.get(call["id"], UNTOLD),
+        )
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def _joined(first: Turn, second: Turn) -> Turn:
+    content: Content
+    if isinstance(first.content, str) and isinstance(second.content, str):
+        content = "\n\n".join(text for text in (first.content, second.content) if text)
+    else:
+        content = [*_parts(first.content), *_parts(second.content)]
+    return Turn(first.role, content, first.calls + second.calls)
+
+
+def _parts(content: Content) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return content
