@@ -24,7 +24,7 @@ from agui_bridge.agents.keyword.phrases import Replies
 from agui_bridge.agents.replay.failures import StepFailed
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.errors import BridgeError, NotDelivered, Refused, UpstreamError
+from agui_bridge.errors import BridgeError, NotDelivered, OutcomeUnknown, Refused, UpstreamError
 from agui_bridge.http.auth import BearerTokens
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
@@ -55,6 +55,7 @@ __all__ = [
     "HandoffResults",
     "KeywordAdapter",
     "NotDelivered",
+    "OutcomeUnknown",
     "Pause",
     "Principal",
     "ProposedCall",

@@ -7,6 +7,7 @@
     ├── AdapterError            the agent's side erred
     │   ├── NotDelivered          nothing reached the framework: the batch reopens
     │   ├── UpstreamError         a remote server failed
+    │   ├── OutcomeUnknown        a remote server took an answer; what it did is unknown
     │   ├── ProtocolViolation     the adapter broke the event order
     │   └── AgentMistake          a function agent broke its own rules, or its code failed
     │       ├── ReplayMismatch      a replay took another path
@@ -44,6 +45,7 @@ __all__ = [
     "ErrorCode",
     "Fenced",
     "NotDelivered",
+    "OutcomeUnknown",
     "ProtocolViolation",
     "Refused",
     "ReplayMismatch",
@@ -114,7 +116,7 @@ CODES: Mapping[str, ErrorCode] = {
     ),
     "RUN_INDETERMINATE": ErrorCode(
         500,
-        "The process that carried out the run was lost; whether it acted is unknown.",
+        "The run was lost, in this process or on a remote server; whether it acted is unknown.",
         "Check the effect yourself; it is not executed again. New messages are welcome.",
     ),
     "AGENT_ERROR": ErrorCode(
@@ -234,6 +236,16 @@ class UpstreamError(AdapterError):
     """A remote server failed. The message goes to the client: no bodies, no secrets."""
 
     code = "UPSTREAM_ERROR"
+
+
+class OutcomeUnknown(AdapterError):
+    """Raised by an adapter whose framework took an answer, or may have, and then broke off.
+
+    Whether it acted is unknown: the interrupts become indeterminate, and the answer is not sent
+    again. The message goes to the client: no bodies, no secrets.
+    """
+
+    code = "RUN_INDETERMINATE"
 
 
 class ProtocolViolation(AdapterError):

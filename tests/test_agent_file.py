@@ -255,7 +255,7 @@ async def test_a_tool_of_a_file_is_executed_once_it_is_approved(
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (":look", ":loook", r"small.yaml:\d+: spec.tools\[0\].function: .*loook"),
+        (":look", ":loook", r"agent.yaml:\d+: spec.tools.0.function: .*loook"),
         (":look", ":address", r"is no function, but 'a@b.example'"),
         ("function: tools", "function: no_such", r"There is no module"),
         ("name: mail", "name: look", r"Two tools are called 'look'"),

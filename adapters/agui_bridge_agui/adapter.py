@@ -7,24 +7,37 @@ any more: it gets each answer once, after the bridge's claim, under ids that no 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Mapping
-from typing import Final, get_args
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Final, Literal, get_args
 
 from ag_ui.core import BaseEvent
 
 from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
 from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, UpstreamError
-from agui_bridge.protocol.answers.decisions import Approve
+from agui_bridge.protocol.answers.decisions import Approve, Cancel, Decision
 from agui_bridge.protocol.answers.schemas import require_checkable
+from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_agui.draft import DRAFT, draft_answers, draft_pause
 from agui_bridge_agui.exchange import Exchange
-from agui_bridge_agui.http_client import HttpClient
-from agui_bridge_agui.pauses import Answers, answers_of, cancels_of, pause_of
+from agui_bridge_agui.http_client import HttpClient, ShapeRefused
+from agui_bridge_agui.pauses import Answers, answers_of, pause_of
 from agui_bridge_agui.reader import Reader
 from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
 
 __all__ = ["AguiAdapter"]
 
+logger: Final = logging.getLogger("agui_bridge")
+
+DialectOption = Literal["auto", "1.0", "0.x", "draft"]
+
+_SPOKEN: Final[Mapping[DialectOption, tuple[Dialect, ...]]] = {
+    "auto": ("1.0", "0.x"),
+    "1.0": ("1.0",),
+    "0.x": ("0.x",),
+    "draft": ("0.x",),
+}
 _SNAPSHOT: Final = "STATE_SNAPSHOT"
 
 
@@ -33,9 +46,11 @@ class AguiAdapter:
 
     Args:
         url: what clients would post their runs to.
-        dialect: `1.0`, or `0.x` for a server from before: it is told no `protocolVersion`, and
-            of messages only what it knows. What it answers is understood in either, and LangGraph's
-            CUSTOM `on_interrupt` too.
+        dialect: in which the server is spoken to. `1.0`, or `0.x` for one from before: it is told
+            no `protocolVersion`, and of messages only what it knows; `draft` is `0.x` for one that
+            asks as the draft of interrupts has it. `auto` begins with 1.0, and goes on in 0.x if
+            the server refuses that shape (400, 422). What it answers is understood in any,
+            LangGraph's CUSTOM `on_interrupt` too; a question is answered as it was asked.
         history: `full` sends the whole conversation, as AG-UI has it; `new` only what is new, to a
             server that keeps the conversation itself and would have it twice.
         headers: sent with every request.
@@ -55,7 +70,7 @@ class AguiAdapter:
         self,
         url: str,
         *,
-        dialect: Dialect = "1.0",
+        dialect: DialectOption = "auto",
         history: HistoryMode = "full",
         headers: Mapping[str, str] | None = None,
         timeout: float = 300.0,
@@ -64,7 +79,7 @@ class AguiAdapter:
         cancel_with: Json = None,
     ) -> None:
         for option, value, known in (
-            ("dialect", dialect, get_args(Dialect)),
+            ("dialect", dialect, get_args(DialectOption)),
             ("history", history, get_args(HistoryMode)),
         ):
             if value not in known:
@@ -74,7 +89,8 @@ class AguiAdapter:
         self.capabilities: AdapterCapabilities = AdapterCapabilities(
             edit=True, subagents=True, stop=True, own_history=history == "new"
         )
-        self._dialect: Dialect = dialect
+        # What is left to be tried, the only one once it is known.
+        self._dialects: tuple[Dialect, ...] = _SPOKEN[dialect]
         self._history: HistoryMode = history
         require_checkable("tool_schemas", tool_schemas or {})
         self._tool_schemas = tool_schemas or {}
@@ -91,7 +107,7 @@ class AguiAdapter:
         answers: Answers | None = None
         if run.resume is not None:
             continuation, decisions = run.resume.continuation, run.resume.decisions
-            answers = answers_of(continuation, decisions, self._cancel_with)
+            answers = _answers(continuation, decisions, self._cancel_with)
             if answers is None:
                 # It stays suspended there; the bridge tells that the call was not executed.
                 return
@@ -110,25 +126,50 @@ class AguiAdapter:
 
     async def _withdraw(self, run: Run, continuation: Json) -> None:
         """Cancel what nobody answered; a server that keeps no pauses has nothing to cancel."""
-        cancels = cancels_of(continuation, self._cancel_with)
+        nobody = {key: Cancel() for key in continuation["ids"]}
+        cancels = _answers(continuation, nobody, self._cancel_with)
         if cancels is None:
             return
-        body = body_of(run, (), self._dialect, cancels)
-        exchange = Exchange(self._server, body, run, lambda: False)
         with contextlib.suppress(AdapterError):
-            async with contextlib.aclosing(exchange.events()) as told:
+            async with contextlib.aclosing(self._events(run, (), cancels, lambda: False)) as told:
                 async for _ in told:
                     pass
+
+    async def _events(
+        self,
+        run: Run,
+        messages: Sequence[Mapping[str, Json]],
+        answers: Answers | None,
+        busy: Callable[[], bool],
+    ) -> AsyncGenerator[WireEvent, None]:
+        """Post an input, and give what the server answers; in the first dialect that it takes.
+
+        Raises:
+            NotDelivered: no agent has seen the input.
+            UpstreamError: the server failed, or the stream broke.
+        """
+        for dialect in self._dialects:
+            exchange = Exchange(self._server, body_of(run, messages, dialect, answers), run, busy)
+            try:
+                async with contextlib.aclosing(exchange.events()) as events:
+                    async for event in events:
+                        self._dialects = (dialect,)
+                        yield event
+                return
+            except ShapeRefused:
+                if dialect == self._dialects[-1]:
+                    raise
+                logger.info("the upstream agent refuses an input of AG-UI %s", dialect)
 
     async def _talk(self, run: Run, answers: Answers | None) -> AsyncGenerator[RunItem, None]:
         approved = _approved_calls(run)
         reader = Reader(run, approved)
-        body = body_of(run, messages_for(run, self._history), self._dialect, answers)
-        exchange = Exchange(self._server, body, run, lambda: reader.acting)
+        messages = messages_for(run, self._history)
         # A server that refuses an answer restates the state and the question: until more than the
         # state has come, nothing says that it has taken the answer.
         taken, held = answers is None, list[BaseEvent]()
-        async with contextlib.aclosing(exchange.events()) as events:
+        told = self._events(run, messages, answers, lambda: reader.acting)
+        async with contextlib.aclosing(told) as events:
             async for wire in events:
                 for item in reader.read(wire):
                     if not taken and item.type == _SNAPSHOT:
@@ -156,6 +197,9 @@ class AguiAdapter:
         stopped = run.stop.requested
         if reader.finished is None and reader.error is None and not stopped:
             raise UpstreamError("The upstream agent's stream ended before its run did.")
+        if reader.drafted is not None:
+            told = reader.told
+            return [draft_pause(reader.drafted, told.calls, told.unanswered, reader.pending)]
         pause = pause_of(
             reader.interrupts,
             reader.values,
@@ -179,6 +223,14 @@ class AguiAdapter:
         return []
 
 
+def _answers(
+    continuation: Json, decisions: Mapping[str, Decision], cancel_with: Json
+) -> Answers | None:
+    """The decisions in the words in which was asked; None when these have none for them."""
+    answered = draft_answers if continuation["dialect"] == DRAFT else answers_of
+    return answered(continuation, decisions, cancel_with)
+
+
 def _approved_calls(run: Run) -> frozenset[str]:
     """The calls that the upstream has been told to carry out."""
     if run.resume is None:
@@ -191,6 +243,9 @@ def _approved_calls(run: Run) -> frozenset[str]:
 def _still_asks(reader: Reader, answers: Answers | None) -> bool:
     """Whether the server refused an answer, and restates the questions that it was for."""
     if answers is None or reader.error is None:
+        return False
+    if isinstance(answers.resume, Mapping):
+        # The draft restates nothing.
         return False
     asked = {interrupt.id for interrupt in reader.interrupts}
     return bool(asked) and asked >= {entry["interruptId"] for entry in answers.resume}

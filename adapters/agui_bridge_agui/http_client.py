@@ -17,7 +17,7 @@ from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
 
-__all__ = ["HttpClient"]
+__all__ = ["HttpClient", "ShapeRefused"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -51,6 +51,12 @@ _MEANINGS: Final[Mapping[int, str]] = {
 
 _MOVED: Final = frozenset({301, 302, 307, 308})
 """Redirects of a request that was not carried out; a 303 follows one that was."""
+
+_SHAPES: Final = frozenset({400, 422})
+
+
+class ShapeRefused(NotDelivered):
+    """The server refuses the request's shape: it may take an older one."""
 
 
 class HttpClient:
@@ -171,7 +177,8 @@ def _check(response: httpx.Response) -> None:
             f"The upstream agent is at another address ({status}): see the adapter's `url`."
         )
     if status in _MEANINGS:
-        raise NotDelivered(f"The upstream agent's server {_MEANINGS[status]}; nothing was run.")
+        refused = ShapeRefused if status in _SHAPES else NotDelivered
+        raise refused(f"The upstream agent's server {_MEANINGS[status]}; nothing was run.")
     if not response.is_success:
         raise UpstreamError(f"The upstream agent's server failed ({status}): see its log.")
     kind = response.headers.get("content-type", "").partition(";")[0].strip()

@@ -29,7 +29,7 @@ from agui_bridge.protocol.answers.decisions import (
 )
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
-__all__ = ["ON_INTERRUPT", "Answers", "Calls", "answers_of", "cancels_of", "pause_of"]
+__all__ = ["ON_INTERRUPT", "Answers", "Calls", "answers_of", "pause_of", "seconds_left"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -53,11 +53,11 @@ class Answers:
     """Members of the input that tells the upstream what was decided.
 
     Attributes:
-        resume: entries of `resume`.
+        resume: entries of `resume`, or the draft's only one.
         command: of `forwardedProps`, for LangGraph's older interrupts.
     """
 
-    resume: Sequence[Mapping[str, Json]] = ()
+    resume: Sequence[Mapping[str, Json]] | Mapping[str, Json] = ()
     command: Mapping[str, Json] | None = None
 
 
@@ -122,11 +122,6 @@ def answers_of(
     return Answers(command={"resume": next(iter(values.values())) if single else values})
 
 
-def cancels_of(continuation: Json, cancel_with: Json) -> Answers | None:
-    """Withdraws a pause that nobody answered; None where the upstream has no words for it."""
-    return answers_of(continuation, {key: Cancel() for key in continuation["ids"]}, cancel_with)
-
-
 def _entry(key: str, decision: Decision) -> dict[str, Json]:
     if isinstance(decision, Cancel):
         return {"interruptId": key, "status": "cancelled"}
@@ -153,7 +148,7 @@ def _ask(
         parameters=tool_schemas.get(call.name) if call is not None else None,
         response_schema=schema,
         allowed=allowed,
-        expires_in=_seconds_left(interrupt.expires_at),
+        expires_in=seconds_left(interrupt.expires_at),
         subagent_run_id=(
             interrupt.subagent_run_id if interrupt.subagent_run_id in subagents else None
         ),
@@ -215,12 +210,13 @@ def _is_approval(schema: Mapping[str, Any] | None) -> bool:
     )
 
 
-def _seconds_left(expires_at: str | None) -> float | None:
+def seconds_left(expires_at: str | None) -> float | None:
+    """How long an endpoint lets its question be answered; None for ever, or if it is no time."""
     if expires_at is None:
         return None
     try:
         end = datetime.fromisoformat(expires_at)
-    except ValueError:
+    except (ValueError, TypeError):
         logger.warning("the upstream agent's expiresAt %.40r is no time", expires_at)
         return None
     end = end if end.tzinfo else end.replace(tzinfo=UTC)

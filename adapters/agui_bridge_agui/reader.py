@@ -8,6 +8,7 @@ can't be repaired is an error that says what it was.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
@@ -20,6 +21,7 @@ from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.event_rules import RULES
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_agui.draft import take_question
 from agui_bridge_agui.pauses import ON_INTERRUPT
 from agui_bridge_agui.snapshot_news import news_of
 from agui_bridge_agui.told import Told
@@ -54,6 +56,7 @@ class Reader:
         error: the code of its RUN_ERROR, "" without one; None if there was none.
         interrupts: what it waits for.
         values: the same, in LangGraph's older words.
+        drafted: the same, in the words of the draft.
     """
 
     def __init__(self, run: Run, approved: Collection[str] = ()) -> None:
@@ -62,6 +65,7 @@ class Reader:
         self.error: str | None = None
         self.interrupts: list[Interrupt] = []
         self.values: list[Json] = []
+        self.drafted: Mapping[str, Any] | None = None
         self._run = run
         self._frontend = {tool.name for tool in run.input.tools or ()}
         self._approved = set(approved)
@@ -97,11 +101,14 @@ class Reader:
         if kind not in RULES:
             logger.debug("an event of the upstream agent is of the unknown type %.60r", kind)
             return
+        wire = self._completed(wire)
+        if kind == "RUN_FINISHED" and self.finished is None:
+            wire, self.drafted = take_question(wire)
         event = _parsed(wire)
         if kind == "RUN_STARTED":
             # Another run on the same stream: the last one is the one that was asked for.
             self.finished = self.error = None
-            self.interrupts, self.values = [], []
+            self.interrupts, self.values, self.drafted = [], [], None
         elif kind == "RUN_ERROR":
             self.error = str(event.code or "")
             logger.warning("the upstream agent's run failed: %.300r", event.message)
@@ -150,6 +157,17 @@ class Reader:
         stray = (step in self._steps) == (kind == "STEP_STARTED")
         self._steps ^= set() if stray else {step}
         return stray
+
+    def _completed(self, wire: WireEvent) -> WireEvent:
+        """An event with what servers of the draft leave out, or call otherwise."""
+        if wire["type"] in ("RUN_STARTED", "RUN_FINISHED"):
+            return {"threadId": self._run.thread_id, "runId": self._run.run_id, **wire}
+        if wire["type"] == "TOOL_CALL_RESULT" and "content" not in wire and "result" in wire:
+            told = {key: value for key, value in wire.items() if key != "result"}
+            result = wire["result"]
+            content = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+            return {"messageId": self._run.mint(), **told, "content": content}
+        return wire
 
     def _modern(self, wire: WireEvent) -> WireEvent:
         if wire["type"].endswith("_START") or not self._thought:

@@ -18,6 +18,8 @@ from agui_bridge_agui.pauses import Answers
 __all__ = ["Dialect", "HistoryMode", "body_of", "messages_for"]
 
 Dialect = Literal["1.0", "0.x"]
+"""How an input is written. What is answered is understood in any dialect."""
+
 HistoryMode = Literal["full", "new"]
 
 _OURS: Final = frozenset({"command", "autoresume", "refusals"})
@@ -97,7 +99,10 @@ def body_of(
     if dialect == "1.0":
         body["protocolVersion"] = "1.0"
     if answers is not None and answers.resume:
-        body["resume"] = list(answers.resume)
+        given_answers = answers.resume
+        body["resume"] = (
+            dict(given_answers) if isinstance(given_answers, Mapping) else list(given_answers)
+        )
     if answers is not None and answers.command is not None:
         forwarded["command"] = dict(answers.command)
     return body

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Final, Literal
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
+from agui_bridge.errors import OutcomeUnknown, UpstreamError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_superagent.http_client import HttpClient, InterruptGone
 from agui_bridge_superagent.pauses import answer_of, refusal_of
@@ -17,6 +18,10 @@ from agui_bridge_superagent.reader import Reader
 __all__ = ["SuperAgentAdapter", "session_of"]
 
 _PREFIX: Final = "agui-"
+_UNKNOWN: Final = (
+    "It had the answer by then, or may have had it: whether it acted is unknown, and the answer is "
+    "not sent again."
+)
 
 
 def session_of(run: Run) -> str:
@@ -76,13 +81,14 @@ class SuperAgentAdapter:
             NotDelivered: the server was not reached, or refused the answer and still asks.
             InterruptGone: it asks nothing any more.
             UpstreamError: it failed, or what it sent is no chat.
+            OutcomeUnknown: the same, once it may have taken an answer.
         """
         if run.resume is not None:
             values = answer_of(run.resume.continuation, run.resume.decisions)
             if values is None:
                 return
             run.check_lease()
-            items = self._talk(run, "resume", input=dict(values))
+            items = self._answer(run, values)
         else:
             await self._withdraw(run)
             items = self._talk(run, "stream", message=run.text)
@@ -100,12 +106,28 @@ class SuperAgentAdapter:
             values = refusal_of(batch.continuation)
             if values is None or batch.cause == "lost":
                 continue
-            # It may have expired there as well.
-            with contextlib.suppress(InterruptGone):
-                items = self._talk(run, "resume", input=dict(values))
+            # It may have expired there as well; and what a no came to need not be known.
+            with contextlib.suppress(InterruptGone, OutcomeUnknown):
+                items = self._answer(run, values)
                 async with contextlib.aclosing(items):
                     async for _ in items:
                         pass
+
+    async def _answer(self, run: Run, values: Mapping[str, Json]) -> AsyncGenerator[RunItem, None]:
+        """Answer what the server asks.
+
+        Raises:
+            OutcomeUnknown: it took the answer, or may have, and did not come to an end.
+        """
+        items = self._talk(run, "resume", input=dict(values))
+        try:
+            async with contextlib.aclosing(items):
+                async for item in items:
+                    yield item
+        except InterruptGone:
+            raise
+        except UpstreamError as error:
+            raise OutcomeUnknown(f"{error} {_UNKNOWN}") from error
 
     async def _talk(
         self, run: Run, call: Literal["stream", "resume"], **members: Json

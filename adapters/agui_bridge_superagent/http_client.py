@@ -2,11 +2,13 @@
 
 What became of an answer is told by how the request failed: a server that was not reached, or that
 refused the input and so still asks, has not got it (NotDelivered: the question stands open again);
-409 means that the question is gone there; anything else is unknown, and is not tried again.
+409 means that the question is gone there. The original drops the question before its agent runs, so
+that after anything else what it did is unknown (OutcomeUnknown), and the answer is not sent again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Mapping
 from typing import Final, Literal
 
@@ -25,6 +27,12 @@ _NOT_SENT: Final = (
     httpx.UnsupportedProtocol,
     httpx.ProxyError,
 )
+
+_LONGEST_REFUSAL: Final = 64 * 1024
+_NO_RUNTIME: Final = "agent runtime not available"
+"""What the original says while it has not begun."""
+
+_ENDS: Final = "SHUTTING_DOWN"
 
 
 class InterruptGone(UpstreamError):
@@ -68,7 +76,7 @@ class HttpClient:
             async with self._client.stream(
                 "POST", f"/api/v1/chat/{call}", json=body, headers=dict(trace)
             ) as response:
-                _check(response, call)
+                await _check(response, call)
                 async for chunk in response.aiter_bytes():
                     yield chunk
         except _NOT_SENT as error:
@@ -83,7 +91,7 @@ class HttpClient:
         await self._client.aclose()
 
 
-def _check(response: httpx.Response, call: str) -> None:
+async def _check(response: httpx.Response, call: str) -> None:
     status = response.status_code
     if status == 200:
         kind = response.headers.get("content-type", "").partition(";")[0].strip()
@@ -101,4 +109,25 @@ def _check(response: httpx.Response, call: str) -> None:
         )
     if 400 <= status < 500:
         raise NotDelivered(f"The remote agent's server refused the request ({status}).")
+    if status == 503 and _took_nothing(await _error_of(response)):
+        raise NotDelivered("The remote agent's server takes nothing now (503).")
     raise UpstreamError(f"The remote agent's server answered {status}.")
+
+
+async def _error_of(response: httpx.Response) -> Json:
+    """The `error` of a refusal, as the original (a text) or a bridge (an object) writes it."""
+    body = b""
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > _LONGEST_REFUSAL:
+            return None
+    try:
+        refusal = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return refusal.get("error") if isinstance(refusal, dict) else None
+
+
+def _took_nothing(error: Json) -> bool:
+    """Whether a server that answers 503 says that it has not looked at the request."""
+    return error == _NO_RUNTIME or (isinstance(error, dict) and error.get("code") == _ENDS)

@@ -1,13 +1,17 @@
 """The streams of a SuperAgent-compatible server, in either mode, made into text and a question.
 
-The mode is told by the frames themselves: A2UI frames have an event name, legacy ones have none.
+The mode is told by the frames themselves: A2UI frames have an event name of their own; tokens have
+none, or `message`, the default of server-sent events, which the original server writes out.
+
+Source: seed 000_9c3a40ec0d8c2fa7.txt; the handler of the original (superagent-base,
+backend/api/handler/coze/chat_sse.go) and the writer that it uses (hertz, pkg/protocol/sse).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.wire.sse import Decoder, Frame, FrameTooLarge
@@ -15,9 +19,14 @@ from agui_bridge_superagent.pauses import Question, malformed
 
 __all__ = ["Reader"]
 
-_INTERRUPT = "\0INTERRUPT:"
-_ERROR = "\0ERROR:"
-_LONGEST_TOKEN = 1024 * 1024
+_INTERRUPT: Final = "\0INTERRUPT:"
+_ERROR: Final = "\0ERROR:"
+_FAILED: Final = "[error] "
+"""How the original server begins the only token of an agent that asks in words and failed."""
+
+_DONE: Final = "[DONE]"
+_MESSAGE: Final = "message"
+_LONGEST_TOKEN: Final = 1024 * 1024
 
 
 class Reader:
@@ -31,10 +40,12 @@ class Reader:
         self.question: Question | None = None
         self._decoder = Decoder()
         self._ended = False
-        self._legacy = False
         self._failed: str | None = None
+        self._spoken = False
         # The start of a control token, until all of it is there.
         self._control = ""
+        # A first token that is the whole reply if it tells of a failure.
+        self._suspect = ""
 
     def feed(self, chunk: bytes) -> Iterator[str]:
         """Take the next bytes; gives the text in them.
@@ -49,49 +60,50 @@ class Reader:
         for frame in frames:
             if self._ended:
                 return
-            text = self._take_event(frame) if frame.event else self._take_token(frame.data)
+            is_token = frame.event in ("", _MESSAGE)
+            text = self._take_token(frame) if is_token else self._take_event(frame)
             if text:
+                self._spoken = True
                 yield text
 
     def end(self) -> None:
         """The server has ended the stream.
 
         Raises:
-            UpstreamError: it told of an error, or did not come to an end: a legacy stream ends
-                with an interrupt or `[DONE]`; in A2UI mode the seed shows no such mark.
+            UpstreamError: it told of an error, or did not come to an end, which is a question,
+                `[DONE]`, `done` or an error.
         """
         if self._control:
             raise malformed("a token that begins with NUL and is none of the protocol's")
         if self.question is None and self._failed is not None:
             raise UpstreamError(self._failed)
-        if self._decoder.close() or (self._legacy and not self._ended):
+        if not self._ended:
             raise UpstreamError("The remote agent's stream broke off before its end.")
 
     def _take_event(self, frame: Frame) -> str:
         body = _json(frame.data)
         data = body.get("data") if isinstance(body, Mapping) else None
         if frame.event == "text":
-            delta = data.get("delta") if isinstance(data, Mapping) else None
-            if not isinstance(delta, str):
+            if not isinstance(data, Mapping) or not isinstance(data.get("delta"), str):
                 raise malformed("a text without a delta")
-            return delta
+            # The original never fills in `content`.
+            return self._heard(data["delta"], may_fail=not data.get("content"))
         if frame.event == "interrupt":
             self.question, self._ended = Question.of(data), True
         elif frame.event == "error":
             self._failed = _told(data)
         elif frame.event == "done":
-            self._ended = True
+            return self._finish()
         # Of other frames there is nothing to be known: A2UI has more than this API.
         return ""
 
-    def _take_token(self, token: str) -> str:
-        self._legacy = True
+    def _take_token(self, frame: Frame) -> str:
+        token = _token_of(frame)
         if not self._control:
-            if token == "[DONE]":
-                self._ended = True
-                return ""
+            if token == _DONE:
+                return self._finish()
             if not token.startswith("\0"):
-                return token
+                return self._heard(token, may_fail=frame.event == _MESSAGE)
         # A server may break a long token in pieces as it breaks text.
         self._control += token
         if len(self._control) > _LONGEST_TOKEN:
@@ -108,6 +120,31 @@ class Reader:
                 else:
                     self.question, self._ended = Question.of(data), True
         return ""
+
+    def _heard(self, text: str, *, may_fail: bool) -> str:
+        """Text, once it is certain that it tells of no failure: behind one nothing comes."""
+        begins = not self._spoken and not self._suspect
+        if begins and may_fail and text.startswith(_FAILED):
+            self._suspect = text
+            return ""
+        text, self._suspect = self._suspect + text, ""
+        return text
+
+    def _finish(self) -> str:
+        self._ended = True
+        if self._suspect:
+            self._failed = self._failed or _told(None)
+        return ""
+
+
+def _token_of(frame: Frame) -> str:
+    r"""The token of a frame.
+
+    The original's writer leaves out the last line of a token that ends with a line break, so that
+    of `\n\n` one empty line less arrives. Where it is certain, it is put back.
+    """
+    cut = frame.event == _MESSAGE and (frame.data == "" or frame.data.endswith("\n"))
+    return frame.data + "\n" if cut else frame.data
 
 
 def _json(text: str) -> Any:

@@ -30,7 +30,7 @@ from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
-from agui_bridge.stores.opening import open_patiently
+from agui_bridge.stores.opening import advised_before, open_patiently
 from agui_bridge.surfaces.json_text import check_json
 
 __all__ = ["Bridge"]
@@ -103,6 +103,7 @@ class Bridge(Registry):
         self._engine: Engine | None = None
         self._drained: asyncio.Task[None] | None = None
         self._closing = False
+        self._advised = False
         self._opening = asyncio.Lock()
         self._telemetry = telemetry
         if telemetry != "auto":
@@ -159,12 +160,14 @@ class Bridge(Registry):
         """
         if isinstance(self._store, str):
             await (await self._opened()).aclose()
+            self._advised = True
 
     async def _opened(self) -> Store:
         store = self._store
         if not isinstance(store, str):
             return store
-        return await open_patiently(lambda: open_store(store), self.settings.store_retry)
+        with advised_before() if self._advised else contextlib.nullcontext():
+            return await open_patiently(lambda: open_store(store), self.settings.store_retry)
 
     async def drain(self) -> None:
         """Take no new runs, and let running runs finish, or stop and flush them.

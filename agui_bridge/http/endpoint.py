@@ -76,11 +76,14 @@ def json_response(value: Json, status: int = 200) -> Response:
 
 
 def error_response(error: Refused) -> Response:
-    """`{"error": {"code", "message", "details"?}}` with the code's status."""
+    """`{"error": {"code", "message", "details"?}, "message"}` with the code's status.
+
+    The message stands outside too: clients of SuperAgent look for a text there, or in `error`.
+    """
     body: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.details is not None:
         body["details"] = error.details
-    response = json_response({"error": body}, error.status)
+    response = json_response({"error": body, "message": error.message}, error.status)
     if error.code == "UNAUTHENTICATED":
         response.headers["WWW-Authenticate"] = "Bearer"
     if error.code == "REQUEST_TIMEOUT":

@@ -28,7 +28,7 @@ def code_schema(codes: Iterable[str] | None = None, *, stream: bool = False) -> 
 
 
 def error_body(codes: Iterable[str] | None = None) -> Schema:
-    """`{"error": {"code", "message", "details"?}}`, of some codes or of all."""
+    """`{"error": {"code", "message", "details"?}, "message"}`, of some codes or of all."""
     code = {
         "title": "Code",
         "description": "A stable code, by which a program can tell what happened.",
@@ -44,7 +44,7 @@ def error_body(codes: Iterable[str] | None = None) -> Schema:
         "type": "object",
         "title": "Error",
         "description": "Why a request was not carried out.",
-        "required": ["error"],
+        "required": ["error", "message"],
         "properties": {
             "error": {
                 "type": "object",
@@ -52,7 +52,8 @@ def error_body(codes: Iterable[str] | None = None) -> Schema:
                 "description": "What happened.",
                 "required": ["code", "message"],
                 "properties": {"code": code, "message": message, "details": details},
-            }
+            },
+            "message": {**message, "description": "The same message, for those who look here."},
         },
     }
 

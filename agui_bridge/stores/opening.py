@@ -1,21 +1,47 @@
-"""Opening a store whose server is there, but cuts the connection or is not ready yet."""
+"""Opening a store: what the operator is told of it, and a server that is not ready yet."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextvars import ContextVar
 from typing import Final
 
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.stores.base import Store
 
-__all__ = ["ConnectionCut", "open_patiently"]
+__all__ = ["ConnectionCut", "advise", "advised_before", "open_patiently"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 1.0
+
+
+_ADVISED: Final = ContextVar("agui_bridge_advised", default=False)
+
+
+def advise(text: str, *arguments: object) -> None:
+    """Warn the operator of a server that works and may lose what is kept in it.
+
+    Args:
+        text: as for a logger.
+        *arguments: what its `%s` stand for.
+    """
+    if not _ADVISED.get():
+        logger.warning(text, *arguments)
+
+
+@contextlib.contextmanager
+def advised_before() -> Iterator[None]:
+    """Give no advice on a store that is opened within, since it was given before."""
+    token = _ADVISED.set(True)
+    try:
+        yield
+    finally:
+        _ADVISED.reset(token)
 
 
 class ConnectionCut(StoreUnavailable):

@@ -27,7 +27,8 @@ client may ask for the question [without the error](dialects.md#how-a-refusal-is
 _HTTP = """
 ## As an HTTP answer
 
-These come instead of a stream: the status, and `{"error": {"code", "message", "details"?}}`.
+These come instead of a stream: the status, and
+`{"error": {"code", "message", "details"?}, "message"}`, the same message twice.
 
 """
 

@@ -33,6 +33,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "BridgeError",
         "Refused",
         "NotDelivered",
+        "OutcomeUnknown",
         "UpstreamError",
         "StepFailed",
         "CallDenied",

@@ -100,7 +100,10 @@ async def test_what_a_dependency_of_the_host_raises_becomes_the_documented_error
 
     async with serving(authenticate=hook) as site:
         response = await site.http.get("/agents")
-    assert response.json() == {"error": {"code": code, "message": "no badge"}}
+    assert response.json() == {
+        "error": {"code": code, "message": "no badge"},
+        "message": "no badge",
+    }
     assert response.status_code == CODES[code].status
 
 

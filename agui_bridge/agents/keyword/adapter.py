@@ -35,9 +35,12 @@ How the answer reaches the agent
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
+
+from ag_ui.core import TextMessageContentEvent
 
 from agui_bridge.adapters import (
     Adapter,
@@ -52,14 +55,18 @@ from agui_bridge.adapters import (
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
 from agui_bridge.agents.keyword.continuation import Requested
 from agui_bridge.agents.keyword.message import question
-from agui_bridge.agents.keyword.phrases import LABELS, PHRASES, Replies, language_of
+from agui_bridge.agents.keyword.phrases import LABELS, PHRASES, Replies
 from agui_bridge.agents.keyword.turn import Turn
 from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
 from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
 from agui_bridge.errors import ConfigurationError, NotDelivered
 from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
+from agui_bridge.protocol.answers.language import Language, language_of
 
 __all__ = ["KeywordAdapter"]
+
+_HEARD: Final = 500
+"""Pieces of what an agent has said that its language is told by, where the request does not."""
 
 
 class KeywordAdapter:
@@ -69,8 +76,8 @@ class KeywordAdapter:
         agent: an adapter, or the function of a function agent.
         phrases: what counts as a request, compared as docs/keyword-agents.md says.
         fields: the form; by default one confirm field that must be filled in.
-        label: the label of that field; by default "Confirm", or "确认" for a Chinese phrase.
-        replies: what the agent is told; by default in the language of the phrase.
+        label: the label of that field; by default "Confirm", or "确认" in a Chinese sentence.
+        replies: what the agent is told; by default in the language of the sentence.
         expires_in: seconds until a request can't be answered; None takes the agent's setting.
 
     Attributes:
@@ -120,6 +127,7 @@ class KeywordAdapter:
         """
         turn = Turn(run, self._table, self._replies)
         items = self.inner.run(turn.inner)
+        said: deque[str] = deque(maxlen=_HEARD)
         try:
             async for item in items:
                 for event in turn.take_answer():
@@ -130,6 +138,8 @@ class KeywordAdapter:
                     yield turn.wrapped(item)
                     return
                 if turn.lets_through(item):
+                    if isinstance(item, str | TextMessageContentEvent):
+                        said.append(item if isinstance(item, str) else item.delta)
                     yield item
                 elif not self.inner.capabilities.stop:
                     break
@@ -149,7 +159,8 @@ class KeywordAdapter:
         if requests and not run.stop.requested:
             for event in turn.settle_calls():
                 yield event
-            yield self._pause(requests, held_after, turn.open_frontend_calls)
+            language = _language_of(requests, "".join(said), run)
+            yield self._pause(requests, held_after, language, turn.open_frontend_calls)
 
     async def aclose(self) -> None:
         """Release what the agent inside holds."""
@@ -159,9 +170,9 @@ class KeywordAdapter:
         self,
         requests: Sequence[FoundRequest],
         held_after: str | None,
+        language: Language,
         frontend_calls: Sequence[str],
     ) -> Pause:
-        language = language_of(requests[0].phrase)
         label = self._label if self._label is not None else LABELS[language]
         fields = self._fields or (FormField("confirm", "confirm", label, required=True),)
         ask = Ask(
@@ -179,6 +190,14 @@ def _as_adapter(agent: Adapter | AgentFunction) -> Adapter:
     if isinstance(agent, Adapter) and not isinstance(agent, type):
         return agent
     return FunctionAdapter(cast(AgentFunction, agent))
+
+
+def _language_of(requests: Sequence[FoundRequest], said: str, run: Run) -> Language:
+    """The language of what is asked; the phrase may be one that the agent was told to use."""
+    asked = [r.sentence[: r.phrase_start] + r.sentence[r.phrase_end :] for r in requests]
+    for request in requests:
+        said = said.replace(request.sentence, " ")
+    return language_of(" ".join(asked), said, run.text, requests[0].phrase)
 
 
 def _table(phrases: Sequence[str]) -> PhraseTable:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agui_bridge.agents.keyword.phrases import Language
 from agui_bridge.errors import ReplayMismatch
 from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.answers.language import Language
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Inner", "Requested", "open_envelope"]
@@ -21,7 +21,7 @@ class Requested:
     """A pause of the keyword agent's own.
 
     Attributes:
-        language: of the phrase.
+        language: of the request.
         fields: the form as it was asked: by the time of the answer it may be configured otherwise.
         held_after: the agent's story (`Listener.story`) when something was held back, if it was.
     """

@@ -9,10 +9,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from agui_bridge.protocol.answers.decisions import Answer, Cancel, Decision
 from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.answers.language import Language
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = [
@@ -23,10 +23,8 @@ __all__ = [
     "LABELS",
     "PHRASES",
     "REPLIES",
-    "Language",
     "Replies",
     "agrees",
-    "language_of",
 ]
 
 ENGLISH_PHRASES: tuple[str, ...] = (
@@ -67,18 +65,10 @@ CHINESE_PHRASES: tuple[str, ...] = (
 PHRASES: tuple[str, ...] = ENGLISH_PHRASES + CHINESE_PHRASES
 """What counts as a request unless the author says otherwise."""
 
-Language = Literal["en", "zh"]
-
 LABELS: Mapping[Language, str] = {"en": "Confirm", "zh": "确认"}
 """The label of the default form's only field."""
 
-_HAN = re.compile("[\u3400-\u9fff]")
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
-
-
-def language_of(phrase: str) -> Language:
-    """The language of a phrase: Chinese when it has a Chinese character."""
-    return "zh" if _HAN.search(phrase) else "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,4 +166,4 @@ CHINESE_REPLIES = Replies(
 )
 
 REPLIES: Mapping[Language, Replies] = {"en": ENGLISH_REPLIES, "zh": CHINESE_REPLIES}
-"""The answers by the language of the phrase."""
+"""The answers by the language of the request."""

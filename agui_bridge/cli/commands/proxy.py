@@ -27,9 +27,9 @@ __all__ = ["proxy"]
 @click.option("--name", default="agent", help="The agent's name here.")
 @click.option(
     "--dialect",
-    type=click.Choice(["1.0", "0.x"]),
-    default="1.0",
-    help="0.x for a server from before AG-UI 1.0.",
+    type=click.Choice(["auto", "1.0", "0.x", "draft"]),
+    default="auto",
+    help="That of the server; auto finds it out.",
 )
 @click.option(
     "--history",

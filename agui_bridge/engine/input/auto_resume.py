@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ag_ui.core import (
-    BaseEvent,
     RunAgentInput,
     TextMessageContentEvent,
     TextMessageEndEvent,
@@ -37,6 +36,9 @@ logger: Final = logging.getLogger("agui_bridge")
 
 EXTRACTOR_PATIENCE = 30.0
 """Seconds that an extractor may take."""
+
+QuestionEvent = TextMessageStartEvent | TextMessageContentEvent | TextMessageEndEvent
+"""A part of the message that says a question."""
 
 _NOT_UNDERSTOOD = "The message was not understood as an answer."
 _APPROVAL = "A tool call is approved or declined explicitly, not by a message."
@@ -153,7 +155,7 @@ def question_in_words(
     run: Run,
     asks: Sequence[Interrupt],
     messages: Sequence[Mapping[str, Json]],
-) -> list[BaseEvent]:
+) -> Sequence[QuestionEvent]:
     """The only question of a pause as a message, unless the agent has said it itself.
 
     A conversation answers what was said in it, and only a reply to a message that the client

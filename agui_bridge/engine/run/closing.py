@@ -21,7 +21,7 @@ from agui_bridge.engine.run.commit_end import (
     waiting_handoff,
 )
 from agui_bridge.engine.run.pausing import pause_run
-from agui_bridge.errors import AdapterError, Fenced, StoreUnavailable
+from agui_bridge.errors import AdapterError, Fenced, OutcomeUnknown, StoreUnavailable
 from agui_bridge.protocol.answers.unanswered_calls import answer_calls
 from agui_bridge.protocol.answers.unexecuted import (
     DANGLING,
@@ -193,6 +193,8 @@ def _unsettled(
         interrupt: InterruptStatus.CANCELLED if call in unbegun else InterruptStatus.INDETERMINATE
         for call, interrupt in execution.calls.approved.items()
     }
+    if isinstance(ending, Failed) and ending.code == OutcomeUnknown.code:
+        return dict.fromkeys(execution.claimed, InterruptStatus.INDETERMINATE) | statuses
     if isinstance(ending, Finished):
         # A framework that came to its end without a word of it has had its chance.
         return {i: s for i, s in statuses.items() if s is InterruptStatus.CANCELLED}

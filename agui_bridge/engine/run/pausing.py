@@ -47,10 +47,7 @@ async def pause_run(execution: Execution, pause: Pause) -> None:
     usage, result = usage_of(execution), clean(execution.run.result)
     outcome = interrupt_outcome(interrupts)
     continuation = plain_json(pause.continuation)
-    for item in question_in_words(
-        execution.agent, execution.run, interrupts, execution.history.messages
-    ):
-        await emit_all(execution, execution.lifecycle.feed(item))
+    await _say_question(execution, interrupts)
     await _show_calls(execution, interrupts)
     asking: dict[str, list[str]] = {}
     for interrupt in interrupts:
@@ -72,6 +69,19 @@ async def pause_run(execution: Execution, pause: Pause) -> None:
     await commit_end(execution, end)
     execution.stream.snapshots(execution.history.state, execution.history.messages)
     execution.stream.finish(outcome, result=result, usage=usage)
+
+
+async def _say_question(execution: Execution, interrupts: Sequence[Interrupt]) -> None:
+    """Say the question in the conversation where a message may answer it."""
+    for item in question_in_words(
+        execution.agent, execution.run, interrupts, execution.history.messages
+    ):
+        for event in execution.lifecycle.feed(item):
+            if event.get("messageId") == item.message_id:
+                execution.history.apply(event)
+                execution.stream.send_question(event)
+            else:
+                await execution.emit(event)
 
 
 async def _show_calls(execution: Execution, interrupts: Sequence[Interrupt]) -> None:

@@ -77,6 +77,13 @@ class EventStream:
         self.pipe.write(chunk := encode(event))
         self.relay(chunk)
 
+    def send_question(self, event: WireEvent) -> None:
+        """Send an event of the message that says a question, to clients that need it."""
+        if self._dialect.asks_apart:
+            self.relay(encode(event))
+        else:
+            self.send(event)
+
     def relay(self, chunk: bytes) -> None:
         """Pass a content event on, as it was written to this stream's own pipe."""
         for follower in self.followers:

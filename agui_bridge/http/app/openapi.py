@@ -28,7 +28,7 @@ _PLACE: Final = re.compile(r"\{(\w+)\}")
 _DESCRIPTION: Final = """\
 Any agent, whatever its framework, behind one AG-UI endpoint whose pauses, answers and stops are \
 durable, checked and executed once. Every answer that is no success has the body \
-`{"error": {"code", "message", "details"?}}`; the codes are stable."""
+`{"error": {"code", "message", "details"?}, "message"}`; the codes are stable."""
 
 _BEARER: Final = """\
 Who asks is the server's own business: it may look for a bearer token, or for something else."""
@@ -173,17 +173,15 @@ def _refusal(chosen: tuple[str, ...]) -> dict[str, Any]:
                     **_reference("Error"),
                     "properties": {"error": {"properties": {"code": {"enum": list(chosen)}}}},
                 },
-                "examples": {
-                    code: {"value": {"error": {"code": code, "message": _message(code)}}}
-                    for code in chosen
-                },
+                "examples": {code: {"value": _error_of(code)} for code in chosen},
             }
         },
     }
 
 
-def _message(code: str) -> str:
-    return f"{CODES[code].cause} {CODES[code].remedy}"
+def _error_of(code: str) -> dict[str, Any]:
+    message = f"{CODES[code].cause} {CODES[code].remedy}"
+    return {"error": {"code": code, "message": message}, "message": message}
 
 
 def _reference(schema: str | Schema) -> Schema:

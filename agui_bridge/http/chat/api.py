@@ -50,8 +50,9 @@ async def stream_chat(service: Service, request: Request) -> EventStreamResponse
     session = _session(service, principal, body)
     message = _text(body, "message")
     engine = await service.open()
+    said = {"id": mint(), "role": "user", "content": message}
     return await _reply(
-        engine, session, request, messages=[{"id": mint(), "role": "user", "content": message}]
+        engine, session, request, messages=[*await _seen_last(engine, session), said]
     )
 
 
@@ -85,6 +86,21 @@ async def resume_chat(service: Service, request: Request) -> EventStreamResponse
         raise Refused("INTERRUPT_NOT_PENDING", "This session has no pending interrupt.")
     entry = {"interruptId": ask.id, "status": "resolved", "payload": payload_of(ask, values)}
     return await _reply(engine, session, request, resume=[entry])
+
+
+async def _seen_last(engine: Engine, session: _Session) -> list[Json]:
+    """What the author of a message saw last, where a message may answer a question.
+
+    Only what follows the question answers it. A client of this API has no list of messages to show
+    that by; its session is one conversation, and what it sends next follows what was said last.
+    """
+    if session.agent.settings.auto_resume != "on":
+        return []
+    loaded = await engine.store.load(session.key, messages=True)
+    said = [m.id for m in loaded.messages if m.message["role"] == "assistant"]
+    if not (said and loaded.waiting):
+        return []
+    return [{"id": said[-1], "role": "assistant", "content": ""}]
 
 
 async def _reply(

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from agui_bridge.http.chat.field_labels import with_labels
 from agui_bridge.protocol.answers.forms import fields_from_schema, payload_from_input
 from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadKey
 
@@ -27,12 +28,13 @@ def state_of(key: ThreadKey, ask: Interrupt) -> dict[str, Any]:
     have one time, and are told apart by its last digits.
     """
     raised = ask.audit[0].at if ask.audit else 0.0
+    fields = fields_from_schema(ask.response_schema or {})
     nanoseconds = int(raised * 1_000_000) * 1000 + ask.position
     return {
         "session_id": key.thread,
         "agent_name": key.agent,
         "reason": _reason(ask),
-        "fields": [field.to_json() for field in fields_from_schema(ask.response_schema or {})],
+        "fields": [field.to_json() for field in with_labels(fields, ask)],
         "timestamp": int(raised),
         "checkpoint_id": f"{key.agent}_{key.thread}_{nanoseconds}",
     }

@@ -41,7 +41,8 @@ CHAT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "streamChat",
         "Chat",
         "Send a message to an agent, in SuperAgent's way",
-        "On a session with a pending question nothing is sent: the question is repeated.",
+        "On a session with a pending question nothing is sent: the question is repeated, unless "
+        "`auto_resume` is on and the message answers it.",
         answer="ChatFrame",
         query=(_A2UI,),
         body=chat.MESSAGE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from agui_bridge.agents.sentences.sentences import one_line
 from agui_bridge.engine.engine import Engine
@@ -14,7 +15,7 @@ from agui_bridge.errors import CODES, Refused, StoreError
 from agui_bridge.http.chat.frames import Frames
 from agui_bridge.http.chat.interrupt_state import pending_of, state_of
 from agui_bridge.http.chat.spoken_text import NewScanner, SpokenText
-from agui_bridge.protocol.contract.requests import Join, Reject, Replay
+from agui_bridge.protocol.contract.requests import AskAgain, Join, Reject, Replay
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.protocol.wire.sse import KEEP_ALIVE, Decoder
@@ -127,6 +128,9 @@ class ChatReply:
                 # As it was asked, should it have been answered elsewhere meanwhile.
                 ask = pending_of(loaded) or loaded.interrupts[ids[0]]
                 asked = ask.message
+                if isinstance(self._stream.ruling, AskAgain):
+                    # Its message says besides why it is asked again.
+                    ask = replace(ask, message=outcome["interrupts"][0].get("message"))
                 interrupt = self._frames.interrupt(state_of(self._key, ask))
         except (StoreError, KeyError):
             self._failed = {"code": "STORE_UNAVAILABLE"}

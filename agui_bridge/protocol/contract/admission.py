@@ -41,6 +41,8 @@ from agui_bridge.protocol.threads.records import (
 
 __all__ = ["ROWS", "admit"]
 
+_TAKEN = "This answer was taken before, and is not carried out again."
+
 
 def admit(loaded: Loaded, request: Request) -> Ruling:
     """Decide what becomes of `request` on the thread that `loaded` shows.
@@ -116,7 +118,7 @@ def _failed_before(loaded: Loaded, request: Request) -> Ruling | None:
     code = receipt.code or ("AGENT_ERROR" if receipt.outcome == "failed" else "RUN_INDETERMINATE")
     if code not in CODES:  # of another version of the bridge
         code = "AGENT_ERROR"
-    return _reject(code, f"This answer was carried out before. {CODES[code].cause}", _ids(request))
+    return _reject(code, f"{_TAKEN} {CODES[code].cause}", _ids(request))
 
 
 def _cancels_expired(loaded: Loaded, request: Request) -> Ruling | None:

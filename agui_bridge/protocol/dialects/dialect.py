@@ -56,6 +56,8 @@ class Dialect:
             RUN_FINISHED is the end: it would be read as the answer's success.
         hangs_questions: whether its pages show a question only beside a message of the same run,
             as assistant-ui does when the conversation that it is told ends with the assistant's.
+        asks_apart: whether its clients show a question apart, so that the message in which the
+            bridge says it would be the same once more.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Dialect:
     finish: Callable[[WireEvent, CallOf], Sequence[WireEvent]]
     restates: bool = True
     hangs_questions: bool = False
+    asks_apart: bool = False
 
     def outgoing(self, event: WireEvent, call_of: CallOf = _unknown) -> Sequence[WireEvent]:
         """The event as this dialect's clients accept it.
@@ -102,5 +105,5 @@ def _before_one(event: WireEvent, _: CallOf) -> Sequence[WireEvent]:
 
 V1 = Dialect("1.0", answers_singly=False, finish=_same)
 V0 = Dialect("0.x", answers_singly=False, finish=_before_one, hangs_questions=True)
-CHAT = Dialect("chat", answers_singly=True, finish=_same)
+CHAT = Dialect("chat", answers_singly=True, finish=_same, asks_apart=True)
 """SuperAgent's chat API, whose surface makes frames of its own of the 1.0 shapes."""

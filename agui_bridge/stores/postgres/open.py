@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-from typing import Any, Final
+from typing import Any
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.stores.opening import advise
 from agui_bridge.stores.postgres.address import FORM, Address
 from agui_bridge.stores.postgres.connections import connect
 from agui_bridge.stores.postgres.errors import FAILURES, refusal
@@ -13,7 +13,6 @@ from agui_bridge.stores.sql.schema import VERSION_TABLE, judge_revision, upgrade
 
 __all__ = ["prepare_database"]
 
-logger: Final = logging.getLogger("agui_bridge")
 
 OLDEST_SERVER = 120000
 LOCK = int.from_bytes(b"agui", "big")
@@ -64,7 +63,7 @@ async def _check(connection: Any, address: Address, migrate: bool) -> tuple[bool
         pid = await connection.fetchval("SELECT pg_backend_pid()")
         revision = await _revision(connection, address.schema)
         if await connection.fetchval("SELECT current_setting('fsync')") == "off":
-            logger.warning(
+            advise(
                 "%s runs with fsync=off: a crash of its machine may lose what was acknowledged",
                 address.shown,
             )

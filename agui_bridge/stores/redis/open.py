@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from redis.exceptions import ResponseError
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch, StoreUnavailable
+from agui_bridge.stores.opening import advise
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.client import FOR_THE_OPERATOR, Client
 from agui_bridge.stores.redis.keys import Keys
 
 __all__ = ["SCHEMA", "open_client"]
-
-logger: Final = logging.getLogger("agui_bridge")
 
 SCHEMA = 1
 """The layout of keys that this version works with."""
@@ -51,7 +49,7 @@ async def _check_servers(client: Client) -> None:
             raise ConfigurationError(f"{client.address.shown}: {error}") from None
         raise
     if not servers:
-        logger.warning(
+        advise(
             "%s: INFO is not allowed, so nobody has checked that this Redis is %d or later, "
             "evicts nothing (maxmemory-policy noeviction) and keeps its data (appendonly yes)",
             client.address.shown,
@@ -88,7 +86,7 @@ def check_server(info: Mapping[str, Any], address: Address) -> None:
             "that wait for an answer: set maxmemory-policy noeviction, or use another Redis"
         )
     if str(info.get("aof_enabled", "")) == "0":
-        logger.warning(
+        advise(
             "%s keeps no append-only file: what was acknowledged is lost when Redis is restarted; "
             "set appendonly yes (and appendfsync always to lose nothing in a crash)",
             address.shown,

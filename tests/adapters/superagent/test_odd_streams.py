@@ -118,6 +118,7 @@ async def test_the_interrupt_token_may_come_as_several_tokens(cut: int) -> None:
         stream(SAID + b'event: text\ndata: 1\n\n'),
         stream(SAID + b'event: interrupt\ndata: {}\n\n'),
         stream(SAID + b'event: text\ndata: {"da'),
+        stream(SAID),
         stream(b'data: So far.\n\ndata: \0ERROR:{"code":"X","message":"secret"}\n\n' + DONE),
     ],
 )  # fmt: skip
@@ -133,14 +134,27 @@ async def test_a_broken_stream_keeps_its_text_and_is_an_upstream_error(
 
 
 @respx.mock
-async def test_an_a2ui_stream_may_end_without_a_mark_and_nothing_after_an_end_counts() -> None:
-    frame = b'event: text\ndata: {"data":{"delta":"Hi."}}\n\n'
+async def test_nothing_after_an_end_counts() -> None:
     done = b'event: done\ndata: {"type":"done","data":{}}\n\n'
     route = respx.post(f"{URL}/api/v1/chat/stream")
-    route.side_effect = [stream(frame), stream(frame, done, frame), stream(b"data: [DONE]\n\n")]
+    route.side_effect = [stream(SAID, done, SAID), stream(DONE, SAID)]
     async with bench().open() as engine:
-        for said in ("Hi.", "Hi.", ""):
-            events = await engine.say(f"go {said} {route.call_count}")
+        for said in ("So far.", ""):
+            events = await engine.say(f"go {route.call_count}")
+            assert (text_of(events), outcome(events)) == (said, "success")
+
+
+@respx.mock
+async def test_a_reply_of_a_bridge_may_begin_like_a_failure_of_the_original() -> None:
+    said = "[error] 3 lines of the log match."
+    frame = f'event: text\ndata: {{"data":{{"content":"{said}","delta":"{said}"}}}}\n\n'
+    done = b'event: done\ndata: {"type":"done","data":{}}\n\n'
+    token = f"data: {said}\n\n".encode()
+    route = respx.post(f"{URL}/api/v1/chat/stream")
+    route.side_effect = [stream(frame.encode(), done), stream(token, DONE)]
+    async with bench().open() as engine:
+        for _ in range(2):
+            events = await engine.say(f"go {route.call_count}")
             assert (text_of(events), outcome(events)) == (said, "success")
 
 
@@ -152,10 +166,10 @@ RESUMES = [
     (httpx.Response(404), "UPSTREAM_ERROR", True),
     (httpx.Response(429), "UPSTREAM_ERROR", True),
     (httpx.Response(409), "INTERRUPT_EXPIRED", False),
-    (httpx.Response(500, text="secret"), "UPSTREAM_ERROR", False),
-    (httpx.Response(200, text="<html>secret"), "UPSTREAM_ERROR", False),
-    (httpx.ReadError("reset"), "UPSTREAM_ERROR", False),
-    (httpx.ReadTimeout("slow"), "UPSTREAM_ERROR", False),
+    (httpx.Response(500, text="secret"), "RUN_INDETERMINATE", False),
+    (httpx.Response(200, text="<html>secret"), "RUN_INDETERMINATE", False),
+    (httpx.ReadError("reset"), "RUN_INDETERMINATE", False),
+    (httpx.ReadTimeout("slow"), "RUN_INDETERMINATE", False),
 ]
 
 

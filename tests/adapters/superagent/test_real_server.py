@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from agui_bridge import Bridge, KeywordAdapter
 from agui_bridge.adapters import Run, RunItem
+from agui_bridge.agents.keyword.phrases import CHINESE_REPLIES
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.wire.sse import Decoder
@@ -103,7 +104,7 @@ async def test_a_question_is_an_interrupt_and_the_answer_goes_to_resume(a2ui: bo
         refused = await sites.send(resume=answer(ask, confirm="yes"))
         assert refused[-1]["code"] == "INVALID_RESUME_PAYLOAD"
         answered = await sites.send(resume=answer(ask, confirm=True, when="now"))
-        assert text_of(answered) == "Told: Yes, I confirm. Please proceed.\nWhen: now"
+        assert text_of(answered) == f"Told: {CHINESE_REPLIES.yes}\nWhen：now"
         assert answered[-1]["outcome"] == {"type": "success"}
         assert text_of(await sites.send("thanks")) == "Told: thanks"
 
@@ -112,11 +113,11 @@ async def test_a_no_and_a_cancel_are_both_told_as_a_no() -> None:
     async with serving() as sites:
         ask = await sites.ask()
         told = text_of(await sites.send(resume=answer(ask, confirm=False)))
-        assert told.startswith("Told: No, I do not confirm.")
+        assert told == f"Told: {CHINESE_REPLIES.no}"
         ask = await sites.ask(thread="other")
         entry = {"interruptId": ask["id"], "status": "cancelled"}
         told = text_of(await sites.send(resume=[entry], thread="other"))
-        assert told.startswith("Told: No, I do not confirm.")
+        assert told == f"Told: {CHINESE_REPLIES.no}"
 
 
 async def test_a_question_that_expired_there_is_gone_here_too() -> None:

@@ -62,6 +62,34 @@ async def test_the_state_of_nothing_has_its_status(
     assert answer.status_code == status
 
 
+def shown_by_the_original_sdks(body: dict[str, Any]) -> str | None:
+    """What superagent-base's sdks/typescript (streaming.ts) and sdks/python (admin.py) show."""
+    found = (body.get(name) for name in ("msg", "error", "message"))
+    typescript = next((text for text in found if isinstance(text, str)), None)
+    python = body.get("msg") or body.get("message")
+    return typescript if typescript == python else None
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        ({"agent_id": "agent", "session_id": "s", "input": {}}, {}, 409),
+        ({"agent_id": "nobody", "session_id": "s", "input": {}}, {}, 404),
+        ({"agent_id": "agent", "input": {}}, {}, 400),
+        ({}, {"Origin": "http://elsewhere.example"}, 403),
+        ({}, {"Content-Type": "text/plain"}, 415),
+    ],
+)
+async def test_what_is_refused_is_shown_by_clients_of_either_kind(
+    serving: Serving, body: Any, headers: dict[str, str], status: int
+) -> None:
+    async with serving(cleaner()) as site:
+        answer = await site.http.post("/api/v1/chat/resume", json=body, headers=headers)
+    assert answer.status_code == status, answer.text
+    refusal = answer.json()
+    assert refusal["error"]["message"] == shown_by_the_original_sdks(refusal)
+
+
 async def test_malformed_json_is_400_and_another_method_405(serving: Serving) -> None:
     async with serving(cleaner()) as site:
         json = {"Content-Type": "application/json"}

@@ -10,6 +10,7 @@ import pytest
 
 from agui_bridge import Adapter
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
+from agui_bridge.agents.keyword.phrases import CHINESE_REPLIES
 from agui_bridge.errors import NotDelivered, UpstreamError
 from tests.http.chat.cleaner import ASK, FORM, QUESTION, SAID, cleaner, state_url
 from tests.http.chat.conftest import Serving
@@ -76,7 +77,7 @@ async def test_a_session_asks_is_answered_and_goes_on(serving: Serving, a2ui: bo
         assert asked.interrupt is not None and asked.done is None
         assert (asked.text, asked.interrupt["reason"]) == ("".join(SAID), QUESTION)
         answered = await chat.answer(confirm=True)
-        assert answered.text == "已收到: Yes, I confirm. Please proceed."
+        assert answered.text == f"已收到: {CHINESE_REPLIES.yes}"
         assert answered.done is not None and answered.interrupt is None
         assert await chat.state() is None
         assert (await chat.say("thanks")).text == "已收到: thanks"
@@ -86,7 +87,7 @@ async def test_a_refusal_is_told_to_the_agent(serving: Serving) -> None:
     async with serving(cleaner()) as site:
         chat = site.chat()
         await chat.say(ASK)
-        assert "No, I do not confirm" in (await chat.answer(confirm=False)).text
+        assert CHINESE_REPLIES.no in (await chat.answer(confirm=False)).text
 
 
 @pytest.mark.parametrize("a2ui", [True, False])
@@ -131,7 +132,7 @@ async def test_a_session_is_the_thread_of_the_same_id(serving: Serving) -> None:
         # And the other way round.
         await post(site.base, **run_input(ASK, thread="session-123"))
         assert await chat.state() is not None
-        assert (await chat.answer(confirm=True)).text.startswith("已收到: Yes")
+        assert (await chat.answer(confirm=True)).text == f"已收到: {CHINESE_REPLIES.yes}"
 
 
 async def test_sessions_are_those_of_the_principal(serving: Serving) -> None:

@@ -16,7 +16,8 @@ SECONDS = 20.0
 def check_error(response: httpx.Response, code: str | None = None) -> dict[str, Any]:
     """The error of a refusal, which has the documented form."""
     assert response.headers["content-type"] == "application/json"
-    assert list(response.json()) == ["error"]
+    assert list(response.json()) == ["error", "message"]
+    assert response.json()["message"] == response.json()["error"]["message"]
     error: dict[str, Any] = response.json()["error"]
     assert {"code", "message"} <= set(error) <= {"code", "message", "details"}
     assert response.status_code == CODES[error["code"]].status

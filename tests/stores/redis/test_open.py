@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agui_bridge import Bridge
 from agui_bridge.errors import ConfigurationError, SchemaMismatch, StoreUnavailable
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.redis.address import Address
@@ -200,6 +201,19 @@ async def test_only_a_server_without_append_only_file_gives_a_warning(
         await (await open_store(forgetful.url)).aclose()
     (warning,) = warnings_of(caplog)
     assert "append-only" in warning
+
+
+async def test_a_bridge_that_is_tried_before_it_is_served_warns_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with RedisServer() as forgetful:
+        for _ in range(2):
+            bridge = Bridge(forgetful.url)
+            # As `serve` does.
+            await bridge.check_store()
+            await bridge.open()
+            await bridge.aclose()
+    assert ["append-only" in warning for warning in warnings_of(caplog)] == [True, True]
 
 
 async def test_a_server_that_tells_nothing_gives_a_warning_and_is_taken(

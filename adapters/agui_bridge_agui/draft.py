@@ -1,0 +1,172 @@
+"""An endpoint that speaks the draft of interrupts: its question as a pause, and its answer.
+
+It asks one thing at a time, in whatever words its `payload` has, and knows no cancel.
+
+Source: "Interrupt-Aware Run Lifecycle Proposal" (seed 002_18bf43b4d210d6f7.txt).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from agui_bridge.adapters import Ask, Pause
+from agui_bridge.errors import UpstreamError
+from agui_bridge.protocol.answers.decisions import (
+    APPROVE,
+    DECLINE,
+    EDIT,
+    Cancel,
+    Decision,
+    approval_schema,
+)
+from agui_bridge.protocol.dialects.draft import draft_resume, from_draft
+from agui_bridge.protocol.json_values import WireEvent, same_json
+from agui_bridge.protocol.threads.records import Json, ToolCall
+from agui_bridge_agui.pauses import Answers, Calls, seconds_left
+
+__all__ = ["DRAFT", "draft_answers", "draft_pause", "take_question"]
+
+DRAFT: Final = "draft"
+"""The dialect of such a pause, in its continuation."""
+
+_HUMAN_APPROVAL: Final = "human_approval"
+_ONLY: Final = "interrupt"
+
+
+def take_question(finished: WireEvent) -> tuple[WireEvent, Mapping[str, Any] | None]:
+    """Part a RUN_FINISHED of the draft into the event without an outcome, and what it asks.
+
+    Args:
+        finished: a RUN_FINISHED in any dialect; one of AG-UI's own comes back as it is.
+
+    Raises:
+        UpstreamError: its outcome is none of the draft's, or it does not tell what it asks.
+    """
+    outcome = finished.get("outcome")
+    if isinstance(outcome, str):
+        finished = {**finished, "outcome": outcome.lower()}
+        if finished["outcome"] not in ("success", "interrupt"):
+            raise UpstreamError(f"The upstream agent sent a malformed RUN_FINISHED: {outcome:.60}.")
+    made = from_draft(finished)
+    if made is finished:
+        return finished, None
+    asked = (made.get("outcome") or {}).get("interrupts")
+    if not asked and finished.get("outcome") == "interrupt":
+        raise UpstreamError(
+            "The upstream agent sent a malformed RUN_FINISHED: outcome: it waits, and does not "
+            "tell for what."
+        )
+    bare = {key: value for key, value in made.items() if key != "outcome"}
+    if not asked:
+        return bare, None
+    unsaid = not finished["interrupt"].get("reason") and "proposal" not in asked[0]["metadata"]
+    return bare, {**asked[0], "reason": "input_required"} if unsaid else asked[0]
+
+
+def draft_pause(
+    asked: Mapping[str, Any], calls: Calls, unanswered: Collection[str], frontend: Collection[str]
+) -> Pause:
+    """The pause of a run that ended by asking.
+
+    Args:
+        asked: what `take_question` gave.
+        calls: the tool calls that are known.
+        unanswered: those of this run without a result, one of which it may be about.
+        frontend: calls that wait for the application besides.
+    """
+    told = asked["metadata"]
+    schema = asked.get("responseSchema")
+    schema = schema if isinstance(schema, Mapping) else None
+    approves = asked["reason"] == _HUMAN_APPROVAL and schema is None
+    if approves:
+        schema = approval_schema(None, editable=False)
+    call = _proposed(told, calls, unanswered) if asked["reason"] == _HUMAN_APPROVAL else None
+    edits = "editedArgs" in ((schema or {}).get("properties") or {})
+    reason = asked["reason"]
+    if reason == _HUMAN_APPROVAL:
+        reason = "confirmation" if call is None else "tool_call"
+    native_id = str(asked["id"] or _ONLY)
+    ask = Ask(
+        native_id=native_id,
+        reason=str(reason),
+        message=_message(asked),
+        tool_call=call,
+        response_schema=schema,
+        allowed=(APPROVE, DECLINE, EDIT) if edits else (APPROVE, DECLINE),
+        expires_in=seconds_left(asked.get("expiresAt")),
+        metadata=told,
+    )
+    kept = {
+        "v": 1,
+        "dialect": DRAFT,
+        "ids": [native_id],
+        "calls": {native_id: call.id} if call is not None else {},
+        "named": bool(asked["id"]),
+        "approves": approves,
+    }
+    return Pause([ask], kept, list(frontend))
+
+
+def draft_answers(
+    continuation: Json, decisions: Mapping[str, Decision], cancel_with: Json
+) -> Answers | None:
+    """The decision as the endpoint takes it; None when it has no words for it.
+
+    A cancelled approval is also told as a no, to endpoints that overlook what the draft does not
+    have. To others a cancel without words would be an answer, of nothing.
+
+    Args:
+        continuation: of the pause.
+        decisions: the only one, by the endpoint's id.
+        cancel_with: the value that tells of a cancel; None is no such value.
+    """
+    ((key, decision),) = decisions.items()
+    entry: dict[str, Json] = {"interruptId": key if continuation["named"] else ""}
+    if not isinstance(decision, Cancel):
+        entry |= {"status": "resolved", "payload": decision.payload}
+    elif continuation["approves"]:
+        entry |= {"status": "cancelled", "payload": {"approved": False}}
+    elif cancel_with is not None:
+        entry |= {"status": "resolved", "payload": cancel_with}
+    else:
+        return None
+    resume: Mapping[str, Json] = draft_resume(entry)["resume"]
+    return Answers(resume)
+
+
+def _message(asked: Mapping[str, Any]) -> str | None:
+    """What people read: nobody shall approve what they were not shown."""
+    message = asked.get("message")
+    if isinstance(message, str):
+        return message
+    told = asked["metadata"]
+    proposal = told.get("proposal")
+    if isinstance(proposal, Mapping) and isinstance(proposal.get("tool"), str):
+        return f"{proposal['tool']} {json.dumps(proposal.get('args'), ensure_ascii=False)}"
+    return json.dumps(told, ensure_ascii=False) if told and told != {"payload": None} else None
+
+
+def _proposed(
+    told: Mapping[str, Any], calls: Calls, unanswered: Collection[str]
+) -> ToolCall | None:
+    """The call that the draft's `proposal` is about, if this run has told exactly one such."""
+    proposal = told.get("proposal")
+    if not isinstance(proposal, Mapping) or not isinstance(proposal.get("args"), Mapping):
+        return None
+    found = [
+        call
+        for call in unanswered
+        if calls[call][0] == proposal.get("tool")
+        and same_json(_arguments(calls[call][1]), proposal["args"])
+    ]
+    return ToolCall(found[0], proposal["tool"], proposal["args"]) if len(found) == 1 else None
+
+
+def _arguments(text: str) -> Json:
+    try:
+        found: Json = json.loads(text or "{}")
+    except ValueError:
+        return None
+    return found
