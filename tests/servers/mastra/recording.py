@@ -1,11 +1,13 @@
 """What a real Mastra server was asked and said, as a file, and a server made of it.
 
 A recording is JSON: `server` has the versions of what said it, `exchanges` each request with the
-bytes of its answer, in the pieces that the stream's own separators make.
+bytes of its answer, in the pieces that the stream's own separators make. `ended` is false of an
+answer that the asker left before its end.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -51,6 +53,7 @@ class Recorder(httpx.AsyncBaseTransport):
             "body": json.loads(request.content) if request.content else None,
             "status": response.status_code,
             "contentType": kind,
+            "ended": False,
         }
         self.exchanges.append(exchange)
         return httpx.Response(
@@ -76,6 +79,7 @@ class _Noted(httpx.AsyncByteStream):
         async for part in self._response.stream:
             self._seen += part
             yield part
+        self._exchange["ended"] = True
 
     async def aclose(self) -> None:
         text = self._seen.decode()
@@ -113,7 +117,8 @@ class Replay(httpx.AsyncBaseTransport):
         assert [request.method, path, body] == json.loads(self._renamed(json.dumps(wanted)))
         said = self._renamed("".join(exchange["said"])).encode()
         headers = {"content-type": exchange["contentType"]}
-        return httpx.Response(exchange["status"], headers=headers, content=_in_pieces(said))
+        content = _in_pieces(said, ended=exchange["ended"])
+        return httpx.Response(exchange["status"], headers=headers, content=content)
 
     def _note(self, recorded: list[str], asked: list[str]) -> None:
         for old, new in zip(recorded, asked, strict=True):
@@ -131,7 +136,9 @@ def _runs_of(path: str, body: Mapping[str, Any] | None) -> list[str]:
     return [*_RUN_IN_PATH.findall(path), *named]
 
 
-async def _in_pieces(content: bytes) -> AsyncIterator[bytes]:
-    """The bytes in pieces that fall where they like."""
+async def _in_pieces(content: bytes, *, ended: bool) -> AsyncIterator[bytes]:
+    """The bytes in pieces that fall where they like; the last is the end, or is waited for."""
     for start in range(0, len(content), _PIECE):
         yield content[start : start + _PIECE]
+    if not ended:
+        await asyncio.Event().wait()

@@ -20,6 +20,8 @@ _IDS = frozenset(
     {"messageId", "toolCallId", "subagentRunId", "parentToolCallId", "parentMessageId", "id",
      "parentSubagentRunId"}
 )  # fmt: skip
+_THEIRS = frozenset({"args", "result", "suspendPayload", "value"})
+"""Members that hold what Mastra said; a random id in there is a leak."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,15 @@ class _Names:
         self._seen: dict[str, str] = {}
 
     def of(self, value: Any, key: str = "") -> Any:
+        if key in _THEIRS:
+            return value
         if isinstance(value, dict):
             return {name: self.of(item, name) for name, item in value.items()}
         if isinstance(value, list):
             return [self.of(item, "id" if key == "interruptIds" else "") for item in value]
         if key in _IDS and isinstance(value, str):
             return self._seen.setdefault(value, f"id{len(self._seen) + 1}")
+        if key == "message" and isinstance(value, str):
+            for own, name in self._seen.items():
+                value = value.replace(own, name)
         return value

@@ -13,6 +13,7 @@ import { Memory } from '@mastra/memory';
 import { Hono } from 'hono';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import { pausingWorkflows } from './workflows.mjs';
 
 process.env.MASTRA_TELEMETRY_DISABLED ??= '1'; // read lazily by @mastra/core
 
@@ -298,7 +299,7 @@ export function buildMastra({ dbUrl = 'file:./mastra-hitl.db' } = {}) {
 
   return new Mastra({
     agents: { approvalAgent, suspendAgent, askAgent, mixedAgent, recordsAgent, noMemoryAgent, workAgent, autoAgent, supervisor, routingAgent, autoRoutingAgent },
-    workflows: { refundWorkflow, slowWorkflow }, ...(storage ? { storage } : {}), logger: false,
+    workflows: { refundWorkflow, slowWorkflow, ...pausingWorkflows({ did, agents: { approvalAgent, suspendAgent } }) }, ...(storage ? { storage } : {}), logger: false,
   });
 }
 
