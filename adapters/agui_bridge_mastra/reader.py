@@ -32,7 +32,7 @@ from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import Chunk, as_mapping
 from agui_bridge_mastra.pauses import Waiting, parse_schema, plain_text
-from agui_bridge_mastra.steps import agent_waits, step_events
+from agui_bridge_mastra.steps import WaitingItems, agent_waits, step_events
 
 __all__ = ["AgentReader", "Place"]
 
@@ -104,6 +104,7 @@ class AgentReader:
     _names: dict[str, str] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
     _steps: set[str] = field(default_factory=set)
+    _items: WaitingItems = field(default_factory=WaitingItems)
 
     def read(self, chunk: Chunk) -> Iterator[BaseEvent]:
         """The events of one chunk.
@@ -251,6 +252,7 @@ class AgentReader:
         if not isinstance(chunk, dict):
             yield CustomEvent(name="mastra:tool-output", value=chunk)
         elif str(chunk.get("type")).startswith("workflow-"):
+            self._items.read(at.key(call), chunk)
             yield from self.workflow_chunk(chunk, at)
         elif chunk.get("from") == "AGENT":
             name = str(payload.get("toolName")).removeprefix(_AGENT_TOOL)
@@ -327,6 +329,7 @@ class AgentReader:
             schema=parse_schema(payload.get("resumeSchema")),
             payload=payload.get("suspendPayload"),
             subagent=place.subagent,
+            items=self._items.of(place.key(shown["toolCallId"])),
         )
 
     def _innermost(

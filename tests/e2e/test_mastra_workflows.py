@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agui_bridge import Bridge
+from agui_bridge_mastra import MastraAdapter
 from tests.e2e.workflow_pauses import (
     NO,
     PAUSES,
@@ -167,6 +168,41 @@ async def test_a_thread_that_was_stopped_while_it_asked_executes_nothing_later(
 
     assert talk.done(mastra) == []
     assert statuses(mastra, talk.pausing.workflow, talk.n) == ["canceled"]
+
+
+async def test_what_has_expired_is_executed_by_nobody(mastra: MastraProcess) -> None:
+    bridge = workflows_before(mastra, expires_in=0.0)
+    async with bridge.lifespan():
+        for name in ("foreach", "nested three deep", "parallel"):
+            talk = Conversing(bridge, PAUSES[name])
+            await talk.begin()
+            asks = talk.asks
+            await talk.say('{"id": "other", "ids": []}')
+            late = await talk.answer_all(asks, [YES for _ in asks])
+
+            assert late == "INTERRUPT_EXPIRED"
+            assert talk.done(mastra) == []
+            assert statuses(mastra, talk.pausing.workflow, talk.n) == ["canceled"]
+
+
+async def test_a_question_for_several_items_of_a_tool_says_so(mastra: MastraProcess) -> None:
+    bridge = Bridge()
+    bridge.add("agent", MastraAdapter(mastra.url, "flow-agent"))
+    async with bridge.lifespan():
+        pausing = Pausing("agent", f"flow eachTwoWorkflow {PAUSES['foreach'].input}", (), ())
+        talk = Conversing(bridge, pausing)
+        await talk.begin()
+        (ask,) = talk.asks
+        before = talk.done(mastra)
+        await talk.answer(NO)
+        (last,) = talk.asks
+
+    n = talk.n
+    assert ask["message"] == f"each-item {n}x?\nThe answer is for all 2 items that wait."
+    assert ask["metadata"]["mastra"]["items"] == [{"id": f"{n}x"}, {"id": f"{n}y"}]
+    assert last["message"] == f"each-item {n}z?"
+    assert before == []
+    assert talk.done(mastra) == [f"each-item {n}x False", f"each-item {n}y False"]
 
 
 @pytest.mark.parametrize("workflow", ["agentStepWorkflow", "nestedAgentStepWorkflow"])
