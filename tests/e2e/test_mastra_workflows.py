@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from agui_bridge import Bridge
@@ -203,6 +204,25 @@ async def test_a_question_for_several_items_of_a_tool_says_so(mastra: MastraProc
     assert last["message"] == f"each-item {n}z?"
     assert before == []
     assert talk.done(mastra) == [f"each-item {n}x False", f"each-item {n}y False"]
+
+
+async def test_a_workflow_that_somebody_else_cancels_is_no_success(
+    mastra: MastraProcess, workflows: Bridge
+) -> None:
+    talk = Conversing(workflows, Pausing("slowWorkflow", PAUSES["until"].input, (), ()))
+    running = asyncio.create_task(talk.begin())
+    await eventually(lambda: talk.done(mastra) == [f"slowStep began {talk.n} None"])
+    path = f"{mastra.url}/api/workflows/slowWorkflow/runs"
+    async with httpx.AsyncClient(trust_env=False) as client:
+        listed = (await client.get(path)).json()["runs"]
+        (run,) = [run for run in listed if str(talk.n) in str(run["snapshot"])]
+        (await client.post(f"{path}/{run['runId']}/cancel", json={})).raise_for_status()
+    mastra.release(talk.n)
+    await running
+
+    assert talk.ending == "UPSTREAM_ERROR"
+    assert "cancelled at Mastra" in talk.events[-1]["message"]
+    assert not [done for done in talk.done(mastra) if done.startswith("noteStep")]
 
 
 @pytest.mark.parametrize("workflow", ["agentStepWorkflow", "nestedAgentStepWorkflow"])

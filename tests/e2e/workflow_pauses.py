@@ -155,7 +155,7 @@ class Conversing(Talk):
 def workflows_before(mastra: MastraProcess, store: str = "memory:", **settings: Any) -> Bridge:
     """A bridge with the server's workflows, which is told nothing of their schemas."""
     bridge = Bridge(store)
-    others = ("agentStepWorkflow", "nestedAgentStepWorkflow", "failWorkflow")
+    others = ("agentStepWorkflow", "nestedAgentStepWorkflow", "slowWorkflow")
     for name in sorted({*(pausing.workflow for pausing in PAUSES.values()), *others}):
         bridge.add(name, MastraAdapter(mastra.url, name, kind="workflow"), **settings)
     return bridge

@@ -299,7 +299,7 @@ export function buildMastra({ dbUrl = 'file:./mastra-hitl.db' } = {}) {
   const routingAgent = base('routing-agent', routing);
   const autoRoutingAgent = base('auto-routing-agent', { ...routing, defaultNetworkOptions: { autoResumeSuspendedTools: true } });
 
-  const flows = pausingWorkflows({ did, agents: { approvalAgent, suspendAgent } });
+  const flows = pausingWorkflows({ did, base, agents: { approvalAgent, suspendAgent } });
   const flowAgent = base('flow-agent', { workflows: flows });
 
   return new Mastra({

@@ -68,6 +68,8 @@ WORKFLOWS: Final[Mapping[str, Scenario]] = {
         "nestedTwoWorkflow", ONE, (NO,), step_schemas={"inner-step": {"type": "object"}}
     ),
     "workflow-foreach-of-nested-too-many": workflow("eachNestedWorkflow", THREE_ITEMS, (YES,)),
+    "workflow-dots": workflow("dottedWorkflow", ONE, (YES,), (NO,)),
+    "workflow-tripwire": workflow("guardedWorkflow", '{"prompt": "hello"}'),
     "workflow-fails": workflow("failWorkflow", ONE, (YES,)),
     "workflow-agent-step": workflow("agentStepWorkflow", '{"prompt": "lookup 7"}'),
     "workflow-agent-step-approval": workflow("agentStepWorkflow", '{"prompt": "delete 7"}'),
