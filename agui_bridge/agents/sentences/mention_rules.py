@@ -41,9 +41,11 @@ def _made(about: str, words: str) -> Rule:
 
 
 _ANY = ""
-_STATEMENT = "(?!do you|shall i|should i|would you|are you)"
-_WAITS = "waiting for|need your|confirmation required|等待|需要"
-_NEEDS = "confirmation required|need your"
+_STATEMENT = "(?!(?:do|would|are|can|could) you|(?:shall|should|may|can) i|ok)"
+_REQUIRED = "(?:confirmation|approval) (?:required|needed)"
+_NEED = "need your|require your"
+_WAITS = f"waiting|awaiting|{_NEED}|{_REQUIRED}|等|需要"
+_NEEDS = f"{_REQUIRED}|{_NEED}"
 
 _DENIED = preceded(
     _STATEMENT,
@@ -78,9 +80,9 @@ _TELLING = (
     r"(?:[个個]大?字|闪烁|閃爍|闪着|写着|寫著|印着|跳出|刻着)[:：]",
     r"(?:\A|\s)[甲乙丙丁][:：] ?",
 )
-_TOLD_OF_SOMEBODY = preceded("(?!need your)", *_TELLING)
+_TOLD_OF_SOMEBODY = preceded(f"(?!{_NEED})", *_TELLING)
 # "I was told I need your approval": so it is needed.
-_TOLD_OF_A_NEED = preceded("need your", *(rf"{words}(?<!\bi )" for words in _TELLING))
+_TOLD_OF_A_NEED = preceded(_NEED, *(rf"{words}(?<!\bi )" for words in _TELLING))
 _OF_ANOTHER_TIME = preceded(
     _WAITS,
     r"\b(?:was|were|had been|while|after|before|stopped|been stuck|kept|did) "
@@ -112,11 +114,11 @@ _OF_THOSE_WHO_CONFIRM = preceded(
     r"(?<!\byou have to )(?<!'ll have to )(?<!\bsure to )(?<!\bremember to )(?<=\w )",
 )
 _AN_OPEN_QUESTION = preceded(
-    "do you want|shall i|should i|would you like",
+    "do you want|do you wish|(?:shall|should|may|can) i|would you like",
     r"\b(?:what|which|where|how|when|why|who|whom|whose)(?:'s)?(?: (?!if\b|then\b)[\w-]+){0,4} ",
 )
 _ANOTHER_QUESTION = preceded(
-    "do you confirm|are you sure",
+    "(?:do|can|could) you (?:confirm|approve)|are you sure",
     r"\b(?:what|where|how|when|why|who) (?:exactly )?",
 )
 _WHETHER = preceded(
@@ -151,7 +153,7 @@ AFTER: tuple[Rule, ...] = (
         r"(?:messages? )?(?:appears?|occurs?|means|is|was))\b",
         r"[”\"」』》]?的?(?:按钮|按鈕|对话框|對話框|弹窗|彈窗|提示框|字样|字樣|一词|这句话|這句話|这几个字|标签)",
     ),
-    _followed("confirmation required", r" (?:an?|by(?! you))\b"),
+    _followed(_REQUIRED, r" (?:an?|by(?! you))\b"),
     # Somebody says it, or thinks.
     _followed(_ANY, r"[^.?!]{0,40}, (?:\w+ ){1,6}(?:ask(?:ed|ing|s)|said|wondere?d?|thought)\b"),
     # It is what the sentence is about.
