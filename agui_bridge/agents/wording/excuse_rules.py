@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from agui_bridge.agents.sentences.mention_rules import Rule, preceded
+from agui_bridge.agents.wording.rule import Rule, preceded
 
 __all__ = [
     "DENIALS",
