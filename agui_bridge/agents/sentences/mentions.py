@@ -73,5 +73,5 @@ def _is_quoted(before: str) -> bool:
 def _is_a_part(before: str) -> bool:
     """Whether somebody of a play or a chat says it."""
     speaker = SPEAKER.search(before)
-    name = speaker and (speaker["name"] or speaker["bold"])
+    name = speaker and (speaker["name"] or speaker["bold"] or speaker["role"])
     return name is not None and HEADINGS.fullmatch(name.lower()) is None

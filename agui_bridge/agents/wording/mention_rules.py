@@ -53,15 +53,22 @@ _TELLING = (
     r"[^.?!]{0,40}\bto (?:say|ask|tell \w+|check)(?: that)?[ ,:]*",
     r"\b(?:something|anything|phrases?|words?|questions?|prompts?|texts?) (?:like|such as)"
     r"[ ,:]*[\"'“‘]?",
+    r"(?<!\bi )\b(?:will|would|may|might|can|does|did) ask(?: \w+){0,2}[ ,:]*[\"'“‘]?",
+    r"\b(?:never|not|always|would|might|and) say (?:that )?(?:your )?",
+    r"\b(?:way (?:to (?:say|ask|put)|of saying|of asking)[\w ]{0,12}|wording|formula) "
+    r"(?:is|was|would be)[ ,:]*",
     r"(?<!\bmy )\b(?:question|answer|reply|message|prompt) was[ ,:]*",
-    r"\b(?:quoting|quote from|according to|as per) [\w ]{1,30}: ",
+    r"\b(?:quoting|quote from|according to) [\w ]{1,30}: ",
     r"\b(?:showed|displayed|saw|heard|read)\b[^.!?]{0,30}: ",
     r"(?<![请請我想要再先访訪疑顾顧学學])(?:[问問说說写寫喊道]|回复|回覆|询问|詢問|名为|叫做|所谓)"
-    r"(?:了|过|過|着|道|你|我|他|她|您|大家)*[,，:：]?",
+    r"(?:了|过|過|着|道|你|我|他|她|您|大家|自己|对方|對方)*[,，:：]?(?:真的|到底|究竟)?",
     r"(?<![请請我想要再先])(?:询问|詢問)[^CLAUSE]{0,6}",
     r"(?:没有|沒有|没|沒|不)再?[问問]",
-    r"(?:内容|內容|原文|原话|原話|短信|标题|標題|主题|主題|正文|备注|備註|批注|留言|台词|文案|字幕|签名|简介)"
-    r"(?:里|裡|中)?(?:是|为|為|写|寫|说|說)[^请請CLAUSE]{0,16}",
+    r"(?:内容|內容|原文|原话|原話|短信|标题|標題|主题|主題|正文|备注|備註|批注|留言|台词|文案|字幕|签名|简介|意思|含义|大意|译文|标语|口号)"
+    r"(?:里|裡|中)?(?:是|为|為|写|寫|说|說)[:：]?[^请請CLAUSE]{0,16}",
+    r"(?:原文|原话|原話|台词|字幕|大意|译文|标语|口号|上联|下联|谜面)[:：]",
+    r"(?:如果|若|假如|一旦|只要|每当|每當)[^请請CLAUSE]{0,12}"
+    r"(?:提示|显示|顯示|弹出|彈出|出现|出現|跳出|[问問]|要求)[^请請CLAUSE]{0,4}",
     r"(?:会|會|将|將)[^请請CLAUSE]{0,12}[问問](?:一?[句下声聲])?[您你]?",
     r"我[问問][了过過](?:你|他|她|您|大家)?[,，:：]?",
     r"(?:[个個]大?字|闪烁|閃爍|闪着|写着|寫著|印着|跳出|刻着)[:：]",
@@ -81,8 +88,9 @@ _OF_ANOTHER_TIME = preceded(
     r"(?:\A|[CLAUSE])(?:之前|以前)[^请請CLAUSE]{0,8}",
 )
 _TIMES = (
-    "next (?:week|month|quarter|year|time)|tomorrow|tonight|later|in (?:the )?future|going forward|"
-    "from \\w+(?: \\w+)? on(?:wards)?|starting|as of|once|when|whenever|after|until|at \\d"
+    "next (?:week|month|quarter|year|time)|as soon as|tomorrow|tonight|later|in (?:the )?future|"
+    "going forward|from \\w+(?: \\w+)? on(?:wards)?|starting|as of|once|when|whenever|after|until|"
+    "at \\d"
 )
 _OF_LATER = preceded(
     _WAITS,
@@ -99,7 +107,7 @@ _FROM_LATER_ON = preceded(
 _ANNOUNCED = preceded(
     _ANY,
     rf"\A(?=.*\b(?:{_TIMES})\b).*\b(?:i|we|it|you)(?:'ll| will)\b.*"
-    r"\b(?:ask|say|show|prompt|see|get|read|hear|write)\b[^.?!]{0,40}?[ ,:]+[\"'“‘]?",
+    r"\b(?:ask|say|show|prompt|see|get|find|read|hear|write)\b[^.?!]{0,40}?[ ,:]+[\"'“‘]?",
     r"(?:到时|到時|届时|屆時)[^请請。？！]{0,20}",
 )
 _OF_THE_DAY_BEFORE = preceded(
@@ -107,14 +115,21 @@ _OF_THE_DAY_BEFORE = preceded(
     r"(?:早上|上午|中午|下午|晚上|凌晨|昨晚|今早|原来|原來|原本|本来|本來|先前)[^请請CLAUSE]{0,6}"
     r"(?:还|還|都|一直)[^请請CLAUSE]{0,6}",
 )
+_OTHERS = (
+    "hr|legal|lawyers?|people who|those who|(?:customer|supplier|seller|buyer|vendor|bank|insurer|"
+    "client|manager|director|colleague|landlord|tenant|doctor|airline|hotel|school)s?|company|"
+    "department|office|team|partner|carrier|court|council|government|board|editor|warehouse|"
+    "courier|driver|contractor|recipient|applicant|author"
+)
 _OF_SOMEBODY_ELSE = preceded(
     _WAITS,
-    r"\b(?:hr|legal|lawyers?|people who|those who|(?:customer|supplier|seller|buyer|vendor|bank|"
-    r"insurer|client|manager|director|colleague|landlord|tenant|doctor|airline|hotel|school)s?|"
-    r"company|department|office|team|partner|carrier|court|council|government|board|editor|"
-    r"warehouse|courier|driver|contractor|recipient|applicant|author) "
-    r"(?:(?:is|are) )?(?:still )?",
+    rf"\b(?:{_OTHERS})(?:'s? [\w ]{{1,20}})?(?: in \w+)? (?:(?:is|are) )?(?:still )?",
     r"(?:部|公司|方面|律师|律師|客户|客戶|老师|老師|那边|那邊)(?:那边|那邊)?[还還正]?在?",
+)
+_OF_ANOTHERS = preceded(
+    _REQUIRED,
+    r"\b(?:their|his|her|its|my|our|[\w-]+'s) (?:\w+ )?",
+    r"(?:\A|[.?!] )\W*(?:is|are|was|were) (?:any |an? |your |user )?",
 )
 # "An order that is waiting for confirmation".
 _OF_A_KIND = preceded(
@@ -141,7 +156,9 @@ _A_CUSTOM = preceded(
     _NEEDS,
     r"\b(?:always|usually|never|normally|typically|often|users?|they|customers?|admins?|people|"
     r"everyone|teams?|engineers?|operators?|he|she|systems?|apps?|sites?|websites?|browsers?|"
-    r"banks?|airlines?|merchants?|(?:most|many|certain) (?:[\w-]+ ){0,2}[\w-]+s) (?:that |which )?"
+    r"banks?|airlines?|merchants?|laws?|companies|firms|employers|shops|doctors|hospitals|schools|"
+    r"landlords|insurers|authorities|(?:he|she|they)(?:'d| would)|"
+    r"(?:most|many|certain) (?:[\w-]+ ){0,2}[\w-]+s) (?:that |which )?"
     r"(?:(?:must|should|have to|need to|can|will|may) )?(?:always )?",
 )
 _OF_THOSE_WHO_CONFIRM = preceded(
@@ -177,6 +194,7 @@ BEFORE: tuple[Rule, ...] = (
     _ANNOUNCED,
     _OF_THE_DAY_BEFORE,
     _OF_SOMEBODY_ELSE,
+    _OF_ANOTHERS,
     _OF_A_KIND,
     _OTHERS_CONFIRM,
     _BACK_THEN,
@@ -208,6 +226,14 @@ AFTER: tuple[Rule, ...] = (
         r" (?:(?:by|from|of)(?! you)|that(?! (?:i|you)\b))\b",
     ),
     followed(_ANY, r"[\"”'`]? ?(?:=|:=) ?\w"),
+    # A count of them, or a setting.
+    followed(
+        _WAITS,
+        r"[\"”]? ?[:|：] ?(?:\d+(?=\s*(?:\Z|[.;|,，。；](?:\s|\Z)))|"
+        r"(?:yes|no|true|false|always|optional)\b)",
+        r" ?\d+ ?[项項个個条條件单單份](?=\Z|[,，。；])",
+    ),
+    followed(_NEEDS, r" only\b|,? (?:in|by) (?:some|most|many|certain)\b"),
     # Somebody says it, or thinks.
     followed(_ANY, r"[^.?!]{0,40}, (?:\w+ ){1,6}(?:ask(?:ed|ing|s)|said|wondere?d?|thought)\b"),
     # It is what the sentence is about.
@@ -222,6 +248,7 @@ AFTER: tuple[Rule, ...] = (
         r"提醒|问题|说法|措辞|状态|时候|习惯|规定|条款|应用|权限|情况|场景|类型|循环|语气)",
     ),
     followed("您确定", r"的(?!话|話|是)|好(?!要)|下来|下來|之后|之前"),
+    followed("您确定", r"[^我CLAUSE]{0,8}(?:之后|以后|之後|以後)(?!我)"),
     followed("[您你]?(?:确认|批准)后", r"[^我CLAUSE]{0,16}(?:了|过|過|已)"),
     followed(_ANY, r"[^CLAUSE]{0,6}[,，]?(?:取决于|取決於|全看|要看)"),
     # It was answered.
@@ -229,6 +256,10 @@ AFTER: tuple[Rule, ...] = (
         "等待|需要",
         r"[^。？?！!]{0,14}[,，；][您你][^,，。；？?！!]{0,16}(?:点了|点过|点的|回复了|回复过|回复“|已|放行|"
         r"批准了|批了|同意了|确认了|签了)",
+    ),
+    followed(
+        "是否",
+        r"[^CLAUSE您你请請]{0,8}(?:一般|通常|往往|还不|還不|尚未|还没|還沒|不得而知|不清楚|不知道|未知|由(?!我))",
     ),
     followed("是否", r"[^CLAUSE]{0,12}[,，][^?？请請您你吗嗎]*\Z"),
 )
@@ -247,6 +278,10 @@ TOLD = re.compile(r"\b(?:asked|said|wrote|told|replied|answered)\b")
 
 SPEAKER = re.compile(
     r"(?:\A|\s)(?P<name>[A-Z][A-Z-]{2,}): ?\Z|\A>[>\s]*\*\*(?P<bold>[\w ]+):\*\* ?\Z"
+    r"|\A\W*(?P<role>[QA]|Nurse|Patient|Doctor|Teacher|Student|Pupil|Customer|Clerk|Waiter|Guest|"
+    r"Client|Host|Interviewer|Caller|Pilot|Tower|Captain|Judge|Lawyer|Mother|Father|Son|Daughter|"
+    r"Boss|Employee|Seller|Buyer|Robot|护士|病人|患者|医生|老师|学生|顾客|客户|客服|店员|主持人|嘉宾|"
+    r"旁白|法官|律师|记者|爸爸|妈妈|[问答甲乙丙丁])\*{0,2}[:：]\*{0,2} ?\Z"
 )
 """Before a line of a play or a chat: who says it. Here case and emphasis count."""
 
