@@ -34,7 +34,7 @@ _QUOTED_LINE = re.compile(r">[\s>]*(?!\*\*|__|\[!)[\w\"'“‘「(\[`<-](?!.*\bI
 """A line of a block quotation, but not of a box ("> ⚠️ Please confirm") or the speaker's own."""
 
 _LISTING = re.compile(
-    r"\s*(?:[\w./-]+\.\w{1,5}:\d+:|<!--|<\w+[ >]|//|/\*|\$ |>>> |"
+    r"\s*(?:[\w./-]+\.\w{1,5}:\d+:|msgid |msgstr |<!--|<\w+[ >]|//|/\*|\$ |>>> |"
     r"\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE)\]? |\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)"
 )
 """A line of a search's result, of a program, of a log."""

@@ -30,10 +30,13 @@ _DENIED = preceded(
     r"(?: (?:for|of) [\w ]{1,20})? to ",
     r"\b(?:neither|none|nobody|no one|nothing|hardly)\b [^.?!,;:]{1,50} ",
     r"\b(?:not|never|hardly) (?:\w+ly |that (?:i|we|it) (?:\w+ )?|(?:an? \w+ of|about) )",
+    r"\b(?:don't|do not|doesn't|does not) (?:think|believe|see|expect) "
+    r"(?:that )?(?:your |any |an? )?",
+    r"\b(?:isn't|aren't|not|none|nothing) [^.?!,;]{0,40}\b(?:that|which|who) ",
     r"\b(?:needn't|rather than|instead of|cannot|never(?: see| get| show)?|no longer|not|without) ",
     r"\bno (?:(?:further|additional|more|extra|other|explicit|manual|separate) )?",
     r"\b(?:no need|n't (?:have|need)) to [^.,;]{0,30}\bor (?:to )?",
-    r"(?:不|无|無|没|没有|沒有|并不|并非|並非|未|勿|别|不用|无需|無需|无须|無須|不必|毋须|不会|不會|从不)"
+    r"(?:不|无|無|没|没有|沒有|并不|并非|並非|未|勿|别|不用|无需|無需|无须|無須|不必|毋须|不会|不會|从不|从来不|不存在)"
     r"(?:再|是|会|會|在|正在|要|让|讓|要求|叫|用|您|你){0,4}",
     r"(?:没人|沒人|没有人|沒有人|无人|無人|谁也没|誰也沒)[^请請CLAUSE]{0,6}",
     r"\b(?:nothing|nobody|no one|none|neither)(?: of [\w ]{1,25}?| \w+)? "
@@ -41,9 +44,16 @@ _DENIED = preceded(
     r"\b(?:isn't|is not|not) [^.,;:]{0,40}\b(?:where|when|for which|in which) i ",
     r"(?:没|没有|沒有)(?:任何|什么|什麼)[^CLAUSE]{0,8}",
 )
+_NO_WORDS_NEEDED = preceded(
+    _ANY,
+    r"\b(?:won't|don't|needn't|wouldn't|didn't|doesn't|no need) (?:(?:have|need) )?to "
+    r"(?:say|write|type|answer|reply|click|tell \w+)[ ,:]*[\"'“‘]?",
+    r"(?:不必|不用|无需|無需|无须|不需要|别|別)[^请請CLAUSE]{0,4}[说說写寫点點回答][^请請CLAUSE]{0,4}",
+)
 _TELLING = (
     r"\b(?:asked|asks|said|says|reads|wrote|writes|replied|replies|answered|whispered|shouted|"
     r"wondered|wondering|wonders|repeated|muttered|mumbled|prompted|prompts|stated|states|"
+    r"barked|yelled|cried|begged|hissed|growled|prints|printed|displays|outputs|returns|logs|logged|"
     r"titled|labell?ed|named|called|told|tells|reminded|reminds|"
     r"(?:planned|meant|going|supposed) to ask)"
     r"(?: (?:me|i|you|him|her|us|them|itself|himself|herself|everyone|users?|customers?|"
@@ -53,7 +63,10 @@ _TELLING = (
     r"[^.?!]{0,40}\bto (?:say|ask|tell \w+|check)(?: that)?[ ,:]*",
     r"\b(?:something|anything|phrases?|words?|questions?|prompts?|texts?) (?:like|such as)"
     r"[ ,:]*[\"'“‘]?",
-    r"(?<!\bi )\b(?:will|would|may|might|can|does|did) ask(?: \w+){0,2}[ ,:]*[\"'“‘]?",
+    # Somebody is to ask; not I.
+    r"\A(?!.*\b(?:i|me|we|let)\b).*\bask(?: \w+){0,2}[ ,:]*[\"'“‘]?",
+    r"\b(?:as if to say|with the (?:text|words?|title|label|line|heading))[ ,:]*[\"'“‘]?",
+    r"\w=[\"'“]?",
     r"\b(?:never|not|always|would|might|and) say (?:that )?(?:your )?",
     r"\b(?:way (?:to (?:say|ask|put)|of saying|of asking)[\w ]{0,12}|wording|formula) "
     r"(?:is|was|would be)[ ,:]*",
@@ -61,16 +74,22 @@ _TELLING = (
     r"\b(?:quoting|quote from|according to) [\w ]{1,30}: ",
     r"\b(?:showed|displayed|saw|heard|read)\b[^.!?]{0,30}: ",
     r"(?<![请請我想要再先访訪疑顾顧学學])(?:[问問说說写寫喊道]|回复|回覆|询问|詢問|名为|叫做|所谓)"
-    r"(?:了|过|過|着|道|你|我|他|她|您|大家|自己|对方|對方)*[,，:：]?(?:真的|到底|究竟)?",
+    r"(?:了|过|過|着|道|你|我|他|她|您|大家|自己|对方|對方)*[,，:：]? ?(?:真的|到底|究竟)?",
     r"(?<![请請我想要再先])(?:询问|詢問)[^CLAUSE]{0,6}",
     r"(?:没有|沒有|没|沒|不)再?[问問]",
     r"(?:内容|內容|原文|原话|原話|短信|标题|標題|主题|主題|正文|备注|備註|批注|留言|台词|文案|字幕|签名|简介|意思|含义|大意|译文|标语|口号)"
     r"(?:里|裡|中)?(?:是|为|為|写|寫|说|說)[:：]?[^请請CLAUSE]{0,16}",
     r"(?:原文|原话|原話|台词|字幕|大意|译文|标语|口号|上联|下联|谜面)[:：]",
+    r"[写寫说說问問](?:的|着的|著的)是[:：]?[^请請。？！]{0,8}",
+    r"(?:对应|對應|译为|译成|译作|翻译成|翻成|意为|等于|读作|改成了?|改为|写成)(?:的是)?[:：]?",
+    r"(?:小说|小說|台词|台詞|旁白|歌词|文案|[第末][一二三四五六七八九十]*[段句])[^请請。？！]{0,8}"
+    r"(?:改成|改为|写成|写作)了?[:：][^请請。？！]{0,30}",
+    r"[发發](?:来|來)?(?:了|过)?(?:短信|消息|邮件|郵件|通知)[^请請CLAUSE]{0,4}",
     r"(?:如果|若|假如|一旦|只要|每当|每當)[^请請CLAUSE]{0,12}"
     r"(?:提示|显示|顯示|弹出|彈出|出现|出現|跳出|[问問]|要求)[^请請CLAUSE]{0,4}",
     r"(?:会|會|将|將)[^请請CLAUSE]{0,12}[问問](?:一?[句下声聲])?[您你]?",
     r"我[问問][了过過](?:你|他|她|您|大家)?[,，:：]?",
+    r"[个個]大?字(?:——|[,，])",
     r"(?:[个個]大?字|闪烁|閃爍|闪着|写着|寫著|印着|跳出|刻着)[:：]",
     r"(?:\A|\s)[甲乙丙丁][:：] ?",
 )
@@ -108,7 +127,7 @@ _ANNOUNCED = preceded(
     _ANY,
     rf"\A(?=.*\b(?:{_TIMES})\b).*\b(?:i|we|it|you)(?:'ll| will)\b.*"
     r"\b(?:ask|say|show|prompt|see|get|find|read|hear|write)\b[^.?!]{0,40}?[ ,:]+[\"'“‘]?",
-    r"(?:到时|到時|届时|屆時)[^请請。？！]{0,20}",
+    r"(?:到时|到時|届时|屆時)[^请請CLAUSE]{0,20}",
 )
 _OF_THE_DAY_BEFORE = preceded(
     "等|需要|是否",
@@ -186,6 +205,7 @@ _WHETHER = preceded(
 
 BEFORE: tuple[Rule, ...] = (
     _DENIED,
+    _NO_WORDS_NEEDED,
     _TOLD_OF_SOMEBODY,
     _TOLD_OF_A_NEED,
     _OF_ANOTHER_TIME,
@@ -217,6 +237,14 @@ AFTER: tuple[Rule, ...] = (
         r"(?:messages? )?(?:appears?|occurs?|means|is|was))\b",
         r"[”\"」』》]?的?(?:按钮|按鈕|对话框|對話框|弹窗|彈窗|提示框|字样|字樣|一词|这句话|這句話|这几个字|标签)",
     ),
+    followed(
+        "(?!please|kindly|can|could)",
+        r" (?:e-?mails?|notes?|messages?|stamps?|cases?|state|status|stage|column|list|queue|tag|"
+        r"flag|notifications?|reminders?|toast)\b",
+    ),
+    followed("confirm before", r" (?:you|they|he|she|anyone|everyone|people|[a-z]{3,}ing)\b"),
+    followed("等|需要|是否", r"[”」]?[、/](?:已|待|未|被|审)"),
+    followed("您(?:确认|批准)后", r"[^CLAUSE]{0,14}了[,，](?:上|昨|前|今早)"),
     followed(
         _REQUIRED,
         r" (?:an?|(?:by|from|of)(?! you)|(?:for|in|on|with|before) (?:any|every|each|most))\b",

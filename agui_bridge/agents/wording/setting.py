@@ -79,6 +79,9 @@ _TALE = re.compile(
 )
 """The first sentence of a message that is about somebody whom nobody has named."""
 
+_TERMINAL = re.compile(r"\A\s*(?:\$ |>>> |ps [a-z]:\\|c:\\)\S*")
+"""What was typed at a prompt: what follows it at once is what came out."""
+
 _GREETING = re.compile(
     r"\A\W*(?:dear|hi|hello|hey|to|subject)\b|\A\W*(?:亲爱的|親愛的|尊敬的|致|主题|主題)"
     r"|\A[^，。,]{1,8}(?:您好|你好)"
@@ -129,6 +132,8 @@ class Setting:
         if self.kind in ("scene", "letter", "line"):
             return self
         opened = next((kind for kind, words in _OPENINGS if words.search(said)), None)
+        if began and _TERMINAL.match(said):
+            return Setting("paragraph", begun=True, first=False)
         if self.kind in ("paragraph", "terms"):
             if opened in ("scene", "letter"):
                 return Setting(opened, first=False)

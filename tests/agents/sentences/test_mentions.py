@@ -44,6 +44,19 @@ from tests.agents.sentences.test_scanner import sentences
         "合同是您确认后寄出的。",
         "申请批准的材料有三份。",
         "短信内容是【银行】等待您的确认。",
+        "The macro prints please confirm and returns 0.",
+        "A robot doesn't ask can I proceed, it just does.",
+        "You won't have to say okay to proceed each time.",
+        "The owner's approval is required before a story is closed.",
+        "Waiting for approval: 0. Approved: 14.",
+        "Banks always require your confirmation only above 50 EUR.",
+        "Confirm before you pay an invoice.",
+        "Doctor: Are you sure it was Tuesday?",
+        "$ deploy\nDo you want to continue? (y/N) n\nAborted.",
+        "状态有三种：等待您批准、已批准、已驳回。",
+        "银行会发短信请您再次确认交易。",
+        "如果页面提示请授权，点右上角的叉。",
+        "不必说可以继续吗。",
     ],
 )
 def test_for_a_mention_no_card_is_shown(text: str) -> None:
@@ -70,6 +83,10 @@ def test_for_a_mention_no_card_is_shown(text: str) -> None:
         "The filter is `'%a%'`, may I proceed?",
         "明天的航班已选好，需要您的批准。",
         "您确认后我就提交了。",
+        "Tomorrow the price goes up, so I need your approval today.",
+        "To be clear, I'm asking you to please confirm it.",
+        "Let me ask once more: are you sure?",
+        "到时候会断网 5 分钟，可以开始吗？",
     ],
 )
 def test_in_doubt_it_is_a_request(text: str) -> None:
