@@ -19,14 +19,9 @@ import re
 
 from agui_bridge.agents.sentences.phrase_in_sentence import NEAR, PhraseInSentence
 from agui_bridge.agents.sentences.quotations import open_quote
-from agui_bridge.agents.wording.mention_rules import (
-    AFTER,
-    BEFORE,
-    HEADINGS,
-    OWN_WORDS,
-    SPEAKER,
-    TOLD,
-)
+from agui_bridge.agents.wording.following import AFTER
+from agui_bridge.agents.wording.mention_rules import BEFORE
+from agui_bridge.agents.wording.speakers import HEADINGS, OWN_WORDS, SPEAKER, TELLING
 
 __all__ = ["is_mention"]
 
@@ -67,7 +62,7 @@ def _is_quoted(before: str) -> bool:
         return False
     place, _ = opened
     lead = before[:place].strip(" #>:,，：")
-    return TOLD.search(lead) is not None or OWN_WORDS.search(lead) is None
+    return TELLING.search(lead) is not None or OWN_WORDS.search(lead) is None
 
 
 def _is_a_part(before: str) -> bool:
