@@ -10,7 +10,7 @@ __all__ = ["TOLD"]
 _TELLING = (
     r"\b(?:asked|asks|said|says|reads|wrote|writes|replied|replies|answered|whispered|shouted|"
     r"wondered|wondering|wonders|repeated|muttered|mumbled|prompted|prompts|stated|states|"
-    r"barked|yelled|cried|begged|hissed|growled|prints|printed|displays|outputs|returns|logs|logged|"
+    r"shows|showed|displayed|flashed|saying|reading|barked|yelled|cried|begged|hissed|growled|prints|printed|displays|outputs|returns|logs|logged|"
     r"titled|labell?ed|named|called|told|tells|reminded|reminds|"
     r"(?:planned|meant|going|supposed) to ask)"
     r"(?: (?:me|i|you|him|her|us|them|itself|himself|herself|everyone|users?|customers?|"
@@ -29,6 +29,8 @@ _TELLING = (
     r"(?:is|was|would be)[ ,:]*",
     r"(?<!\bmy )\b(?:question|answer|reply|message|prompt) was[ ,:]*",
     r"\b(?:quoting|quote from|according to) [\w ]{1,30}: ",
+    r"\b(?:word for word|verbatim|as follows)\b[^.?!]{0,10}: ",
+    r"(?:留言|来信|來信|短信|微信|原话|原話|原文|逐字)[^。？！：:]{0,6}[:：][^。？！]{0,12}",
     r"\b(?:showed|displayed|saw|heard|read)\b[^.!?]{0,30}: ",
     r"(?<![请請我想要再先访訪疑顾顧学學])(?:[问問说說写寫喊道]|回复|回覆|询问|詢問|名为|叫做|所谓)"
     r"(?:了|过|過|着|道|你|我|他|她|您|大家|自己|对方|對方)*[,，:：]? ?(?:真的|到底|究竟)?",
@@ -61,6 +63,8 @@ _INTRODUCED = preceded(
 )
 _SAID_THAT = preceded(
     WAITS,
+    r"\bwhether (?:i|we|you|it|they|this|that|these|those) (?:\w+ )?",
+    r"是否|是不是|(?:提到|写明|寫明|注明|载明)[,，]?[^请請。？！您你]{0,16}",
     r"\b(?:says?|said|states?|stated|explains?|explained|notes?|noted|mentions?|mentioned)\b"
     r"[^.?!:;]{0,40}\bthat (?:your |the |any |an? )?",
 )
