@@ -10,7 +10,8 @@ __all__ = ["TOLD"]
 _TELLING = (
     r"\b(?:asked|asks|said|says|reads|wrote|writes|replied|replies|answered|whispered|shouted|"
     r"wondered|wondering|wonders|repeated|muttered|mumbled|prompted|prompts|stated|states|"
-    r"shows|showed|displayed|flashed|saying|reading|barked|yelled|cried|begged|hissed|growled|prints|printed|displays|outputs|returns|logs|logged|"
+    r"shows|showed|displayed|flashed|saying|reading|barked|yelled|cried|"
+    r"begged|hissed|growled|prints|printed|displays|outputs|returns|logs|logged|"
     r"titled|labell?ed|named|called|told|tells|reminded|reminds|"
     r"(?:planned|meant|going|supposed) to ask)"
     r"(?: (?:me|i|you|him|her|us|them|itself|himself|herself|everyone|users?|customers?|"
@@ -36,7 +37,8 @@ _TELLING = (
     r"(?:了|过|過|着|道|你|我|他|她|您|大家|自己|对方|對方)*[,，:：]? ?(?:真的|到底|究竟)?",
     r"(?<![请請我想要再先])(?:询问|詢問)[^CLAUSE]{0,6}",
     r"(?:没有|沒有|没|沒|不)再?[问問]",
-    r"(?:内容|內容|原文|原话|原話|短信|标题|標題|主题|主題|正文|备注|備註|批注|留言|台词|文案|字幕|签名|简介|意思|含义|大意|译文|标语|口号)"
+    r"(?:内容|內容|原文|原话|原話|短信|标题|標題|主题|主題|正文|备注|備註|批注|留言|台词|"
+    r"文案|字幕|签名|简介|意思|含义|大意|译文|标语|口号)"
     r"(?:里|裡|中)?(?:是|为|為|写|寫|说|說)[:：]?[^请請CLAUSE]{0,16}",
     r"(?:原文|原话|原話|台词|字幕|大意|译文|标语|口号|上联|下联|谜面)[:：]",
     r"[写寫说說问問](?:的|着的|著的)是[:：]?[^请請。？！]{0,8}",
