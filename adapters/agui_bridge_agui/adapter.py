@@ -16,8 +16,8 @@ from ag_ui.core import BaseEvent
 from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
 from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.answers.decisions import Approve, Cancel, Decision
-from agui_bridge.protocol.answers.schemas import require_checkable
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.schemas.checking import require_checkable
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.draft import DRAFT, draft_answers, draft_pause
 from agui_bridge_agui.exchange import Exchange

@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.protocol.answers.schemas import require_checkable
+from agui_bridge.protocol.schemas.checking import require_checkable
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import HttpClient
 from agui_bridge_mastra.requests import Kind, Requests

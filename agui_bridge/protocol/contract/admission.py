@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from agui_bridge.errors import CODES
-from agui_bridge.protocol.answers.check_work import CheckWork
 from agui_bridge.protocol.answers.decisions import find_fault
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
@@ -31,6 +30,7 @@ from agui_bridge.protocol.contract.requests import (
     Start,
 )
 from agui_bridge.protocol.json_values import same_json
+from agui_bridge.protocol.schemas.check_work import CheckWork
 from agui_bridge.protocol.threads.records import (
     InterruptStatus,
     Loaded,

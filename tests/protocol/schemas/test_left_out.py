@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from agui_bridge.protocol.answers.schemas import check_schema, find_schema_fault
+from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
 
 Schema = dict[str, Any]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from agui_bridge.errors import AgentMistake
-from agui_bridge.protocol.answers.schemas import (
+from agui_bridge.protocol.schemas.checking import (
     MAX_SCHEMA_DEPTH,
     UnsafeSchema,
     check_schema,

@@ -16,7 +16,7 @@ from datetime import date
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
 
-from agui_bridge.protocol.answers.check_work import spend
+from agui_bridge.protocol.schemas.check_work import spend
 
 __all__ = ["FORMATS", "check_format"]
 

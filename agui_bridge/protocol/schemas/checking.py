@@ -19,15 +19,16 @@ from urllib.parse import unquote
 from pydantic_core import PydanticSerializationError, to_json
 
 from agui_bridge.errors import AgentMistake, ConfigurationError
-from agui_bridge.protocol.answers.check_work import (
+from agui_bridge.protocol.json_values import canonical
+from agui_bridge.protocol.schemas.check_work import (
     MAX_CHECK_STEPS,
     CheckWork,
     TooMuchWork,
     counted,
     counting_work,
 )
-from agui_bridge.protocol.answers.formats import check_format
-from agui_bridge.protocol.answers.left_out import (
+from agui_bridge.protocol.schemas.formats import check_format
+from agui_bridge.protocol.schemas.left_out import (
     REFERENCES,
     UNEVALUATED,
     SchemaNode,
@@ -35,8 +36,7 @@ from agui_bridge.protocol.answers.left_out import (
     leave_out,
     leaving_out,
 )
-from agui_bridge.protocol.answers.patterns import PATTERN_KEYWORDS
-from agui_bridge.protocol.json_values import canonical
+from agui_bridge.protocol.schemas.patterns import PATTERN_KEYWORDS
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
-from agui_bridge.protocol.answers.check_work import spend
-from agui_bridge.protocol.answers.formats import FORMATS
+from agui_bridge.protocol.schemas.check_work import spend
+from agui_bridge.protocol.schemas.formats import FORMATS
 
 __all__ = ["PATTERN_KEYWORDS", "HasPatterns", "Pattern", "compile_pattern"]
 

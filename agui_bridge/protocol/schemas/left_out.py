@@ -17,7 +17,7 @@ from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from agui_bridge.protocol.answers.patterns import Pattern, compile_pattern
+from agui_bridge.protocol.schemas.patterns import Pattern, compile_pattern
 
 __all__ = ["REFERENCES", "UNEVALUATED", "SchemaNode", "find_circles", "leave_out", "leaving_out"]
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from agui_bridge.protocol.answers.schemas import check_schema, find_schema_fault
 from agui_bridge.protocol.contract.admission import admit
 from agui_bridge.protocol.contract.requests import Reject, Resume
+from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
 from tests.protocol.loaded_threads import ask, interrupted, resume, yes
 
 Schema = dict[str, Any]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agui_bridge.protocol.answers.check_work import CheckWork, counting_work
-from agui_bridge.protocol.answers.patterns import compile_pattern
+from agui_bridge.protocol.schemas.check_work import CheckWork, counting_work
+from agui_bridge.protocol.schemas.patterns import compile_pattern
 
 TEXTS: Final = (
     "", "a", "b", "ab", "aa", "a1", "1", "A1b2c3d4", "Passw0rd!", "ann@example.com", "..a@b.co",
