@@ -34,7 +34,7 @@ def _parts() -> dict[str, Any]:
 
 def _last_part_is_wrong() -> dict[str, Any]:
     """Parts of which the last is none: all the others are looked at in order to name it."""
-    parts = _parts()["messages"][0]["content"][:-1] + [{"type": "text", "text": 1}]
+    parts = [*_parts()["messages"][0]["content"][:-1], {"type": "text", "text": 1}]
     return {"messages": [{"id": "m", "role": "user", "content": parts}]}
 
 

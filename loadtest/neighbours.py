@@ -85,7 +85,10 @@ def disturb(kind: str, connections: int, seconds: float, lease: float) -> Neighb
     found = Neighbours()
     with tempfile.TemporaryDirectory(prefix="agui-load-") as directory:
         folder = Path(directory)
-        with _serving(folder, "attacked", lease) as attacked, _serving(folder, "calm", lease) as calm:
+        with (
+            _serving(folder, "attacked", lease) as attacked,
+            _serving(folder, "calm", lease) as calm,
+        ):
             asyncio.run(_measure(found, attacked, calm, kind, connections, seconds))
     return found
 
@@ -133,7 +136,7 @@ async def _measure(
         running = asyncio.gather(*runs)
         # What runs when the attack begins must survive its beginning.
         await _answered(found.calm, calm.url)
-        attack = await _begin_attack(attacked.url, kind, connections, seconds)
+        attack = _attack(attacked.url, kind, connections, seconds)
         probing = asyncio.gather(
             _probe(found.delays, attacked.url, attack), _probe(found.calm, calm.url, attack)
         )
@@ -149,9 +152,7 @@ async def _measure(
         found.alive = attacked.alive and await _answered([], attacked.url)
 
 
-async def _begin_attack(
-    url: str, kind: str, connections: int, seconds: float
-) -> subprocess.Popen[str]:
+def _attack(url: str, kind: str, connections: int, seconds: float) -> subprocess.Popen[str]:
     port = url.rpartition(":")[2]
     options = [port, _HOSTILE_TOKEN, kind, str(connections), str(seconds)]
     return subprocess.Popen(

@@ -16,11 +16,13 @@ from starlette.routing import BaseRoute
 from agui_bridge.bridge.registry import Registry
 from agui_bridge.bridge.telemetry_choice import TelemetryChoice, choose_telemetry
 from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import Telemetry
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.http.app.routes import TAKEN, build_app, build_routes, document_route
+from agui_bridge.http.body_budget import BodyBudget
 from agui_bridge.http.copilotkit.operations import BASE, check_base
 from agui_bridge.http.hosts import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
 from agui_bridge.http.service import Authenticate
@@ -100,6 +102,8 @@ class Bridge(Registry):
         check_base(copilotkit, TAKEN)
         self.copilotkit = copilotkit
         self.playground = playground
+        self.turns = HeavyTurns()
+        self.body_budget = BodyBudget(self.settings.max_bytes_per_scope)
         self._engine: Engine | None = None
         self._drained: asyncio.Task[None] | None = None
         self._closing = False
@@ -143,6 +147,7 @@ class Bridge(Registry):
                     self.settings,
                     telemetry=self.telemetry,
                     on_run_end=self.run_end_hooks,
+                    turns=self.turns,
                 )
                 # Whichever request opens the bridge: the work beside is no part of its trace.
                 contextvars.Context().run(engine.start)

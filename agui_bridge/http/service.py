@@ -8,9 +8,11 @@ from typing import Protocol
 from starlette.requests import Request
 
 from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.observing.telemetry import Telemetry
+from agui_bridge.http.body_budget import BodyBudget
 from agui_bridge.protocol.threads.records import Principal
 
 __all__ = ["Authenticate", "Service"]
@@ -40,6 +42,16 @@ class Service(Protocol):
     @property
     def telemetry(self) -> Telemetry:
         """Who is told of requests."""
+        ...
+
+    @property
+    def turns(self) -> HeavyTurns:
+        """Gives heavy work its turns."""
+        ...
+
+    @property
+    def body_budget(self) -> BodyBudget:
+        """Counts the bytes of bodies that are in hand."""
         ...
 
     @property

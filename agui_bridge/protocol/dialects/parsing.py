@@ -9,6 +9,7 @@ Source: AG-UI 1.0, versioning; docs/dialects.md.
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +32,11 @@ from agui_bridge.protocol.input_limits import (
     depth_of,
 )
 from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.protocol.threads.content_parts import upgrade_parts, without_unknown_parts
+from agui_bridge.protocol.threads.content_parts import (
+    is_unknown_part,
+    upgrade_parts,
+    without_unknown_parts,
+)
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
@@ -40,6 +45,9 @@ __all__ = ["ParsedInput", "parse_input"]
 _VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\Z")
 
 _LONGEST_REASON = 300
+
+_UNKNOWN_NAMED = 20
+"""Unknown members that are named in the log; there may be as many as there may be values."""
 
 _LISTS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "messages": TypeAdapter(Annotated[list[Message], FailFast()]),
@@ -123,7 +131,7 @@ def parse_input(
     if shaped.dialect == "langgraph":
         # Such a client knows one question at a time, whatever else it is told.
         dialect = replace(dialect, answers_singly=True)
-    unknown = sorted(set(parsed.model_extra or ()))
+    unknown = heapq.nsmallest(_UNKNOWN_NAMED, parsed.model_extra or ())
     if unknown:
         warnings = (*warnings, f"unknown members were ignored: {unknown!r:.200}")
     return ParsedInput(
@@ -235,13 +243,17 @@ def _within_part(
     if "content" not in steps or not isinstance(message, dict) or message.get("role") != "user":
         return steps, fault
     content = message.get("content")
-    for position, part in enumerate(content if isinstance(content, list) else ()):
-        sample = without_unknown_parts({"role": "user", "content": [part]})["content"]
-        try:
-            _PARTS.validate_python(sample)
-        except ValidationError as error:
-            found = _first_of(error)
-            return ("messages", steps[1], "content", position, *found["loc"][1:]), found
+    known = [
+        (position, part)
+        for position, part in enumerate(content if isinstance(content, list) else ())
+        if not is_unknown_part(part)
+    ]
+    try:
+        _PARTS.validate_python([part for _, part in known])
+    except ValidationError as error:
+        found = _first_of(error)
+        position, _ = known[found["loc"][0]]
+        return ("messages", steps[1], "content", position, *found["loc"][1:]), found
     return steps, fault
 
 

@@ -1,0 +1,90 @@
+"""How many bytes of one scope's bodies are in hand at once: what comes beyond that waits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Final
+
+__all__ = ["BodyBudget"]
+
+_SMALL: Final = 64 * 1024
+"""Bytes of a body that never waits: a connection's buffers hold as much."""
+
+
+@dataclass(slots=True)
+class _InHand:
+    """One scope's bodies.
+
+    Attributes:
+        held: bytes that are in hand.
+        waiting: the sizes of those that wait, first come first served.
+    """
+
+    held: int = 0
+    waiting: deque[tuple[int, asyncio.Future[None]]] = field(default_factory=deque)
+
+
+class BodyBudget:
+    """Counts the bytes of bodies from before they are read until their answer begins, by scope.
+
+    Args:
+        limit: bytes of one scope at once; a larger body is taken when no other is in hand.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._scopes: dict[str, _InHand] = {}
+
+    @contextlib.asynccontextmanager
+    async def hold(self, scope: str, size: int) -> AsyncIterator[None]:
+        """Hold bytes for the length of a block, once there is room for them.
+
+        Args:
+            scope: whose.
+            size: bytes of the body, or as many as it may have where that is not known.
+        """
+        if size <= _SMALL:
+            yield
+            return
+        ours = self._scopes.setdefault(scope, _InHand())
+        await self._take(scope, ours, size)
+        try:
+            yield
+        finally:
+            ours.held -= size
+            self._let_in(scope, ours)
+
+    async def _take(self, scope: str, ours: _InHand, size: int) -> None:
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        ours.waiting.append((size, mine))
+        self._let_in(scope, ours)
+        if mine.done():
+            return
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.cancelled():
+                ours.waiting.remove((size, mine))
+            else:
+                ours.held -= size
+            self._let_in(scope, ours)
+            raise
+
+    def _let_in(self, scope: str, ours: _InHand) -> None:
+        while ours.waiting:
+            size, first = ours.waiting[0]
+            if first.cancelled():
+                # It removes itself, and lets in who is behind it.
+                break
+            if ours.held and ours.held + size > self._limit:
+                break
+            ours.waiting.popleft()
+            ours.held += size
+            first.set_result(None)
+        if not ours.held and not ours.waiting:
+            # Scopes come and go: a name that is not in use takes no memory.
+            self._scopes.pop(scope, None)
