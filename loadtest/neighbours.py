@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,11 @@ class Neighbours:
     attacks: Counter[str] = field(default_factory=Counter)
     memory: int = 0
     alive: bool = False
+
+    @property
+    def typical(self) -> float:
+        """The delay that half of the requests did not exceed."""
+        return statistics.median(self.delays)
 
     @property
     def lost(self) -> Counter[str]:
