@@ -30,10 +30,13 @@ from loadtest.pressure import Result
 from loadtest.replica import Replica
 from loadtest.slow_agent import QUIET_SCOPE
 
-__all__ = ["DELAY", "Neighbours", "disturb", "stand_neighbours"]
+__all__ = ["DELAY", "LEASES", "Neighbours", "disturb", "stand_neighbours"]
 
 DELAY: Final = 1.0
 """Seconds that another scope's `/healthz` may take."""
+
+LEASES: Final = (30.0, 3.0)
+"""The default, and one that is over soon."""
 
 _HOSTILE_TOKEN: Final = "token-of-the-hostile-scope"
 _QUIET_TOKEN: Final = "token-of-the-quiet-scope"
@@ -73,12 +76,10 @@ class Neighbours:
         return Counter({word: n for word, n in self.runs.items() if word != "success"})
 
 
-def stand_neighbours(
-    connections: int, seconds: float, leases: tuple[float, ...] = (30.0, 3.0)
-) -> Result:
+def stand_neighbours(connections: int, seconds: float) -> Result:
     """Try every kind of input with each lease."""
     result = Result()
-    for lease in leases:
+    for lease in LEASES:
         result.lines.append(f"hostile neighbours: {connections} connections, lease {lease:g} s")
         for kind in HOSTILE_KINDS:
             found = disturb(kind, connections, seconds, lease)
@@ -214,5 +215,7 @@ def _tell(result: Result, name: str, kind: str, found: Neighbours) -> None:
         result.faults.append(f"{name}: the neighbour's runs ended so: {dict(found.lost)}")
     if not found.alive:
         result.faults.append(f"{name}: the server is gone, or answers no more")
-    if slowest > DELAY + calm:
+    if not found.delays:
+        result.faults.append(f"{name}: /healthz was not asked")
+    elif slowest > DELAY + calm:
         result.faults.append(f"{name}: /healthz took {slowest:.2f} s")
