@@ -22,7 +22,10 @@ def test_replicas_pass_with_little_load(
 ) -> None:
     monkeypatch.setattr(pressure, "THREADS", 4)
 
-    assert command.main(["--seconds", "0.3", "--stores", "sqlite", "--no-idle", "--no-neighbours"]) == 0
+    assert (
+        command.main(["--seconds", "0.3", "--stores", "sqlite", "--no-idle", "--no-neighbours"])
+        == 0
+    )
 
     said = capsys.readouterr().out
     assert said.endswith("load: nothing twice, nothing lost, no answer unexplained\n")
@@ -114,5 +117,7 @@ def test_a_server_that_is_not_there_is_told(
 ) -> None:
     monkeypatch.setenv("AGUI_BENCH_REDIS", "redis://127.0.0.1:1/0")
 
-    assert command.main(["--seconds", "1", "--stores", "redis", "--no-idle", "--no-neighbours"]) == 2
+    assert (
+        command.main(["--seconds", "1", "--stores", "redis", "--no-idle", "--no-neighbours"]) == 2
+    )
     assert "Redis does not answer at its address" in capsys.readouterr().err

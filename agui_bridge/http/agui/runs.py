@@ -19,7 +19,7 @@ from agui_bridge.http.bodies import Body, json_body
 from agui_bridge.http.callers import agent_of, check_addressable, principal_of
 from agui_bridge.http.event_stream import EventStreamResponse, stream_of
 from agui_bridge.http.service import Service
-from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_input
+from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_in_steps
 from agui_bridge.protocol.threads.records import Principal
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
@@ -82,8 +82,14 @@ async def read_input(
     Raises:
         Refused: INVALID_INPUT, PAYLOAD_TOO_LARGE, UNSUPPORTED_VERSION.
     """
-    async with service.turns.turn(principal.scope, body.heavy):
-        parsed = parse_input(body.value, service.settings.input_limits, choice)
+    steps = parse_in_steps(body.value, service.settings.input_limits, choice)
+    parsed: ParsedInput | None = None
+    while parsed is None:
+        async with service.turns.turn(principal.scope, body.heavy):
+            try:
+                next(steps)
+            except StopIteration as done:
+                parsed = done.value
     check_addressable("threadId", parsed.input.thread_id)
     return parsed
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
@@ -40,7 +40,7 @@ from agui_bridge.protocol.threads.content_parts import (
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
-__all__ = ["ParsedInput", "parse_input"]
+__all__ = ["ParsedInput", "parse_in_steps", "parse_input"]
 
 _VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\Z")
 
@@ -106,6 +106,31 @@ def parse_input(
         Refused: INVALID_INPUT, naming the field; PAYLOAD_TOO_LARGE for too many members;
             UNSUPPORTED_VERSION for another major version.
     """
+    steps = parse_in_steps(body, limits, choice)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            parsed: ParsedInput = done.value
+            return parsed
+
+
+def parse_in_steps(
+    body: Any, limits: InputLimits = UNLIMITED, choice: DialectChoice = "auto"
+) -> Generator[None, None, ParsedInput]:
+    """Read a run's input as `parse_input` does, with a rest wherever much has been done.
+
+    Args:
+        body: the request's body, parsed from JSON.
+        limits: how much it may hold.
+        choice: the dialect that was asked for.
+
+    Returns:
+        The input, as the generator's value.
+
+    Raises:
+        Refused: as `parse_input`.
+    """
     if not isinstance(body, dict):
         raise Refused("INVALID_INPUT", "The body must be a JSON object, a RunAgentInput.")
     check_members(body, limits)
@@ -117,11 +142,13 @@ def parse_input(
                 setting="max_depth",
             )  # fmt: skip
         raise Refused("INVALID_INPUT", f"The body holds what JSON may not: {_short(fault)}.")
+    yield
     shaped = _shaped(body, commands=choice != "ag-ui")
     body = shaped.body
     if isinstance(listed := body.get("messages"), list):
         body = {**body, "messages": [upgrade_parts(message) for message in listed]}
-    parsed = _validated(body)
+    parsed = yield from _validated(body)
+    yield
     if not parsed.thread_id or not parsed.run_id:
         field = "runId" if parsed.thread_id else "threadId"
         raise Refused("INVALID_INPUT", f"{field}: must not be empty.", {"field": field})
@@ -197,8 +224,8 @@ def _chosen(choice: DialectChoice, version: Dialect) -> Dialect:
     return version
 
 
-def _validated(body: Mapping[str, Any]) -> RunAgentInput:
-    """The input as a model.
+def _validated(body: Mapping[str, Any]) -> Generator[None, None, RunAgentInput]:
+    """The input as a model, list by list.
 
     Raises:
         Refused: INVALID_INPUT, naming the first field that is wrong.
@@ -208,6 +235,7 @@ def _validated(body: Mapping[str, Any]) -> RunAgentInput:
     try:
         parsed = RunAgentInput.model_validate({**body, **{name: [] for name in members}})
         for field, given in members.items():
+            yield
             if field == "messages":
                 given = [
                     without_unknown_parts(message) if isinstance(message, dict) else message
@@ -218,6 +246,7 @@ def _validated(body: Mapping[str, Any]) -> RunAgentInput:
         first = _first_of(error)
         steps = first["loc"] if field is None else (field, *first["loc"])
         if field == "messages":
+            yield
             steps, first = _within_part(body, steps, first)
         where = ".".join(_steps_in(body, steps)) or "the body"
         # Some of its messages repeat the value, however long it is.

@@ -15,7 +15,7 @@ from agui_bridge.engine import engine as engine_module
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.run.claim import Claim
 from agui_bridge.http import bodies
-from agui_bridge.http.agui import runs
+from agui_bridge.protocol.dialects import parsing
 from loadtest import neighbours
 from loadtest.hostile_inputs import HOSTILE_KINDS, hostile_request
 from tests.http.conftest import Serving, by_token
@@ -67,7 +67,8 @@ async def test_inputs_of_one_scope_are_worked_on_with_rounds_of_the_loop_between
     async with serving(Scripted(["hello"]), authenticate=by_token) as site:
         stretches = Stretches(monkeypatch)
         stretches.note(bodies, "parse_json", lambda content: len(content) > 64 * 1024)
-        stretches.note(runs, "parse_input", lambda body: len(body["messages"]) == 100)
+        stretches.note(parsing, "check_members", lambda body: True)
+        stretches.note(parsing, "check_ids", lambda parsed: True)
         stretches.note(StartingConversation, "of", lambda loaded: True)
         stretches.note(engine_module, "admit", lambda loaded: True)
         stretches.note(Claim, "of", lambda submission: True)
@@ -81,7 +82,7 @@ async def test_inputs_of_one_scope_are_worked_on_with_rounds_of_the_loop_between
         stretches.stop()
 
     assert all("RUN_FINISHED" in answer.text for answer in answers)
-    assert len(stretches.at) == 5 * many
+    assert len(stretches.at) == 6 * many
     gaps = [b - a for a, b in zip(stretches.at, stretches.at[1:], strict=False)]
     assert min(gaps) >= 8
 
