@@ -19,6 +19,9 @@ from agui_bridge.surfaces.json_text import is_heavy, parse_json
 
 __all__ = ["Body", "json_body", "json_body_if_any"]
 
+_BUFFERED: Final = 64 * 1024
+"""Bytes that a connection's buffers hold of a body that nobody reads."""
+
 _CHARSET: Final = re.compile(r'charset\s*=\s*"?([^\s;"]+)')
 
 
@@ -48,26 +51,33 @@ async def json_body(service: Service, request: Request, scope: str) -> AsyncIter
         Refused: UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT, INVALID_INPUT.
     """
     _check_media_type(request)
-    async with service.body_budget.hold(scope, _announced(service, request)):
-        yield await _parsed(service, scope, await _read(service, request))
+    async with service.bodies.hold(scope, _announced(service, request)):
+        content = await _read(service, request)
+        async with _parsed(service, scope, content) as body:
+            yield body
 
 
 @contextlib.asynccontextmanager
 async def json_body_if_any(service: Service, request: Request, scope: str) -> AsyncIterator[Body]:
     """The same; a body without a byte, of whatever type, is an empty object."""
-    async with service.body_budget.hold(scope, _announced(service, request)):
+    async with service.bodies.hold(scope, _announced(service, request)):
         content = await _read(service, request)
-        if content:
-            _check_media_type(request)
-        yield await _parsed(service, scope, content) if content else Body({})
+        if not content:
+            yield Body({})
+            return
+        _check_media_type(request)
+        async with _parsed(service, scope, content) as body:
+            yield body
 
 
-async def _parsed(service: Service, scope: str, content: bytes) -> Body:
+@contextlib.asynccontextmanager
+async def _parsed(service: Service, scope: str, content: bytes) -> AsyncIterator[Body]:
     limits = service.settings
     heavy = is_heavy(content)
-    async with service.turns.turn(scope, heavy):
-        value = parse_json(content, limits.max_depth, max_values=limits.max_values)
-    return Body(value, heavy)
+    async with service.heavy_inputs.hold(scope, int(heavy)):
+        async with service.turns.turn(scope, heavy):
+            value = parse_json(content, limits.max_depth, max_values=limits.max_values)
+        yield Body(value, heavy)
 
 
 def _check_media_type(request: Request) -> None:
@@ -91,7 +101,7 @@ def _check_media_type(request: Request) -> None:
 
 
 def _announced(service: Service, request: Request) -> int:
-    """Bytes that the body may have.
+    """Bytes that the body may have; 0 where they are so few that a connection's buffers hold them.
 
     Raises:
         Refused: PAYLOAD_TOO_LARGE, it says itself that it has more.
@@ -102,7 +112,7 @@ def _announced(service: Service, request: Request) -> int:
         return limit if "transfer-encoding" in request.headers else 0
     if (size := int(declared[:20])) > limit:
         raise _too_large(size, limit)
-    return size
+    return size if size > _BUFFERED else 0
 
 
 async def _read(service: Service, request: Request) -> bytes:

@@ -12,7 +12,7 @@ from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.observing.telemetry import Telemetry
-from agui_bridge.http.body_budget import BodyBudget
+from agui_bridge.http.scope_budget import ScopeBudget
 from agui_bridge.protocol.threads.records import Principal
 
 __all__ = ["Authenticate", "Service"]
@@ -50,8 +50,13 @@ class Service(Protocol):
         ...
 
     @property
-    def body_budget(self) -> BodyBudget:
-        """Counts the bytes of bodies that are in hand."""
+    def bodies(self) -> ScopeBudget:
+        """Counts the bytes of bodies, from before they are read until their answer begins."""
+        ...
+
+    @property
+    def heavy_inputs(self) -> ScopeBudget:
+        """Counts the heavy inputs, from before they are parsed until their answer begins."""
         ...
 
     @property

@@ -62,7 +62,7 @@ async def _(serving: Serving, beyond: bool) -> Any:
     body = json.dumps(run_input("hi")).encode().ljust(100_000)
     head = f"POST /agents/agent HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
     async with serving(Scripted(["hello"]), max_bytes_per_scope=2 * len(body) - beyond) as site:
-        in_hand = vars(site.bridge.body_budget)["_scopes"]
+        in_hand = vars(site.bridge.bodies)["_scopes"]
         port = int(site.base.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"{head}content-type: application/json\r\n\r\n".encode() + body[:10])

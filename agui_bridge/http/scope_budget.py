@@ -1,4 +1,4 @@
-"""How many bytes of one scope's bodies are in hand at once: what comes beyond that waits."""
+"""How much of one scope is in hand at once: what comes beyond that waits."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Final
 
-__all__ = ["BodyBudget"]
-
-_SMALL: Final = 64 * 1024
-"""Bytes of a body that never waits: a connection's buffers hold as much."""
+__all__ = ["ScopeBudget"]
 
 
 @dataclass(slots=True)
 class _InHand:
-    """One scope's bodies.
+    """What is in hand of one scope.
 
     Attributes:
-        held: bytes that are in hand.
+        held: how much that is.
         waiting: the sizes of those that wait, first come first served.
     """
 
@@ -28,11 +24,11 @@ class _InHand:
     waiting: deque[tuple[int, asyncio.Future[None]]] = field(default_factory=deque)
 
 
-class BodyBudget:
-    """Counts the bytes of bodies from before they are read until their answer begins, by scope.
+class ScopeBudget:
+    """Counts what is in hand, by scope.
 
     Args:
-        limit: bytes of one scope at once; a larger body is taken when no other is in hand.
+        limit: how much may be of one scope; what is larger is taken when nothing else is in hand.
     """
 
     def __init__(self, limit: int) -> None:
@@ -41,13 +37,13 @@ class BodyBudget:
 
     @contextlib.asynccontextmanager
     async def hold(self, scope: str, size: int) -> AsyncIterator[None]:
-        """Hold bytes for the length of a block, once there is room for them.
+        """Hold something for the length of a block, once there is room for it.
 
         Args:
             scope: whose.
-            size: bytes of the body, or as many as it may have where that is not known.
+            size: how much it is; nothing never waits.
         """
-        if size <= _SMALL:
+        if not size:
             yield
             return
         ours = self._scopes.setdefault(scope, _InHand())
