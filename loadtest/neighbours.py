@@ -53,6 +53,7 @@ class Neighbours:
         delays: seconds that each `/healthz` of the attacked server took.
         calm: the same of the server that nobody attacks.
         runs: how the quiet scope's runs ended.
+        calm_runs: how the same runs ended on the server that nobody attacks.
         attacks: the answers to the hostile scope.
         memory: bytes that the server had in RAM at most.
         alive: whether it was there afterwards, and answered.
@@ -61,6 +62,7 @@ class Neighbours:
     delays: list[float] = field(default_factory=list)
     calm: list[float] = field(default_factory=list)
     runs: Counter[str] = field(default_factory=Counter)
+    calm_runs: Counter[str] = field(default_factory=Counter)
     attacks: Counter[str] = field(default_factory=Counter)
     memory: int = 0
     alive: bool = False
@@ -72,7 +74,9 @@ class Neighbours:
 
     @property
     def lost(self) -> Counter[str]:
-        """The runs that did not end well."""
+        """The runs that did not end well, though they do where nobody attacks."""
+        if set(self.calm_runs) - {"success"}:
+            return Counter()
         return Counter({word: n for word, n in self.runs.items() if word != "success"})
 
 
@@ -139,8 +143,10 @@ async def _measure(
     headers = {"Authorization": f"Bearer {_QUIET_TOKEN}"}
     async with httpx.AsyncClient(headers=headers, timeout=_PATIENCE) as http:
         until = time.monotonic() + seconds
-        runs = [_run(found, http, attacked.url, n, until) for n in range(_QUIET_THREADS)]
-        running = asyncio.gather(*runs)
+        running = asyncio.gather(
+            *(_run(found.runs, http, attacked.url, n, until) for n in range(_QUIET_THREADS)),
+            *(_run(found.calm_runs, http, calm.url, n, until) for n in range(_QUIET_THREADS)),
+        )
         # What runs when the attack begins must survive its beginning.
         await _answered(found.calm, calm.url)
         attack = _attack(attacked.url, kind, connections, seconds)
@@ -171,13 +177,13 @@ def _attack(url: str, kind: str, connections: int, seconds: float) -> subprocess
     )
 
 
-async def _run(found: Neighbours, http: httpx.AsyncClient, url: str, n: int, until: float) -> None:
+async def _run(ends: Counter[str], http: httpx.AsyncClient, url: str, n: int, until: float) -> None:
     """Run the quiet scope's agent again and again; all that is begun is seen to its end."""
     count = 0
     while time.monotonic() < until:
         count += 1
         answer = await send(http, url, f"quiet-{n}-{count}", "go")
-        found.runs[answer.word] += 1
+        ends[answer.word] += 1
 
 
 async def _probe(delays: list[float], url: str, attack: subprocess.Popen[str]) -> None:
@@ -210,7 +216,11 @@ def _tell(result: Result, name: str, kind: str, found: Neighbours) -> None:
         f"  {kind}: /healthz {slowest:.2f} s at most (unattacked {calm:.2f} s), "
         f"memory {found.memory / 2**20:.0f} MB"
     )
-    result.lines.append(f"    the neighbour's runs: {ends}; answers to the attack: {answers}")
+    unattacked = ", ".join(f"{word} {n}" for word, n in sorted(found.calm_runs.items()))
+    result.lines.append(
+        f"    the neighbour's runs: {ends} (unattacked: {unattacked}); "
+        f"answers to the attack: {answers}"
+    )
     if found.lost:
         result.faults.append(f"{name}: the neighbour's runs ended so: {dict(found.lost)}")
     if not found.alive:

@@ -22,9 +22,14 @@ __all__ = ["HeavyTurns"]
 _SHORT: Final = 0.002
 """Seconds of a stretch that nobody notices: the next one follows at once."""
 
-_LONGEST_REST: Final = 0.05
-_MOST_LOOPS: Final = 8
-"""Turns of the loop after a long stretch: a request takes four from its connection to its answer.
+_LONGEST_REST: Final = 0.25
+"""Seconds; up to these, heavy work has half of the time at most."""
+
+_LONG: Final = 0.05
+"""Seconds of a rest that needs all its rounds."""
+
+_ROUNDS: Final = 8
+"""Rounds of the loop in a long rest: a request takes four from its connection to its answer.
 
 On a busy machine the time of a rest may be over before the loop has looked at anything.
 """
@@ -53,7 +58,7 @@ class HeavyTurns:
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._taken = False
         self._rests_until = 0.0
-        self._loops = 0
+        self._rounds = 0
         self._timer: asyncio.Handle | None = None
 
     def turn(self, scope: str, heavy: bool) -> AbstractAsyncContextManager[None]:
@@ -98,17 +103,17 @@ class HeavyTurns:
         self._taken = False
         rest = min(took, _LONGEST_REST) if took > _SHORT else 0.0
         self._rests_until = loop.time() + rest
-        self._loops = math.ceil(_MOST_LOOPS * rest / _LONGEST_REST)
+        self._rounds = math.ceil(_ROUNDS * min(1.0, rest / _LONG))
         if self._waiting:
             self._begin_rest(loop)
 
     def _begin_rest(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = loop.call_at(self._rests_until, self._look_round, loop, self._loops)
+        self._timer = loop.call_at(self._rests_until, self._look_round, loop, self._rounds)
 
-    def _look_round(self, loop: asyncio.AbstractEventLoop, loops: int) -> None:
+    def _look_round(self, loop: asyncio.AbstractEventLoop, rounds: int) -> None:
         """Let the loop go round some times, then give the next turn."""
-        if loops > 0:
-            self._timer = loop.call_soon(self._look_round, loop, loops - 1)
+        if rounds > 0:
+            self._timer = loop.call_soon(self._look_round, loop, rounds - 1)
             return
         self._timer = None
         while self._waiting and not self._taken:
