@@ -109,16 +109,21 @@ class Request:
         return self.error(INVALID_PARAMS if wrong else FAILED, error.message, data)
 
 
-def read_request(line: bytes) -> Request:
+def read_request(line: bytes, max_values: int) -> Request:
     """Read a line.
+
+    Args:
+        line: a JSON text.
+        max_values: how many values it may hold.
 
     Raises:
         RpcError: it is no request, with what could be read of its id and version.
     """
     try:
-        value = parse_json(line, MAX_DEPTH, "The line")
+        value = parse_json(line, MAX_DEPTH, "The line", max_values=max_values)
     except Refused as error:
-        raise RpcError(PARSE_ERROR, error.message) from None
+        code = INVALID_REQUEST if error.code == "PAYLOAD_TOO_LARGE" else PARSE_ERROR
+        raise RpcError(code, error.message) from None
     if isinstance(value, list):
         raise RpcError(INVALID_REQUEST, "Batches are not taken: send one request in each line.")
     if not isinstance(value, dict):

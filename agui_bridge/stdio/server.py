@@ -196,7 +196,7 @@ class _Server:
             try:
                 if isinstance(line, LineTooLong):
                     raise RpcError(INVALID_REQUEST, f"The request is too large: {line}.")
-                self._begin(read_request(line))
+                self._begin(read_request(line, self._settings.max_values))
             except RpcError as error:
                 # Nothing more is read before it is taken, so that a flood of nonsense waits.
                 await self._writer.write(message_line(error))

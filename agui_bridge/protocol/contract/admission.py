@@ -43,6 +43,9 @@ __all__ = ["ROWS", "admit"]
 
 _TAKEN = "This answer was taken before, and is not carried out again."
 
+_MOST_NAMED = 100
+"""Interrupts that a refusal names: an input may name thousands that there are not."""
+
 
 def admit(loaded: Loaded, request: Request) -> Ruling:
     """Decide what becomes of `request` on the thread that `loaded` shows.
@@ -305,7 +308,12 @@ def _ids(request: Request) -> list[str]:
 
 def _names(ids: Iterable[str]) -> str:
     listed = list(ids)
-    return ("interrupt " if len(listed) == 1 else "interrupts ") + ", ".join(listed)
+    more = len(listed) - _MOST_NAMED
+    return (
+        ("interrupt " if len(listed) == 1 else "interrupts ")
+        + ", ".join(listed[:_MOST_NAMED])
+        + (f" and {more} more" if more > 0 else "")
+    )
 
 
 def _same(answer: RecordedAnswer, other: RecordedAnswer) -> bool:

@@ -13,7 +13,7 @@ from agui_bridge.protocol.dialects.dialect import (
     DialectChoice,
     proposal_of,
 )
-from agui_bridge.protocol.dialects.parsing import ParsedInput, parse_input
+from agui_bridge.protocol.dialects.parsing import ParsedInput, parse_in_steps, parse_input
 
 __all__ = [
     "CHAT",
@@ -24,6 +24,7 @@ __all__ = [
     "Dialect",
     "DialectChoice",
     "ParsedInput",
+    "parse_in_steps",
     "parse_input",
     "proposal_of",
 ]

@@ -9,8 +9,9 @@ Source: AG-UI 1.0, versioning; docs/dialects.md.
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
@@ -31,15 +32,22 @@ from agui_bridge.protocol.input_limits import (
     depth_of,
 )
 from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.protocol.threads.content_parts import upgrade_parts, without_unknown_parts
+from agui_bridge.protocol.threads.content_parts import (
+    is_unknown_part,
+    upgrade_parts,
+    without_unknown_parts,
+)
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
-__all__ = ["ParsedInput", "parse_input"]
+__all__ = ["ParsedInput", "parse_in_steps", "parse_input"]
 
 _VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\Z")
 
 _LONGEST_REASON = 300
+
+_UNKNOWN_NAMED = 20
+"""Unknown members that are named in the log; there may be as many as there may be values."""
 
 _LISTS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "messages": TypeAdapter(Annotated[list[Message], FailFast()]),
@@ -98,6 +106,31 @@ def parse_input(
         Refused: INVALID_INPUT, naming the field; PAYLOAD_TOO_LARGE for too many members;
             UNSUPPORTED_VERSION for another major version.
     """
+    steps = parse_in_steps(body, limits, choice)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            parsed: ParsedInput = done.value
+            return parsed
+
+
+def parse_in_steps(
+    body: Any, limits: InputLimits = UNLIMITED, choice: DialectChoice = "auto"
+) -> Generator[None, None, ParsedInput]:
+    """Read a run's input as `parse_input` does, with a rest wherever much has been done.
+
+    Args:
+        body: the request's body, parsed from JSON.
+        limits: how much it may hold.
+        choice: the dialect that was asked for.
+
+    Returns:
+        The input, as the generator's value.
+
+    Raises:
+        Refused: as `parse_input`.
+    """
     if not isinstance(body, dict):
         raise Refused("INVALID_INPUT", "The body must be a JSON object, a RunAgentInput.")
     check_members(body, limits)
@@ -109,11 +142,13 @@ def parse_input(
                 setting="max_depth",
             )  # fmt: skip
         raise Refused("INVALID_INPUT", f"The body holds what JSON may not: {_short(fault)}.")
+    yield
     shaped = _shaped(body, commands=choice != "ag-ui")
     body = shaped.body
     if isinstance(listed := body.get("messages"), list):
         body = {**body, "messages": [upgrade_parts(message) for message in listed]}
-    parsed = _validated(body)
+    parsed = yield from _validated(body)
+    yield
     if not parsed.thread_id or not parsed.run_id:
         field = "runId" if parsed.thread_id else "threadId"
         raise Refused("INVALID_INPUT", f"{field}: must not be empty.", {"field": field})
@@ -123,7 +158,7 @@ def parse_input(
     if shaped.dialect == "langgraph":
         # Such a client knows one question at a time, whatever else it is told.
         dialect = replace(dialect, answers_singly=True)
-    unknown = sorted(set(parsed.model_extra or ()))
+    unknown = heapq.nsmallest(_UNKNOWN_NAMED, parsed.model_extra or ())
     if unknown:
         warnings = (*warnings, f"unknown members were ignored: {unknown!r:.200}")
     return ParsedInput(
@@ -189,8 +224,8 @@ def _chosen(choice: DialectChoice, version: Dialect) -> Dialect:
     return version
 
 
-def _validated(body: Mapping[str, Any]) -> RunAgentInput:
-    """The input as a model.
+def _validated(body: Mapping[str, Any]) -> Generator[None, None, RunAgentInput]:
+    """The input as a model, list by list.
 
     Raises:
         Refused: INVALID_INPUT, naming the first field that is wrong.
@@ -200,6 +235,7 @@ def _validated(body: Mapping[str, Any]) -> RunAgentInput:
     try:
         parsed = RunAgentInput.model_validate({**body, **{name: [] for name in members}})
         for field, given in members.items():
+            yield
             if field == "messages":
                 given = [
                     without_unknown_parts(message) if isinstance(message, dict) else message
@@ -210,6 +246,7 @@ def _validated(body: Mapping[str, Any]) -> RunAgentInput:
         first = _first_of(error)
         steps = first["loc"] if field is None else (field, *first["loc"])
         if field == "messages":
+            yield
             steps, first = _within_part(body, steps, first)
         where = ".".join(_steps_in(body, steps)) or "the body"
         # Some of its messages repeat the value, however long it is.
@@ -235,13 +272,17 @@ def _within_part(
     if "content" not in steps or not isinstance(message, dict) or message.get("role") != "user":
         return steps, fault
     content = message.get("content")
-    for position, part in enumerate(content if isinstance(content, list) else ()):
-        sample = without_unknown_parts({"role": "user", "content": [part]})["content"]
-        try:
-            _PARTS.validate_python(sample)
-        except ValidationError as error:
-            found = _first_of(error)
-            return ("messages", steps[1], "content", position, *found["loc"][1:]), found
+    known = [
+        (position, part)
+        for position, part in enumerate(content if isinstance(content, list) else ())
+        if not is_unknown_part(part)
+    ]
+    try:
+        _PARTS.validate_python([part for _, part in known])
+    except ValidationError as error:
+        found = _first_of(error)
+        position, _ = known[found["loc"][0]]
+        return ("messages", steps[1], "content", position, *found["loc"][1:]), found
     return steps, fault
 
 

@@ -9,17 +9,24 @@ Source: docs/contract.md, "Decisions".
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from agui_bridge.errors import AgentMistake, ConfigurationError
+from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.json_values import canonical
+from agui_bridge.protocol.schemas.bounds import (
+    MAX_SCHEMA_DEPTH,
+    MAX_SCHEMA_LENGTH,
+    MAX_SCHEMA_NODES,
+    UnsafeSchema,
+    measure,
+    references_of,
+    resolve,
+)
 from agui_bridge.protocol.schemas.check_work import (
     MAX_CHECK_STEPS,
     CheckWork,
@@ -29,10 +36,7 @@ from agui_bridge.protocol.schemas.check_work import (
 )
 from agui_bridge.protocol.schemas.formats import check_format
 from agui_bridge.protocol.schemas.left_out import (
-    REFERENCES,
-    UNEVALUATED,
     SchemaNode,
-    find_circles,
     leave_out,
     leaving_out,
 )
@@ -51,18 +55,6 @@ __all__ = [
     "require_checkable",
 ]
 
-MAX_SCHEMA_NODES = 10_000
-"""Values in a schema, each `$ref` counted as often as it is followed."""
-
-MAX_SCHEMA_LENGTH = 256 * 1024
-"""Characters of a schema as JSON text."""
-
-MAX_SCHEMA_DEPTH = 64
-"""Nesting of a schema, through its references."""
-
-_MAX_UNEVALUATED = 3
-"""`unevaluated*` keywords within each other: each one more than doubles the work below it."""
-
 _MAX_FAULT_LENGTH = 300
 _MAX_PLACE_LENGTH = 120
 _MAX_FAULTS = 100
@@ -73,10 +65,6 @@ _DRAFTS = {
     "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
     "https://json-schema.org/draft/2020-12/schema": "Draft202012Validator",
 }
-
-
-class UnsafeSchema(AgentMistake):
-    """An agent offered a response schema that is invalid or could exhaust the server."""
 
 
 def check_schema(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -95,7 +83,7 @@ def check_schema(schema: Mapping[str, Any]) -> tuple[str, ...]:
     """
     if not isinstance(schema, Mapping):
         raise UnsafeSchema(f"A response schema must be an object, not {type(schema).__name__}.")
-    _measure(schema)
+    measure(schema)
     text = canonical(schema)
     if len(text) > MAX_SCHEMA_LENGTH:
         raise UnsafeSchema(f"The response schema is longer than {MAX_SCHEMA_LENGTH} characters.")
@@ -169,120 +157,6 @@ def is_known_draft(uri: Any) -> bool:
     return isinstance(uri, str) and uri.rstrip("#") in _DRAFTS
 
 
-# --- bounds ------------------------------------------------------------------------------------
-
-
-class _Visit(NamedTuple):
-    """A value of the schema, and how the walk got there."""
-
-    node: Any
-    depth: int = 0
-    unevaluated: int = 0
-
-
-class _Walk:
-    """Visits what is in a schema, within bounds, which count for all visits together."""
-
-    def __init__(self, root: Mapping[str, Any]) -> None:
-        self._root = root
-        self._nodes = 0
-
-    def through(self, node: Any, followed: Callable[[str], bool]) -> list[str]:
-        """Go through a part of the schema, and through the references to be followed.
-
-        Returns:
-            All references that were met.
-        """
-        met: list[str] = []
-        # In breadth: a circle is entered on its shortest way, and not taken for a deep schema.
-        todo = deque([_Visit(node)])
-        while todo:
-            visit = todo.popleft()
-            self._nodes += 1
-            if self._nodes > MAX_SCHEMA_NODES:
-                raise UnsafeSchema(
-                    f"The response schema expands to over {MAX_SCHEMA_NODES} values."
-                )
-            if visit.depth > MAX_SCHEMA_DEPTH:
-                raise UnsafeSchema(f"The response schema nests deeper than {MAX_SCHEMA_DEPTH}.")
-            node, depth, unevaluated = visit.node, visit.depth + 1, visit.unevaluated
-            if isinstance(node, Mapping):
-                unevaluated = _check_object(visit, is_top=node is self._root)
-                for reference in _references_of(node):
-                    met.append(reference)
-                    if followed(reference):
-                        todo.append(_Visit(_resolve(self._root, reference), depth, unevaluated))
-                todo.extend(_Visit(value, depth, unevaluated) for value in node.values())
-            elif isinstance(node, list | tuple):
-                todo.extend(_Visit(value, depth, unevaluated) for value in node)
-        return met
-
-
-def _measure(root: Mapping[str, Any]) -> None:
-    """Refuse a schema that is too large or too deep with its references followed.
-
-    What refers to itself is followed once: how often a check comes back to it is up to the
-    payload, and counted there.
-    """
-    walk = _Walk(root)
-    inside = {
-        reference: set(walk.through(_resolve(root, reference), lambda _: False))
-        for reference in dict.fromkeys(walk.through(root, lambda _: False))
-    }
-    if not inside:
-        return
-    circles = find_circles(inside)
-    entered: set[str] = set()
-
-    def is_followed(reference: str) -> bool:
-        if reference not in circles:
-            return True
-        is_new = reference not in entered
-        entered.add(reference)
-        return is_new
-
-    _Walk(root).through(root, is_followed)
-
-
-def _check_object(visit: _Visit, *, is_top: bool) -> int:
-    """Refuse what no part of a schema may have; how many `unevaluated…` there are by now."""
-    # Either would change below it what a pointer means, or which rules are applied.
-    for keyword in ("$id", "$schema"):
-        if not is_top and isinstance(visit.node.get(keyword), str):
-            raise UnsafeSchema(f"The response schema has a {keyword} below its top.")
-    unevaluated = visit.unevaluated + any(keyword in visit.node for keyword in UNEVALUATED)
-    if unevaluated > _MAX_UNEVALUATED:
-        raise UnsafeSchema("The response schema nests `unevaluated…` keywords too deep.")
-    return unevaluated
-
-
-def _references_of(node: Mapping[str, Any]) -> Iterator[str]:
-    return (node[word] for word in REFERENCES if isinstance(node.get(word), str))
-
-
-def _resolve(root: Mapping[str, Any], reference: str) -> Any:
-    if reference == "#":
-        return root
-    if not reference.startswith("#/"):
-        raise UnsafeSchema(
-            f"The response schema's reference {reference!r} is refused: only "
-            'pointers into the schema itself ("#", "#/$defs/…") are followed.'
-        )
-    node: Any = root
-    # Unquoted first and split then, as the validator does: both must find the same place.
-    for step in unquote(reference)[2:].split("/"):
-        step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, Mapping) and step in node:
-            node = node[step]
-        elif isinstance(node, list) and step.isdecimal() and int(step) < len(node):
-            node = node[int(step)]
-        else:
-            raise UnsafeSchema(f"The response schema's reference {reference!r} leads nowhere.")
-    if not isinstance(node, Mapping | bool):
-        raise UnsafeSchema(f"The response schema's reference {reference!r} leads to no schema.")
-    return node
-
-
 # --- compilation -------------------------------------------------------------------------------
 
 
@@ -325,7 +199,7 @@ def _compile(text: str) -> _Compiled:
             "leave it out, or use draft 6, 7, 2019-09 or 2020-12."
         )
     cls = getattr(jsonschema, _DRAFTS[draft.rstrip("#")])
-    targets = {reference: _resolve(schema, reference) for reference in _references(schema)}
+    targets = {reference: resolve(schema, reference) for reference in _references(schema)}
     # What a reference points at acts as a schema, wherever it stands.
     parts = {id(part): part for part in (schema, *targets.values())}
     for part in parts.values():
@@ -345,7 +219,7 @@ def _compile(text: str) -> _Compiled:
 def _references(node: Any) -> Iterator[str]:
     """Every reference within a schema."""
     if isinstance(node, dict):
-        yield from _references_of(node)
+        yield from references_of(node)
     if isinstance(node, dict | list):
         for value in node.values() if isinstance(node, dict) else node:
             yield from _references(value)

@@ -80,14 +80,14 @@ WORST: Final[dict[str, tuple[Schema, Any]]] = {
     ),
     "unevaluated items": (
         {
-            "allOf": [{"contains": {}}] * 1000,
+            "allOf": [{"contains": {}}] * 900,
             "type": "array",
             "unevaluatedItems": {"type": "string"},
         },
         [""] * 3_000,
     ),
     "unevaluated names": (
-        {"allOf": [{"additionalProperties": True}] * 1000, "unevaluatedProperties": False},
+        {"allOf": [{"additionalProperties": True}] * 900, "unevaluatedProperties": False},
         {str(n): 0 for n in range(3_000)},
     ),
 }

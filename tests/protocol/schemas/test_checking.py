@@ -69,6 +69,10 @@ UNSAFE: Final[dict[str, tuple[Any, str]]] = {
     "reference to what is no schema": (
         {"properties": {"type": {"type": "string"}}, "$ref": "#/properties"}, "is invalid",
     ),
+    "many objects": ({"properties": {f"p{n}": {} for n in range(2_000)}}, "over 2000 objects"),
+    "many patterns": (
+        {"anyOf": [{"pattern": f"^{n}$"} for n in range(1_001)]}, "over 1000 patterns",
+    ),
     "expansion": (doubling(30), "expands to over"),
     "wide": ({"enum": list(range(20_000))}, "expands to over"),
     "deep": (nested(MAX_SCHEMA_DEPTH + 1), "nests deeper"),
