@@ -62,7 +62,6 @@ class Turn:
         self._stop_timeout = stop_timeout
         self._settle_timeout = settle_timeout
         self._drain_timeout = drain_timeout
-        self._stop_ends: float | None = None
 
     async def items(self) -> AsyncGenerator[RunItem, None]:
         """Give what is to be told.
@@ -103,11 +102,14 @@ class Turn:
         timeout = _STOP_TIMEOUT if stop.timeout is None else stop.timeout
         if self._stop_timeout is not None:
             timeout = min(timeout, self._stop_timeout)
-        self._stop_ends = asyncio.get_running_loop().time() + timeout
         await self._exchange.stop(force=stop.force, timeout=timeout)
 
     async def _leave(self) -> None:
         """Have NexAU end the run by force, and wait a moment for what it keeps of it."""
+        for call in self.reader.calls.values():
+            if call.result is not None:
+                # It may have come too late to be told.
+                self._run.late_result(call.id, call.result)
         self.leaving = asyncio.create_task(self._exchange.leave(self._drain_timeout, self._late))
         await asyncio.wait({self.leaving}, timeout=self._settle_timeout)
         if self._exchange.ended and self._run.stop.requested:
@@ -131,12 +133,8 @@ class Turn:
 
     def _stopped(self) -> Standing | None:
         """After a graceful stop, whose stream has ended."""
-        reader, run = self.reader, self._run
-        unanswered = [call.id for call in reader.calls.values() if call.result is None]
-        in_time = self._stop_ends is None or asyncio.get_running_loop().time() < self._stop_ends
-        if reader.finished and in_time:
-            # NexAU waited for every tool that had begun.
-            run.not_begun = unanswered
+        reader = self.reader
+        self._run.not_begun = unanswered = self._unanswered()
         if reader.step_text and reader.result != reader.step_text:
             return None
         return None if unanswered else self._finished()
@@ -144,10 +142,17 @@ class Turn:
     def _forced(self) -> Standing | None:
         """After a stop by force, whose stream has ended: of a cut text nothing is kept."""
         reader = self.reader
+        self._run.not_begun = self._unanswered()
         certain = reader.finished and reader.error is None and not reader.result
         if not certain or reader.calls or self._request.answers:
             return None
         return self._request.standing(whole=False, said=reader.said)
+
+    def _unanswered(self) -> list[str]:
+        """Calls without a result, once NexAU has ended the run: it waits for tools that began."""
+        if not self.reader.finished:
+            return []
+        return [call.id for call in self.reader.calls.values() if call.result is None]
 
 
 def _user_message(answer: Answer) -> list[RunItem]:

@@ -83,7 +83,7 @@ PHASES = (
     Phase("text_is_whole", [[text("one two ")]], "TEXT_MESSAGE_END"),
     Phase("call_begun", [[text("well "), CALL, HOLD, CALLED]], "TOOL_CALL_START", held=True),
     Phase("amid_arguments", [[CALL, args('{"job": "'), HOLD]], "TOOL_CALL_ARGS", held=True),
-    Phase("arguments_whole", [[CALL, CALLED, HOLD]], "TOOL_CALL_ARGS", held=True),
+    Phase("arguments_whole", [[CALL, CALLED, FLOW]], "TOOL_CALL_ARGS", held=True),
     Phase("tool_runs", [[text("well "), CALL, CALLED]], CALL_END, held=True, holds_tool=True),
     Phase("tool_is_done", [[CALL, CALLED], [HOLD, text("one ")]], "TOOL_CALL_RESULT", held=True),
     Phase("text_after_a_tool", [[CALL, CALLED], [text("one "), FLOW]], TEXT, held=True),
