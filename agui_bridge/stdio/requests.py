@@ -17,7 +17,7 @@ from agui_bridge.protocol.json_values import MAX_DEPTH
 from agui_bridge.protocol.threads.records import Json, Principal
 from agui_bridge.surfaces.ids import check_text_id
 from agui_bridge.surfaces.json_text import parse_json
-from agui_bridge.surfaces.session_stop import SessionStop
+from agui_bridge.surfaces.session_stop import DEFAULT_USER, SessionStop
 
 __all__ = [
     "FAILED",
@@ -48,8 +48,6 @@ WAITING: Final = -32001
 """The run waits for people; `data.outcome` has their questions."""
 
 VERSIONS: Final = ("2.0-stream", "2.0")
-DEFAULT_USER: Final = "default-user"
-"""Whom NexAU means when no user is named."""
 
 
 class RpcError(Exception):
@@ -177,7 +175,8 @@ def read_query(params: Mapping[str, Json], limits: InputLimits, mint: Callable[[
     """Read the params of `agent.stream` and `agent.query`.
 
     A RunAgentInput and `agent`; or NexAU's `messages`, `user_id`, `session_id`, `context` and
-    `variables`, with `agent` and `resume` besides.
+    `variables`, with `agent` and `resume` besides. The last two of NexAU's are in `forwardedProps`
+    as they came; the context is also the input's own, where every value is text.
 
     Args:
         params: as they came.
@@ -199,9 +198,10 @@ def read_query(params: Mapping[str, Json], limits: InputLimits, mint: Callable[[
         "messages": _messages(params, mint),
         "context": _context(params),
     }
-    for theirs, ours in (("variables", "forwardedProps"), ("resume", "resume")):
-        if params.get(theirs) is not None:
-            body[ours] = params[theirs]
+    if params.get("resume") is not None:
+        body["resume"] = params["resume"]
+    if props := _forwarded(params):
+        body["forwardedProps"] = props
     principal = principal_named(_text(params, "user_id"), limits.max_id_bytes)
     named = agent if agent is not None else _text(params, "agent_id")
     return Query(named, principal, parse_input(body, limits, "ag-ui"), simple=True)
@@ -284,6 +284,12 @@ def _context(params: Mapping[str, Json]) -> list[Json]:
         }
         for name, value in given.items()
     ]
+
+
+def _forwarded(params: Mapping[str, Json]) -> dict[str, Json]:
+    """What reaches the agent as it is."""
+    names = ("variables", "context") if isinstance(params.get("context"), dict) else ("variables",)
+    return {name: params[name] for name in names if params.get(name) is not None}
 
 
 def _text(params: Mapping[str, Json], field: str) -> str | None:

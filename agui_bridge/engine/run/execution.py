@@ -132,7 +132,7 @@ class Execution:
         """Ask the run to end: gracefully within `timeout` seconds, or at once."""
         if timeout is not None:
             self._stop_timeout = timeout
-        self.run.stop.request(force=force)
+        self.run.stop.request(force=force, timeout=self._stop_timeout)
         self.stream.release()
         self._signal.set()
 

@@ -187,9 +187,14 @@ class Lifecycle:
     def cancel(self, message: str = "stopped") -> list[WireEvent]:
         """Close what is open when the run was stopped, before RUN_FINISHED cancelled.
 
-        Subagents, which did not finish, close with SUBAGENT_ERROR and ``message``.
+        Subagents, which did not finish, close with SUBAGENT_ERROR and ``message``. A call that
+        broke off before its first argument gets none: a model's API takes no empty text.
         """
-        return self._close_all(lambda _: {"type": "SUBAGENT_ERROR", "message": message})
+        empty = [call for call in self._state.calls.values() if call.open and not call.parts]
+        for call in empty:
+            call.parts.append("{}")
+        ended = self._close_all(lambda _: {"type": "SUBAGENT_ERROR", "message": message})
+        return [*(delta_event("call", call.id, call.owner, "{}") for call in empty), *ended]
 
     def fail(self, message: str = "failed") -> list[WireEvent]:
         """Close what is open, before RUN_ERROR: clients may keep half-open cards else."""
