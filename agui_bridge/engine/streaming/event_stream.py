@@ -15,6 +15,7 @@ from agui_bridge.protocol.dialects import proposal_of
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.late_reader import Openings
 from agui_bridge.protocol.threads.records import Json, Loaded
+from agui_bridge.protocol.versions import CARRIERS
 from agui_bridge.protocol.wire.refusals import (
     empty_message,
     refused_event,
@@ -69,13 +70,18 @@ class EventStream:
         """Send RUN_STARTED, once."""
         if not self._begun:
             self._begun = True
-            self.pipe.write(encode(run_started(self._thread_id, self._run_id)))
+            version = self._dialect.version
+            self.pipe.write(encode(run_started(self._thread_id, self._run_id, version)))
 
     def send(self, event: WireEvent) -> None:
         """Send a content event."""
         self._openings.note(event)
-        self.pipe.write(chunk := encode(event))
-        self.relay(chunk)
+        if event["type"] in CARRIERS:
+            for each in (self, *self.followers):
+                each.pipe.write(encode(each._dialect.content(event)))
+        else:
+            self.pipe.write(chunk := encode(event))
+            self.relay(chunk)
 
     def relay(self, chunk: bytes) -> None:
         """Pass a content event on, as it was written to this stream's own pipe."""

@@ -9,7 +9,6 @@ Source: AG-UI 1.0, versioning; docs/dialects.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
@@ -19,7 +18,7 @@ from pydantic import FailFast, TypeAdapter, ValidationError
 
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.contract.requests import Entry
-from agui_bridge.protocol.dialects.dialect import V0, V1, Dialect, DialectChoice
+from agui_bridge.protocol.dialects.dialect import V0, V1, V1_1, Dialect, DialectChoice
 from agui_bridge.protocol.dialects.draft import draft_dialect, read_draft
 from agui_bridge.protocol.dialects.langgraph import langgraph_dialect, read_command
 from agui_bridge.protocol.input_limits import (
@@ -33,11 +32,10 @@ from agui_bridge.protocol.input_limits import (
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.content_parts import upgrade_parts, without_unknown_parts
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
+from agui_bridge.protocol.versions import NEWEST, SPOKEN, parse_version
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
 __all__ = ["ParsedInput", "parse_input"]
-
-_VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\Z")
 
 _LONGEST_REASON = 300
 
@@ -263,18 +261,19 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
 
 
-def _negotiate(version: str | None) -> tuple[Dialect, tuple[str, ...]]:
+def _negotiate(declared: str | None) -> tuple[Dialect, tuple[str, ...]]:
+    if declared is None or declared.startswith("0."):
+        return V0, ()
+    version = parse_version(declared)
     if version is None:
-        return V0, ()
-    if version.startswith("0."):
-        return V0, ()
-    match = _VERSION.match(version)
-    if match is None:
-        return V1, (f"protocolVersion {version[:40]!r} can't be read; 1.0 is spoken",)
-    if match[1] != "1":
+        return V1_1, (f"protocolVersion {declared[:40]!r} can't be read; {NEWEST} is spoken",)
+    if not declared.startswith("1."):
         raise Refused(
             "UNSUPPORTED_VERSION",
-            f"This server speaks AG-UI 1.0; the input declares {version[:40]!r}.",
+            f"This server speaks AG-UI {' and '.join(SPOKEN)}; the input declares "
+            f"{declared[:40]!r}.",
         )
-    newer = int(match[2]) > 0
-    return V1, (f"the client speaks {version}; 1.0 is spoken",) if newer else ()
+    if version[1] == 0:
+        return V1, ()
+    newer = declared not in SPOKEN
+    return V1_1, (f"the client speaks {declared}; {NEWEST} is spoken",) if newer else ()

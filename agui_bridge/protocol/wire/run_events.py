@@ -12,10 +12,10 @@ from typing import Any
 
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadStatus
+from agui_bridge.protocol.versions import NEWEST
 
 __all__ = [
     "CANCELLED",
-    "PROTOCOL_VERSION",
     "SUCCESS",
     "interrupt_outcome",
     "iso_time",
@@ -28,20 +28,23 @@ __all__ = [
     "state_snapshot",
 ]
 
-PROTOCOL_VERSION = "1.0"
-"""What this producer speaks; never an echo of the client's."""
-
 SUCCESS: Mapping[str, Json] = {"type": "success"}
 CANCELLED: Mapping[str, Json] = {"type": "cancelled"}
 
 
-def run_started(thread_id: str, run_id: str) -> WireEvent:
-    """The first event of every stream."""
+def run_started(thread_id: str, run_id: str, version: str = NEWEST) -> WireEvent:
+    """The first event of every stream.
+
+    Args:
+        thread_id: of the input.
+        run_id: of the input.
+        version: of AG-UI, in which the stream is spoken; never an echo of the client's.
+    """
     return {
         "type": "RUN_STARTED",
         "threadId": thread_id,
         "runId": run_id,
-        "protocolVersion": PROTOCOL_VERSION,
+        "protocolVersion": version,
     }
 
 
