@@ -32,9 +32,9 @@ class AguiAdapter:
 
     Args:
         url: what clients would post their runs to.
-        dialect: `1.0`, or `0.x` for a server from before: it is told no `protocolVersion`, and
-            of messages only what it knows. What it answers is understood in either, and LangGraph's
-            CUSTOM `on_interrupt` too.
+        dialect: `1.1`; `1.0` for a server that can't bear a newer version; `0.x` for one from
+            before: it is told no `protocolVersion`, and of messages only what it knows. What it
+            answers is understood in each, and LangGraph's CUSTOM `on_interrupt` too.
         history: `full` sends the whole conversation, as AG-UI has it; `new` only what is new, to a
             server that keeps the conversation itself and would have it twice.
         headers: sent with every request.
@@ -54,7 +54,7 @@ class AguiAdapter:
         self,
         url: str,
         *,
-        dialect: Dialect = "1.0",
+        dialect: Dialect = "1.1",
         history: HistoryMode = "full",
         headers: Mapping[str, str] | None = None,
         timeout: float = 300.0,
@@ -71,7 +71,7 @@ class AguiAdapter:
                     f"{option} can't be {value!r}: it is {' or '.join(known)}."
                 )
         self.capabilities: AdapterCapabilities = AdapterCapabilities(
-            edit=True, subagents=True, stop=True, own_history=history == "new"
+            edit=True, subagents=True, stop=True, relays=True, own_history=history == "new"
         )
         self._dialect: Dialect = dialect
         self._history: HistoryMode = history

@@ -58,6 +58,8 @@ _LATER_PART: Final[Schema] = {
     },
 }
 
+_PARTED: Final = frozenset({"UserMessage", "ToolMessage", "ToolCallResultEvent"})
+
 _BESIDE: Final[Mapping[str, Schema]] = {
     "encryptedValueType": {
         "title": "Encrypted value type",
@@ -112,8 +114,8 @@ def schema_of(kind: Any, *, modules: Iterable[str] = (), nullable: Collection[st
         for key in ("id", "interruptId") if {"role", "interruptId"} & members.keys() else ():
             if key in members:
                 members[key] |= OF_IDS
-    if "UserMessage" in defs:
-        [parts] = (c for c in defs["UserMessage"]["properties"]["content"]["anyOf"] if "items" in c)
+    for name in _PARTED & defs.keys():
+        [parts] = (c for c in defs[name]["properties"]["content"]["anyOf"] if "items" in c)
         parts["items"] = {"anyOf": [parts["items"], _LATER_PART]}
     return {**made, "$defs": dict(sorted(defs.items()))} if defs else made
 

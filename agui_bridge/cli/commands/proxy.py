@@ -27,8 +27,8 @@ __all__ = ["proxy"]
 @click.option("--name", default="agent", help="The agent's name here.")
 @click.option(
     "--dialect",
-    type=click.Choice(["1.0", "0.x"]),
-    default="1.0",
+    type=click.Choice(["1.1", "1.0", "0.x"]),
+    default="1.1",
     help="0.x for a server from before AG-UI 1.0.",
 )
 @click.option(

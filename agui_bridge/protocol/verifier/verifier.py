@@ -167,6 +167,8 @@ class Verifier:
                 events.append(each)
             else:
                 self._mend(each, again, events, notes, faults)
+            if faults:
+                return
 
     def _remedied(
         self, event: WireEvent, fault: Fault, events: list[WireEvent]
