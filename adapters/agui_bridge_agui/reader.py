@@ -115,7 +115,8 @@ class Reader:
         else:
             event: Any = model_of(wire)
             self.told.note(event)
-            event.raw_event = None
+            if event.raw_event is not None:
+                event.raw_event = None
             yield event
 
     def _finish(self, event: Any) -> None:

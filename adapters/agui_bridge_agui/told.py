@@ -66,10 +66,12 @@ class Told:
 
     def note(self, event: Any) -> None:
         """Take in an event object of `ag_ui` that the client is told."""
+        # A model looks long for an attribute that it does not have.
+        fields = event.__dict__
         for name in ("message_id", "parent_message_id"):
-            if named := getattr(event, name, None):
+            if named := fields.get(name):
                 self.messages.add(named)
-        match event.type:
+        match fields["type"].value:
             case "TEXT_MESSAGE_CONTENT":
                 self._texts.setdefault(event.message_id, []).append(event.delta)
             case "TOOL_CALL_START":

@@ -70,6 +70,11 @@ class Chunks:
             return [*(end for other in list(self.lanes) for end in self._end(other)), event]
         return [*self._end(event.get("subagentRunId")), event]
 
+    def goes_on(self, kind: str, named: str) -> bool:
+        """Whether a chunk of this id goes on with what the run's own last chunk went on with."""
+        lane = self.lanes.get(None)
+        return lane is not None and lane.id == named and lane.kind == kind
+
     def _take(self, kind: str, event: WireEvent) -> list[WireEvent] | Fault:
         key = KINDS[kind].key
         named = event.get(key)

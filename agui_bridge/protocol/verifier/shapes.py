@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.verifier.rules import Fault
-from agui_bridge.protocol.versions import BESIDE
+from agui_bridge.protocol.versions import BESIDE, CARRIERS
 
 __all__ = ["EVENT_TYPES", "MAY_BE_NULL", "model_of", "shape_fault", "without_unknown"]
 
@@ -76,7 +76,7 @@ def shape_fault(event: WireEvent) -> Fault | None:
             if not _is_whole(fault):
                 where = ".".join(str(step) for step in fault["loc"][1:]) or "type"
                 return Fault("shape", f"{event['type']}: {where}: {_expected(fault)}")
-    if (member := next(_no_texts(event), None)) is not None:
+    if event["type"] in CARRIERS and (member := next(_no_texts(event), None)) is not None:
         return Fault("shape", f"{event['type']}: {member}: Input should be a valid string")
     return None
 
@@ -93,8 +93,14 @@ def model_of(event: WireEvent) -> BaseEvent:
 
     What its type does not describe stands in it as it came.
     """
-    known, paths = without_unknown(event, members=False)
-    model: BaseEvent = _EVENT.validate_python(known)
+    model: BaseEvent
+    try:
+        # Members of objects that are not described are let through here, those of unions are not.
+        model = _EVENT.validate_python(event)
+        return model
+    except ValidationError:
+        known, paths = without_unknown(event, members=False)
+    model = _EVENT.validate_python(known)
     for member in {path.split("/")[1] for path in paths}:
         name = next(n for n, f in type(model).model_fields.items() if _alias(n, f) == member)
         # Not by attribute, which may validate.
@@ -220,10 +226,10 @@ def _of_model(model: type[BaseModel]) -> _Walk:
     def walk(value: Any, path: Path, paths: list[Path], members: bool) -> Any:
         if not isinstance(value, dict):
             return value
-        if members and not is_open and not value.keys() <= described:
+        if members and not is_open and not described.issuperset(value):
             paths += [f"{path}/{key}" for key in value if key not in described]
             value = {key: inner for key, inner in value.items() if key in described}
-        for key in deep.keys() & value.keys() if deep else ():
+        for key in [key for key in deep if key in value]:
             mark, where = len(paths), f"{path}/{key}"
             found = deep[key](value[key], where, paths, members)
             if len(paths) == mark and found is not _DROPPED:

@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.event_rules import KINDS
 from agui_bridge.protocol.lifecycle.event_rules import RULES as EVENTS
-from agui_bridge.protocol.lifecycle.made_events import start_event
+from agui_bridge.protocol.lifecycle.made_events import delta_event, start_event
 from agui_bridge.protocol.verifier.chunks import Chunks
 from agui_bridge.protocol.verifier.order import Order
 from agui_bridge.protocol.verifier.retired import RETIRED, Retired, with_parts_of_today
@@ -32,8 +32,12 @@ __all__ = ["Mode", "Taken", "Verifier"]
 
 Mode: TypeAlias = Literal["strict", "consumer", "repair"]
 
-_PLAIN: Final = {kind.content: (name, kind.key) for name, kind in KINDS.items() if kind.content}
-"""Events that are nothing but a delta, as nearly all are: of what kind, and the key of its id."""
+_PLAIN: Final = {
+    kind: (rule.kind, KINDS[rule.kind].key, rule.verb == "chunk")
+    for kind, rule in EVENTS.items()
+    if rule.verb in ("append", "chunk")
+}
+"""Events that are only a delta, as nearly all are: of what, its id's key, whether a chunk."""
 
 
 class Taken(NamedTuple):
@@ -73,13 +77,17 @@ class Verifier:
             event: a JSON object with a text as `type`, otherwise as it came.
         """
         plain = _PLAIN.get(event["type"]) if len(event) == 3 else None
-        if plain is not None and not self._chunks.lanes:
-            kind, key = plain
-            named = event.get(key)
-            sound = isinstance(named, str) and isinstance(event.get("delta"), str)
+        if plain is not None:
+            kind, key, chunked = plain
+            named: Any = event.get(key)
+            delta: Any = event.get("delta")
+            sound = isinstance(named, str) and isinstance(delta, str)
+            # Nothing is open but within a run. What is wrong is found on the long way.
             if sound and named in self._order.open[kind]:
-                # Nothing is open but within a run. What is wrong is found on the long way.
-                return Taken((event,))
+                if chunked and self._chunks.goes_on(kind, named):
+                    return Taken((delta_event(kind, named, None, delta),))
+                if not chunked and not self._chunks.lanes:
+                    return Taken((event,))
         return self._whole(event)
 
     def close(self) -> Fault | None:
@@ -96,8 +104,10 @@ class Verifier:
         if kind not in EVENT_TYPES:
             passed = (event,) if self._mode == "strict" else ()
             return Taken(passed, (*notes, f"{kind:.60} is no event of AG-UI's"))
-        event = {k: value for k, value in event.items() if value is not None or k in MAY_BE_NULL}
-        event = with_parts_of_today(event)
+        if None in event.values():
+            event = {k: v for k, v in event.items() if v is not None or k in MAY_BE_NULL}
+        if "messages" in event:
+            event = with_parts_of_today(event)
         known, paths = without_unknown(event, members=self._mode == "consumer")
         notes += (f"{kind}: AG-UI does not describe {path:.100}" for path in paths)
         if fault := shape_fault(known):
