@@ -24,7 +24,7 @@ from agui_bridge.client.errors import AnswerFault, BrokenStream, NotReached, Run
 from agui_bridge.client.exchange import Exchange, open_exchange
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.content_parts import upgrade_parts
-from agui_bridge.protocol.versions import NEWEST, first_version_messages
+from agui_bridge.protocol.versions import FIRST, NEWEST, first_version_messages
 
 __all__ = ["Client", "RunEnd"]
 
@@ -210,9 +210,14 @@ class Client:
             RunFailed: the run that was followed ended with RUN_ERROR.
         """
         self._check_free()
-        opening = open_exchange(
-            self._http, self._below("/connect"), None, headers=self._headers, method="GET"
-        )
+        body = {
+            "threadId": self.thread_id,
+            "runId": str(uuid.uuid4()),
+            "protocolVersion": self._dialect.version or FIRST,
+            "messages": [],
+        }
+        url = self._below("/connect")
+        opening = open_exchange(self._http, url, body, headers=self._headers)
         async with contextlib.aclosing(self._events(opening)) as events:
             async for event in events:
                 yield event

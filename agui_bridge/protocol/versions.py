@@ -23,6 +23,7 @@ __all__ = [
     "SPOKEN",
     "first_version_event",
     "first_version_messages",
+    "no_text",
     "parse_version",
     "version_note",
 ]
@@ -67,6 +68,23 @@ def version_note(declared: Any) -> str | None:
         return f"this side cannot interpret the producer's protocol version {declared!r:.40}"
     if found > _NEWEST:
         return f"the producer speaks protocol {declared}, this side {NEWEST}"
+    return None
+
+
+def no_text(messages: Iterable[Mapping[str, Any]]) -> str | None:
+    """Where a member of BESIDE holds no text, which an older `ag_ui` lets pass; None if nowhere.
+
+    Args:
+        messages: as `ag_ui` accepts them.
+    """
+    for number, message in enumerate(messages):
+        calls = message.get("toolCalls") if message.get("role") == "assistant" else None
+        for more in BESIDE.values():
+            if not isinstance(message.get(more), str | None):
+                return f"{number}.{more}"
+            for place, call in enumerate(calls or ()):
+                if not isinstance(call.get(more), str | None):
+                    return f"{number}.toolCalls.{place}.{more}"
     return None
 
 

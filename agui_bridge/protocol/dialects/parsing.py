@@ -32,7 +32,7 @@ from agui_bridge.protocol.input_limits import (
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.content_parts import upgrade_parts, without_unknown_parts
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
-from agui_bridge.protocol.versions import NEWEST, SPOKEN, parse_version
+from agui_bridge.protocol.versions import NEWEST, SPOKEN, no_text, parse_version
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
 __all__ = ["ParsedInput", "parse_input"]
@@ -204,6 +204,13 @@ def _validated(body: Mapping[str, Any]) -> RunAgentInput:
                     for message in given
                 ]
             setattr(parsed, field, _LISTS[field].validate_python(given))
+            if field == "messages" and (where := no_text(given)) is not None:
+                reason = "Input should be a valid string"
+                raise Refused(
+                    "INVALID_INPUT",
+                    f"messages.{where}: {reason}.",
+                    {"field": f"messages.{where}", "reason": reason},
+                )
     except ValidationError as error:
         first = _first_of(error)
         steps = first["loc"] if field is None else (field, *first["loc"])

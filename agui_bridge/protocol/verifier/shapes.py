@@ -11,7 +11,8 @@ value than it may have is a fault.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin
 
 from ag_ui.core import BaseEvent, Event, EventType
@@ -21,9 +22,9 @@ from pydantic.fields import FieldInfo
 
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.verifier.rules import Fault
-from agui_bridge.protocol.versions import BESIDE, CARRIERS
+from agui_bridge.protocol.versions import BESIDE, CARRIERS, no_text
 
-__all__ = ["EVENT_TYPES", "MAY_BE_NULL", "model_of", "shape_fault", "without_unknown"]
+__all__ = ["EVENT_TYPES", "MAY_BE_NULL", "model_of", "shape_fault", "wire_names", "without_unknown"]
 
 EVENT_TYPES: Final = frozenset(kind.value for kind in EventType)
 
@@ -63,6 +64,13 @@ def without_unknown(event: WireEvent, *, members: bool = True) -> tuple[WireEven
     return (found, paths) if paths else (event, paths)
 
 
+@cache
+def wire_names(model: type[BaseModel]) -> frozenset[str]:
+    """The members that a type has on the wire, those of later versions included."""
+    names = {_alias(name, field) for name, field in model.model_fields.items()}
+    return frozenset(names | {more for one, more in BESIDE.items() if one in names})
+
+
 def shape_fault(event: WireEvent) -> Fault | None:
     """What is wrong with the described members of an event.
 
@@ -76,16 +84,11 @@ def shape_fault(event: WireEvent) -> Fault | None:
             if not _is_whole(fault):
                 where = ".".join(str(step) for step in fault["loc"][1:]) or "type"
                 return Fault("shape", f"{event['type']}: {where}: {_expected(fault)}")
-    if event["type"] in CARRIERS and (member := next(_no_texts(event), None)) is not None:
-        return Fault("shape", f"{event['type']}: {member}: Input should be a valid string")
+    if event["type"] in CARRIERS:
+        listed = event.get("messages")
+        if member := no_text((event,) if listed is None else listed):
+            return Fault("shape", f"{event['type']}: {member}: Input should be a valid string")
     return None
-
-
-def _no_texts(event: WireEvent) -> Iterator[str]:
-    """The members of newer versions that hold no text; the models of an older package pass them."""
-    messages = event.get("messages") or ()
-    for thing in (event, *messages, *(c for m in messages for c in m.get("toolCalls") or ())):
-        yield from (more for more in BESIDE.values() if not isinstance(thing.get(more, ""), str))
 
 
 def model_of(event: WireEvent) -> BaseEvent:
@@ -219,8 +222,7 @@ def _of_model(model: type[BaseModel]) -> _Walk:
         walks[alias] = _walk_of(shape)
         if field.is_required():
             needed.add(alias)
-    walks |= {more: None for one, more in BESIDE.items() if one in walks}
-    described, is_open = frozenset(walks), model in _OPERATIONS
+    described, is_open = wire_names(model), model in _OPERATIONS
     deep = {key: inner for key, inner in walks.items() if inner is not None}
 
     def walk(value: Any, path: Path, paths: list[Path], members: bool) -> Any:
