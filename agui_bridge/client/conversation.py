@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ag_ui.core import Interrupt
@@ -107,16 +107,16 @@ class Conversation:
         """Take what comes from now on for another stream than what came."""
         self._verifier = Verifier("consumer", lambda: str(uuid.uuid4()))
 
-    def apply(self, event: WireEvent) -> Iterator[WireEvent]:
+    def apply(self, event: WireEvent) -> Sequence[WireEvent]:
         """Fold one event of a stream in.
 
         Args:
             event: as it came.
 
-        Yields:
-            The events that it stands for, each once it is folded in: itself without what AG-UI
-            does not describe, for a chunk the START, CONTENT and END events, nothing for an event
-            of an unknown type. What is left out is logged.
+        Returns:
+            The events that it stands for: itself without what AG-UI does not describe, for a chunk
+            the START, CONTENT and END events, nothing for an event of an unknown type. What is
+            left out is logged.
 
         Raises:
             BrokenStream: it is not AG-UI's, or may not come now.
@@ -126,9 +126,9 @@ class Conversation:
             logger.warning("%s", note)
         for each in events:
             self._fold(each)
-            yield each
-        for fault in faults:
-            raise BrokenStream(f"The stream is not AG-UI's: {fault.message}.")
+        if faults:
+            raise BrokenStream(f"The stream is not AG-UI's: {faults[0].message}.")
+        return events
 
     def _fold(self, event: WireEvent) -> None:
         kind = event["type"]
