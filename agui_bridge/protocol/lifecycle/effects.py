@@ -85,9 +85,10 @@ class Effects:
                 step = (wire.get("subagentRunId"), wire["stepName"])
                 if verb == "open":
                     self._state.steps[step] = None
-                else:
+                    out.append(wire)
+                elif step in self._state.steps:
                     del self._state.steps[step]
-                out.append(wire)
+                    out.append(wire)
             case "open", "subagent":
                 self._open_subagent(wire, out)
             case "close", "subagent":

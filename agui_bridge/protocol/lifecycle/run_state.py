@@ -142,7 +142,10 @@ class RunState:
         active = (wire.get("subagentRunId"), name) in self.steps
         if rule.verb == "open":
             return f"STEP_STARTED: step {name!r} is already active" if active else None
-        return None if active else f"STEP_FINISHED: its owner has not started step {name!r}"
+        if active or self.relayed:
+            # A relayed one may have been closed with its subagent.
+            return None
+        return f"STEP_FINISHED: its owner has not started step {name!r}"
 
     def locate_chunk(self, kind: str, wire: WireEvent) -> WireEvent | str:
         """Give a chunk the id and the owner that it left out.
