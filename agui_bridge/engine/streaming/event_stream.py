@@ -59,6 +59,7 @@ class EventStream:
         self._refused_as = submission.refused_as
         self._told: list[Mapping[str, Json]] = []
         self._begun = False
+        self._null = False
         self._openings = Openings()
 
     @property
@@ -76,6 +77,8 @@ class EventStream:
     def send(self, event: WireEvent) -> None:
         """Send a content event."""
         self._openings.note(event)
+        if event["type"] == "STATE_SNAPSHOT":
+            self._null = event["snapshot"] is None
         if event["type"] in CARRIERS:
             for each in (self, *self.followers):
                 each.pipe.write(encode(each._dialect.content(event)))
@@ -90,7 +93,7 @@ class EventStream:
 
     def snapshots(self, state: Json, messages: Iterable[Mapping[str, Json]]) -> None:
         """Send the state and the conversation whole."""
-        self.send(state_snapshot(state))
+        self.send(state_snapshot(state, null=self._null))
         self._told = list(messages)
         for follower in self.followers:
             follower._told = self._told

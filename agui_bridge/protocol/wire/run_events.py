@@ -48,9 +48,14 @@ def run_started(thread_id: str, run_id: str, version: str = NEWEST) -> WireEvent
     }
 
 
-def state_snapshot(state: Json) -> WireEvent:
-    """The shared state, whole; a thread without one has an empty object."""
-    return {"type": "STATE_SNAPSHOT", "snapshot": {} if state is None else state}
+def state_snapshot(state: Json, *, null: bool = False) -> WireEvent:
+    """The shared state, whole; a thread without one has an empty object.
+
+    Args:
+        state: None for a thread without one.
+        null: whether None is the state itself, as this stream has told it.
+    """
+    return {"type": "STATE_SNAPSHOT", "snapshot": {} if state is None and not null else state}
 
 
 def messages_snapshot(messages: Sequence[Mapping[str, Json]]) -> WireEvent:

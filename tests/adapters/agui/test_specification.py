@@ -16,7 +16,7 @@ import pytest
 from agui_bridge import Bridge
 from agui_bridge.client import Client, RunFailed, open_exchange
 from agui_bridge_agui import AguiAdapter
-from tests.adapters.agui.upstream import Upstream
+from tests.adapters.agui.upstream import Upstream, call, interrupt
 from tests.support.server import serve
 from tests.support.specification import CASES, Seen, faults_of
 
@@ -182,6 +182,15 @@ async def test_a_state_of_null_is_told_as_null() -> None:
         _, events = await run(client)
     told = [event["snapshot"] for event in events if event["type"] == "STATE_SNAPSHOT"]
     assert told == [{"count": 3}, None]
+
+
+async def test_a_state_of_null_stays_null_when_it_is_told_again() -> None:
+    null = {"type": "STATE_SNAPSHOT", "snapshot": None}
+    stream: list[Any] = [STARTED, null, *call(), {**FINISHED, "outcome": interrupt()}]
+    async with client_of(Upstream(stream)) as client:
+        ended, events = await run(client)
+        assert (ended, client.state) == ("interrupt", None)
+    assert [e["snapshot"] for e in events if e["type"] == "STATE_SNAPSHOT"] == [None, None]
 
 
 @pytest.mark.parametrize("dialect", ["1.1", "1.0"])
