@@ -65,6 +65,9 @@ class AdapterCapabilities:
             first); without it a stop cancels the run at once.
         own_history: the framework keeps the conversation itself and needs only
             `Run.new_messages`.
+        relays: what it yields another server said. What AG-UI allows then reaches clients, though a
+            framework's author would be told of a mistake: names of sub-agents that were never
+            announced, deltas that don't fit the state.
         policy: has every tool call judged by `Run.policy` before it is executed; without it
             a bridge that has a policy refuses the adapter.
     """
@@ -77,6 +80,7 @@ class AdapterCapabilities:
     subagents: bool = False
     stop: bool = False
     own_history: bool = False
+    relays: bool = False
     policy: bool = False
 
     @property

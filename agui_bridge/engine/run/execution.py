@@ -27,18 +27,17 @@ from agui_bridge.engine.run.leases import Owner
 from agui_bridge.engine.run.listeners import Listeners
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.folding import fold
 from agui_bridge.engine.streaming.signal import Signal
 from agui_bridge.errors import (
     AgentMistake,
     Fenced,
     NotDelivered,
-    ProtocolViolation,
     StoreUnavailable,
 )
 from agui_bridge.protocol.answers.decisions import Approve, Decision
 from agui_bridge.protocol.answers.unexecuted import refused
 from agui_bridge.protocol.contract.transitions import Change, flush
-from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
 from agui_bridge.protocol.threads.history import History, StoredMessage
@@ -110,7 +109,9 @@ class Execution:
             settled_calls=[m["toolCallId"] for m in messages if m["role"] == "tool"],
             known_messages=[m["id"] for m in messages],
             known_activities=[m["id"] for m in messages if m["role"] == "activity"],
+            relayed=(relayed := self.agent.adapter.capabilities.relays),
         )
+        self._relayed = relayed
         self._settings = submission.agent.settings
         self._clock = clock
         self._repairs = claim.repairs
@@ -269,10 +270,7 @@ class Execution:
             self.stream.send(state_snapshot(self.history.state))
         if kind in ("STATE_DELTA", "STATE_SNAPSHOT"):
             self._told_state = True
-        try:
-            self.history.apply(event)
-        except PatchError as error:
-            raise ProtocolViolation(f"{kind} can't be applied: {error}") from error
+        fold(event, self.history, relayed=self._relayed)
         if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self.calls:
             self.unsent = event["messageId"]
             await self._settle(event["toolCallId"])

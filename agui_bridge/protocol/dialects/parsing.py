@@ -10,7 +10,6 @@ Source: AG-UI 1.0, versioning; docs/dialects.md.
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
@@ -20,7 +19,7 @@ from pydantic import FailFast, TypeAdapter, ValidationError
 
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.contract.requests import Entry
-from agui_bridge.protocol.dialects.dialect import V0, V1, Dialect, DialectChoice
+from agui_bridge.protocol.dialects.dialect import V0, V1, V1_1, Dialect, DialectChoice
 from agui_bridge.protocol.dialects.draft import draft_dialect, read_draft
 from agui_bridge.protocol.dialects.langgraph import langgraph_dialect, read_command
 from agui_bridge.protocol.input_limits import (
@@ -38,11 +37,10 @@ from agui_bridge.protocol.threads.content_parts import (
     without_unknown_parts,
 )
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
+from agui_bridge.protocol.versions import NEWEST, SPOKEN, no_text, parse_version
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
 __all__ = ["ParsedInput", "parse_in_steps", "parse_input"]
-
-_VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\Z")
 
 _LONGEST_REASON = 300
 
@@ -242,6 +240,13 @@ def _validated(body: Mapping[str, Any]) -> Generator[None, None, RunAgentInput]:
                     for message in given
                 ]
             setattr(parsed, field, _LISTS[field].validate_python(given))
+            if field == "messages" and (where := no_text(given)) is not None:
+                reason = "Input should be a valid string"
+                raise Refused(
+                    "INVALID_INPUT",
+                    f"messages.{where}: {reason}.",
+                    {"field": f"messages.{where}", "reason": reason},
+                )
     except ValidationError as error:
         first = _first_of(error)
         steps = first["loc"] if field is None else (field, *first["loc"])
@@ -304,18 +309,19 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
 
 
-def _negotiate(version: str | None) -> tuple[Dialect, tuple[str, ...]]:
+def _negotiate(declared: str | None) -> tuple[Dialect, tuple[str, ...]]:
+    if declared is None or declared.startswith("0."):
+        return V0, ()
+    version = parse_version(declared)
     if version is None:
-        return V0, ()
-    if version.startswith("0."):
-        return V0, ()
-    match = _VERSION.match(version)
-    if match is None:
-        return V1, (f"protocolVersion {version[:40]!r} can't be read; 1.0 is spoken",)
-    if match[1] != "1":
+        return V1_1, (f"protocolVersion {declared[:40]!r} can't be read; {NEWEST} is spoken",)
+    if not declared.startswith("1."):
         raise Refused(
             "UNSUPPORTED_VERSION",
-            f"This server speaks AG-UI 1.0; the input declares {version[:40]!r}.",
+            f"This server speaks AG-UI {' and '.join(SPOKEN)}; the input declares "
+            f"{declared[:40]!r}.",
         )
-    newer = int(match[2]) > 0
-    return V1, (f"the client speaks {version}; 1.0 is spoken",) if newer else ()
+    if version[1] == 0:
+        return V1, ()
+    newer = declared not in SPOKEN
+    return V1_1, (f"the client speaks {declared}; {NEWEST} is spoken",) if newer else ()
