@@ -25,6 +25,8 @@ class Paused:
         frontend: calls that the application carries out, by their id on the wire: `toolCallId`,
             `toolName` and `args` as Mastra knows them.
         later: messages that came with an answer, and that the agent has not been told.
+        abandoned: keys of what was cancelled, and that Mastra has no words for: it still waits
+            there, and is not asked again.
     """
 
     agent: str
@@ -34,6 +36,7 @@ class Paused:
     ids: dict[str, str] = field(default_factory=dict)
     frontend: dict[str, dict[str, Json]] = field(default_factory=dict)
     later: list[dict[str, Json]] = field(default_factory=list)
+    abandoned: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Json]:
         """As the continuation keeps it."""
@@ -51,4 +54,5 @@ class Paused:
             dict(kept["ids"]),
             dict(kept["frontend"]),
             list(kept["later"]),
+            list(kept.get("abandoned", [])),
         )

@@ -160,6 +160,27 @@ class HttpClient:
             if "toolCallId" in call and call.get("state") not in ("call", "partial-call")
         }
 
+    async def workflow(self, workflow: str, *, trace: Mapping[str, str]) -> Mapping[str, Any]:
+        """A workflow's definition: its `steps` and `allSteps` have the schemas of each.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or its answer can't be read.
+        """
+        return await self._json("GET", _path_of(workflow), trace=trace)
+
+    async def workflow_run(
+        self, workflow: str, run_id: str, *, trace: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        """A workflow's run: its `status`, and how each of its `steps` stands, nested ones too.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or its answer can't be read.
+        """
+        path = _path_of(workflow, run_id)
+        return await self._json("GET", path, trace=trace, params={"fields": "steps"})
+
     async def cancel_workflow(
         self, workflow: str, run_id: str, *, trace: Mapping[str, str]
     ) -> None:
@@ -168,8 +189,8 @@ class HttpClient:
         Raises:
             UpstreamError: the server was not reached, or refused.
         """
-        run = f"{quote(workflow, safe='')}/runs/{quote(run_id, safe='')}"
-        await self._json("POST", f"/api/workflows/{run}/cancel", trace=trace, json={})
+        path = f"{_path_of(workflow, run_id)}/cancel"
+        await self._json("POST", path, trace=trace, json={})
 
     async def _json(
         self, method: str, path: str, *, trace: Mapping[str, str], **body: Any
@@ -230,6 +251,11 @@ class HttpClient:
         if status == 404:
             raise NotFound(_MEANINGS[status])
         raise UpstreamError(_MEANINGS.get(status, f"Mastra failed ({status}): see its log."))
+
+
+def _path_of(workflow: str, run_id: str | None = None) -> str:
+    path = f"/api/workflows/{quote(workflow, safe='')}"
+    return path if run_id is None else f"{path}/runs/{quote(run_id, safe='')}"
 
 
 async def _events(response: httpx.Response) -> AsyncIterator[Chunk]:

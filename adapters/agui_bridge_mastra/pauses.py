@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from agui_bridge.adapters import Ask
@@ -21,8 +21,9 @@ class Waiting:
     """A tool call, or a workflow's step, that Mastra has suspended.
 
     Attributes:
-        key: Mastra's name for it in the call that continues it: the (outer) tool call id, or the
-            workflow's step. In a network, where only the run is named, the primitive's.
+        key: its name, unique within the run: the (outer) tool call id, which the call that
+            continues it names; a workflow's step, with the index of its item. In a network, where
+            only the run is named, the primitive's.
         approval: whether it waits for an approval, else for data.
         call: id of the tool call on the wire, "" when there is none.
         name: the tool that waits: the inner one, when a sub-agent called it.
@@ -30,6 +31,8 @@ class Waiting:
         schema: JSON Schema of the answer, None when the server told none.
         payload: what the tool gave to `suspend()`.
         subagent: run id of the sub-agent whose tool it is.
+        step: of a workflow, the steps that lead to it, outermost first.
+        index: which item of a `foreach` it is.
     """
 
     key: str
@@ -40,6 +43,8 @@ class Waiting:
     schema: Mapping[str, Json] | None = None
     payload: Json = None
     subagent: str | None = None
+    step: list[str] = field(default_factory=list)
+    index: int | None = None
 
     def to_json(self) -> dict[str, Json]:
         """As the continuation keeps it."""
@@ -64,6 +69,8 @@ class Waiting:
         shown: dict[str, Json] = {"toolName": self.name, "args": dict(self.args)}
         if self.call:
             shown["toolCallId"] = self.call
+        if self.index is not None:
+            shown["item"] = self.index
         if self.payload is not None:
             shown["suspendPayload"] = self.payload
         return Ask(
@@ -107,6 +114,9 @@ def _asks_approval(schema: Mapping[str, Json] | None) -> bool:
 def _question(payload: Json) -> str | None:
     if isinstance(payload, str):
         return payload
+    if isinstance(payload, list):
+        # One answer for several: who gives it must know all of them.
+        return "\n".join(said for said in map(_question, payload) if said) or None
     if isinstance(payload, Mapping):
         for word in _WORDS:
             if isinstance(payload.get(word), str) and payload[word]:

@@ -13,8 +13,6 @@ from ag_ui.core import (
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
-    StepFinishedEvent,
-    StepStartedEvent,
     SubagentErrorEvent,
     SubagentFinishedEvent,
     SubagentStartedEvent,
@@ -34,6 +32,7 @@ from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import Chunk, as_mapping
 from agui_bridge_mastra.pauses import Waiting, parse_schema, plain_text
+from agui_bridge_mastra.steps import agent_waits, step_events
 
 __all__ = ["AgentReader", "Place"]
 
@@ -104,6 +103,7 @@ class AgentReader:
     _inner: dict[tuple[str, ...], tuple[Place, Chunk]] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
+    _steps: set[str] = field(default_factory=set)
 
     def read(self, chunk: Chunk) -> Iterator[BaseEvent]:
         """The events of one chunk.
@@ -295,17 +295,23 @@ class AgentReader:
             yield SubagentFinishedEvent(subagent_run_id=own)
 
     def workflow_chunk(self, chunk: Chunk, at: Place) -> Iterator[BaseEvent]:
-        """A workflow's steps."""
+        """A workflow's steps, and what they say."""
+        if chunk.get("type") != "workflow-step-output":
+            yield from step_events(chunk, at.subagent, self._steps)
+            return
         payload = as_mapping(chunk.get("payload"))
-        match chunk.get("type"):
-            case "workflow-step-start":
-                yield StepStartedEvent(
-                    step_name=str(payload.get("id")), subagent_run_id=at.subagent
-                )
-            case "workflow-step-result" | "workflow-step-suspended":
-                yield StepFinishedEvent(
-                    step_name=str(payload.get("id")), subagent_run_id=at.subagent
-                )
+        step, said = str(payload.get("stepName")), payload.get("output")
+        if not isinstance(said, dict) or said.get("from") != "AGENT":
+            yield CustomEvent(name="mastra:step-output", value=said)
+            return
+        # The step is an agent; several may run in it at once, each under a run id of its own.
+        agent = f"{step}:{said.get('runId')}"
+        if said.get("type") in ("tool-call-approval", "tool-call-suspended"):
+            call = as_mapping(said.get("payload"))
+            own = self.ids.get(Place((*at.path, agent)).key(call.get("toolCallId")))
+            self.run.not_begun = [own] if own else []
+            raise agent_waits(step, str(call.get("toolName")))
+        yield from self.subagent_chunk(said, at, agent, step)
 
     # --- pauses and ends ---
 

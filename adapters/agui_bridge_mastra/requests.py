@@ -134,13 +134,21 @@ class Requests:
     ) -> Request | None:
         if isinstance(decision, Answer):
             data = decision.payload
-        elif waiting.name in self.cancel_with:
-            data = self.cancel_with[waiting.name]
         else:
-            return None
+            # A step of a nested workflow has its path for a name; its own id will do.
+            names = [
+                name for name in (waiting.name, *waiting.step[-1:]) if name in self.cancel_with
+            ]
+            if not names:
+                return None
+            data = self.cancel_with[names[0]]
         body: dict[str, Json] = {"resumeData": data, **self._context(run)}
         if self.kind == "workflow":
-            return self._workflow("resume-stream", paused), {**body, "step": waiting.key}
+            if waiting.index is not None:
+                # Without it Mastra answers every item that waits.
+                body["forEachIndex"] = waiting.index
+            step = list(waiting.step) or waiting.key
+            return self._workflow("resume-stream", paused), {**body, "step": step}
         body["runId"] = paused.run
         if self.kind == "network":
             if self.resume_network_path is None:

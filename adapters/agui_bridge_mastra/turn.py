@@ -36,7 +36,8 @@ from agui_bridge_mastra.network import NetworkReader
 from agui_bridge_mastra.pauses import Waiting
 from agui_bridge_mastra.reader import AgentReader, Place
 from agui_bridge_mastra.requests import NO_ROUTE, Reply, Request, Requests
-from agui_bridge_mastra.workflow import WorkflowReader
+from agui_bridge_mastra.workflow.reader import WorkflowReader
+from agui_bridge_mastra.workflow.run import WorkflowRun
 
 __all__ = ["Turn"]
 
@@ -97,7 +98,7 @@ class Turn:
         request = self.requests.start(run, paused, messages)
         async for item in self._read(paused, reader, request):
             yield item
-        async for item in self._end(paused, reader, frozenset()):
+        async for item in self._end(paused, reader):
             yield item
 
     async def _hand_back(self, paused: Paused) -> AsyncIterator[RunItem]:
@@ -145,9 +146,11 @@ class Turn:
             )
         if run.resume.new_messages:
             paused.later += new_messages(run)
+        paused.abandoned += [waiting.key for waiting in left]
         if sent or unsent:
-            ending = self._end(paused, reader, frozenset(waiting.key for waiting in left))
+            ending = self._end(paused, reader)
         else:
+            await self._abandon(paused)
             ending = self._go_on(paused)
         async for item in ending:
             yield item
@@ -185,13 +188,13 @@ class Turn:
         if self.requests.kind == "network":
             return NetworkReader(self.run, paused.ids, refused)
         if self.requests.kind == "workflow":
-            return WorkflowReader(self.run, paused.ids, refused, schemas=self.step_schemas)
+            return WorkflowReader(self.run, paused.ids, refused)
         return AgentReader(self.run, paused.ids, refused, frontend)
 
     async def _read(
         self, paused: Paused, reader: AgentReader, request: Request
     ) -> AsyncIterator[RunItem]:
-        exchange = self._exchange(paused, request, self.run.stop)
+        exchange = self._exchange(paused, request, self.run.stop, reader)
         may_leave: Callable[[], bool] = partial(self._may_leave, paused, reader, exchange)
         try:
             while True:
@@ -204,7 +207,7 @@ class Turn:
                 elif self.requests.kind == "workflow":
                     # The step that runs may finish; then its stream ends.
                     may_leave = _never
-                    await self._cancel_workflow(paused)
+                    await self._workflow(paused).cancel()
                 else:
                     await exchange.close()
                     async for late in self._late_results(paused, reader):
@@ -235,48 +238,57 @@ class Turn:
             if reader.working:
                 await asyncio.sleep(_POLL)
 
-    def _exchange(self, paused: Paused, request: Request, stop: StopSignal) -> Exchange:
+    def _exchange(
+        self, paused: Paused, request: Request, stop: StopSignal, reader: AgentReader | None = None
+    ) -> Exchange:
         path, body = request
         trace = self.run.trace_headers
         exchange = Exchange(
             lambda heard: self.server.stream(path, body, trace=trace, on_heard=heard), stop
         )
-        self.held.push_async_callback(self._leave, exchange, paused)
+        self.held.push_async_callback(self._leave, exchange, paused, reader)
         return exchange
 
-    async def _leave(self, exchange: Exchange, paused: Paused) -> None:
+    async def _leave(self, exchange: Exchange, paused: Paused, reader: AgentReader | None) -> None:
         """Leave a stream, over or not."""
         if self.requests.kind == "network" and not exchange.over:
             self.go_on(exchange.read_on())
             return
-        if self.requests.kind == "workflow" and not exchange.over:
-            self.go_on(self._cancel_workflow(paused))
+        told_its_end = exchange.over or (reader is not None and reader.finished)
+        if self.requests.kind == "workflow" and not told_its_end:
+            self.go_on(self._workflow(paused).cancel())
         await exchange.close()
 
-    async def _cancel_workflow(self, paused: Paused) -> None:
-        try:
-            await self.server.cancel_workflow(
-                self.requests.agent, paused.run, trace=self.run.trace_headers
-            )
-        except AdapterError as error:
-            logger.warning("Mastra's workflow %r goes on: %s", self.requests.agent, error)
+    def _workflow(self, paused: Paused) -> WorkflowRun:
+        trace = self.run.trace_headers
+        return WorkflowRun(self.server, paused.agent, paused.run, self.step_schemas, trace)
+
+    async def _abandon(self, paused: Paused) -> None:
+        """End a workflow that waits for what was cancelled: nothing continues it."""
+        if self.requests.kind == "workflow":
+            await self._workflow(paused).cancel()
 
     # --- ends ---
 
-    async def _end(
-        self, paused: Paused, reader: AgentReader, left: frozenset[str]
-    ) -> AsyncIterator[RunItem]:
+    async def _end(self, paused: Paused, reader: AgentReader) -> AsyncIterator[RunItem]:
         """End as the stream did, or with what the run waits for."""
+        left = paused.abandoned
         waiting = {key: item for key, item in reader.waiting.items() if key not in left}
         if self.run.stop.requested:
             paused.waiting = waiting
-            await self._release(paused, Cancel())
+            if waiting or self.requests.kind != "workflow":
+                await self._release(paused, Cancel())
+            elif not reader.finished:
+                await self._abandon(paused)
             return
-        if not waiting and not reader.finished:
+        # Mastra says that a workflow is through once a branch is, whatever the others wait for.
+        if not waiting and (not reader.finished or (left and self.requests.kind == "workflow")):
             # Some pauses are not told again: answer one of several, and the stream is empty.
-            waiting = await self._still_waiting(paused, reader, left)
+            waiting = await self._still_waiting(paused, reader)
             if not waiting and not left:
                 raise UpstreamError(LOST if not reader.seen else _BROKEN_OFF)
+            if not waiting:
+                await self._abandon(paused)
         paused.frontend |= reader.frontend_calls()
         paused.waiting = waiting
         if waiting:
@@ -286,9 +298,13 @@ class Turn:
         async for item in self._go_on(paused):
             yield item
 
-    async def _still_waiting(
-        self, paused: Paused, reader: AgentReader, left: frozenset[str]
-    ) -> dict[str, Waiting]:
+    async def _still_waiting(self, paused: Paused, reader: AgentReader) -> dict[str, Waiting]:
+        left = paused.abandoned
+        if isinstance(reader, WorkflowReader):
+            if not (reader.suspended or reader.finished):
+                return {}
+            suspended = await self._workflow(paused).waiting()
+            return {key: item for key, item in suspended.items() if key not in left}
         if self.requests.kind != "agent":
             return {}
         try:
@@ -317,10 +333,12 @@ class Turn:
         """Decline at Mastra what nobody will answer any more, so that nothing approves it later."""
         if paused.agent != self.requests.agent:
             return
+        untold = False
         for waiting in paused.waiting.values():
             try:
                 request = self.requests.decide(self.run, paused, waiting, decision)
                 if request is None:
+                    untold = True
                     continue
                 exchange = self._exchange(paused, request, StopSignal())
                 while await exchange.take(_never) is not None:
@@ -332,6 +350,8 @@ class Turn:
                 logger.warning(
                     "a pause of Mastra agent %r stays open there: %s", paused.agent, error
                 )
+        if untold:
+            await self._abandon(paused)
 
 
 def _never() -> bool:

@@ -12,7 +12,7 @@ import httpx
 __all__ = ["Server", "recorded"]
 
 RECORDINGS = Path(__file__).parent / "recordings"
-_TYPES = {".sse": "text/event-stream", ".rs": "text/plain", ".json": "application/json"}
+_TYPES = {".sse": "text/event-stream", ".json": "application/json"}
 
 Answer = Callable[[httpx.Request], httpx.Response]
 

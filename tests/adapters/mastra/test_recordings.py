@@ -72,10 +72,6 @@ SCENARIOS = {
         "routing-agent", "workflow 10", ("106", "107"), (CONFIRM,), "network"
     ),
     "network-text": Scenario("routing-agent", "hello", ("108",), (), "network"),
-    "workflow": Scenario("refundWorkflow", '{"amount": 9}', ("184", "185"), (CONFIRM,), "workflow"),
-    "workflow-run-lost": Scenario(
-        "refundWorkflow", '{"amount": 9}', ("184", "186"), (CONFIRM,), "workflow"
-    ),
 }
 
 
@@ -134,14 +130,10 @@ def check_requests(scenario: Scenario, server: Server) -> None:
     """Every request names our run and the call that is answered."""
     (_, started), *continued = server.requests
     for path, body in continued:
-        if scenario.kind == "workflow":
-            assert body["step"] == "confirm-refund"
-            continue
         assert body["runId"] == started["runId"]
         assert ("toolCallId" in body) == (scenario.kind == "agent"), path
-    if scenario.kind != "workflow":
-        assert started["autoResumeSuspendedTools"] is False
-        assert started["memory"] == {"thread": "t", "resource": "default"}
+    assert started["autoResumeSuspendedTools"] is False
+    assert started["memory"] == {"thread": "t", "resource": "default"}
 
 
 def test_no_transcript_is_left_over() -> None:

@@ -15,6 +15,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import * as depth from './depth.mjs';
 import * as outputs from './outputs.mjs';
+import { pausingWorkflows } from './workflows.mjs';
 
 process.env.MASTRA_TELEMETRY_DISABLED ??= '1'; // read lazily by @mastra/core
 
@@ -308,7 +309,8 @@ export function buildMastra({ dbUrl = 'file:./mastra-hitl.db' } = {}) {
 
   return new Mastra({
     agents: { ...deep, ...telling, approvalAgent, suspendAgent, askAgent, mixedAgent, recordsAgent, noMemoryAgent, workAgent, autoAgent, supervisor, routingAgent, autoRoutingAgent },
-    workflows: { refundWorkflow, slowWorkflow }, ...(storage ? { storage, backgroundTasks: { enabled: true } } : {}), logger: false,
+    workflows: { refundWorkflow, slowWorkflow, ...pausingWorkflows({ did, agents: { approvalAgent, suspendAgent } }) },
+    ...(storage ? { storage, backgroundTasks: { enabled: true } } : {}), logger: false,
   });
 }
 

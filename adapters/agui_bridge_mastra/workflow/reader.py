@@ -10,7 +10,6 @@ from ag_ui.core import BaseEvent
 
 from agui_bridge.errors import UpstreamError
 from agui_bridge_mastra.http_client import LOST, Chunk
-from agui_bridge_mastra.pauses import Waiting
 from agui_bridge_mastra.reader import AgentReader, Place
 
 __all__ = ["WorkflowReader"]
@@ -18,38 +17,25 @@ __all__ = ["WorkflowReader"]
 
 @dataclass
 class WorkflowReader(AgentReader):
-    """Turns a workflow's records into steps, and its suspended steps into questions.
+    """Turns a workflow's records into steps.
 
     Attributes:
-        schemas: JSON Schema of the answer by step: the stream itself does not tell it.
+        suspended: whether the stream's end tells that steps wait; which ones the server lists.
     """
 
-    schemas: Mapping[str, Mapping[str, Any]] | None = None
+    suspended: bool = False
 
     def read(self, chunk: Chunk) -> Iterator[BaseEvent]:
         """The events of one record."""
         self.seen = True
-        payload = chunk.get("payload") or {}
         yield from self.workflow_chunk(chunk, Place())
-        match chunk.get("type"):
-            case "workflow-step-suspended":
-                step = str(payload["id"])
-                args = payload.get("payload")
-                self.waiting[step] = Waiting(
-                    key=step,
-                    approval=False,
-                    call="",
-                    name=step,
-                    args=args if isinstance(args, dict) else {"input": args},
-                    schema=(self.schemas or {}).get(step),
-                    payload=payload.get("suspendPayload"),
-                )
-            case "workflow-finish":
-                self._end(payload)
+        if chunk.get("type") == "workflow-finish":
+            self._end(chunk.get("payload") or {})
 
     def _end(self, payload: Mapping[str, Any]) -> None:
         status = payload.get("workflowStatus")
-        self.finished = status != "suspended"
+        self.suspended = status == "suspended"
+        self.finished = not self.suspended
         self.run.usage += self.usage(payload)
         if status == "success":
             self.run.result = payload.get("finalWorkflowResult")

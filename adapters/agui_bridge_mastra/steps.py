@@ -1,0 +1,54 @@
+"""Reads the records of a workflow's steps, of a workflow itself or one that an agent called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ag_ui.core import BaseEvent, CustomEvent, StepFinishedEvent, StepStartedEvent
+
+from agui_bridge.errors import UpstreamError
+from agui_bridge_mastra.http_client import Chunk, as_mapping
+
+__all__ = ["agent_waits", "step_events"]
+
+_NO_WAY_ON: Final = (
+    "The workflow can't go on: its step {step!r} is an agent whose tool {tool!r} waits for a "
+    "person, and Mastra has no way to continue such a step. Have a step of the workflow's own "
+    "ask with suspend(), or put the agent itself behind the bridge."
+)
+
+
+def step_events(chunk: Chunk, subagent: str | None, begun: set[str]) -> Iterator[BaseEvent]:
+    """The events of one record: steps, sleeps among them, and how far a `foreach` has come.
+
+    Args:
+        chunk: the record.
+        subagent: run id of the sub-agent that called the workflow.
+        begun: the steps that run; a repeated beginning or end is told once.
+    """
+    payload = as_mapping(chunk.get("payload"))
+    name = str(payload.get("id"))
+    match chunk.get("type"):
+        case "workflow-step-start" | "workflow-step-waiting" if name not in begun:
+            begun.add(name)
+            yield StepStartedEvent(step_name=name, subagent_run_id=subagent)
+        case "workflow-step-result" | "workflow-step-suspended" if name in begun:
+            begun.discard(name)
+            yield StepFinishedEvent(step_name=name, subagent_run_id=subagent)
+        case "workflow-step-progress":
+            yield CustomEvent(
+                name="mastra:step-progress",
+                value={
+                    "step": name,
+                    "item": payload.get("currentIndex"),
+                    "status": payload.get("iterationStatus"),
+                    "completed": payload.get("completedCount"),
+                    "total": payload.get("totalCount"),
+                },
+            )
+
+
+def agent_waits(step: str, tool: str) -> UpstreamError:
+    """Why a workflow can't go on whose step is an agent that waits for a person."""
+    return UpstreamError(_NO_WAY_ON.format(step=step, tool=tool))

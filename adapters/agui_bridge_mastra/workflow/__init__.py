@@ -1,0 +1,1 @@
+"""Workflows: their streams, and what a run of one waits for."""

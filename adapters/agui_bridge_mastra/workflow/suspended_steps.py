@@ -1,0 +1,142 @@
+"""Which steps of a workflow's run wait for an answer, as the server lists the run.
+
+The stream is not enough: of a `foreach` it tells only the first item that waits, of a nested
+workflow every level that holds the step, and after an answer not what still waits.
+
+Which of them can be told of an answer, observed of `@mastra/core` 1.71: a step and, of a `foreach`
+at the top, one item by its index. Within a nested workflow the index is ignored: one answer
+reaches all items that wait. Of a `foreach` over a nested workflow every index reaches the first
+item that waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge_mastra.http_client import as_mapping
+from agui_bridge_mastra.pauses import Waiting, parse_schema
+
+__all__ = ["schemas_of", "suspended_steps"]
+
+_META: Final = "__workflow_meta"
+"""Member of a suspend payload that Mastra adds: where the pause is, and under which run ids."""
+
+
+def suspended_steps(
+    run: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Json]]
+) -> dict[str, Waiting]:
+    """What a run waits for, by key.
+
+    Args:
+        run: the run, as the server lists it.
+        schemas: JSON Schema of the answer by step; a step of a nested workflow is known by its
+            path, with dots between, or by its own id.
+    """
+    steps = {
+        name: step
+        for name, step in as_mapping(run.get("steps")).items()
+        if isinstance(step, Mapping)
+    }
+    names = [name for name, step in steps.items() if step.get("status") == "suspended"]
+    # A step that holds one that waits does not ask itself.
+    innermost = [name for name in names if not any(n.startswith(f"{name}.") for n in names)]
+    found = [
+        waiting
+        for name in innermost
+        for waiting in _waiting(_path_of(name, steps), steps[name], schemas)
+    ]
+    return {waiting.key: waiting for waiting in found}
+
+
+def schemas_of(
+    definition: Mapping[str, Any], given: Mapping[str, Mapping[str, Json]]
+) -> dict[str, Mapping[str, Json]]:
+    """JSON Schema of the answer by step: those of a workflow's definition, and over them others.
+
+    Args:
+        definition: the workflow, as the server describes it.
+        given: schemas that count more.
+    """
+    told = {**as_mapping(definition.get("steps")), **as_mapping(definition.get("allSteps"))}
+    parsed = {name: _unwrapped(as_mapping(step).get("resumeSchema")) for name, step in told.items()}
+    return {**{name: schema for name, schema in parsed.items() if schema is not None}, **given}
+
+
+def _unwrapped(text: Json) -> Mapping[str, Json] | None:
+    """A schema out of superjson's envelope."""
+    schema = parse_schema(text)
+    return parse_schema(schema["json"]) if schema is not None and "json" in schema else schema
+
+
+def _path_of(name: str, steps: Mapping[str, Any]) -> list[str]:
+    """The steps that lead to a step, which are joined by dots in its name; an id may have some."""
+    holders = sorted((n for n in steps if name.startswith(f"{n}.")), key=len)
+    path, done = [], ""
+    for holder in [*holders, name]:
+        path.append(holder[len(done) :])
+        done = f"{holder}."
+    return path
+
+
+def _waiting(
+    path: list[str], step: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Json]]
+) -> Iterator[Waiting]:
+    meta = _meta(step)
+    items = [
+        (index, item)
+        for index, item in enumerate(meta.get("foreachOutput") or [])
+        if as_mapping(item).get("status") == "suspended"
+    ]
+    if not items:
+        yield _question(path, None, [step], schemas)
+    elif len(path) > 1:
+        yield _question(path, None, [item for _, item in items], schemas)
+    elif any("path" in _meta(item) for _, item in items):
+        index, item = items[0]
+        yield _question([*path, *_meta(item).get("path", [])], index, [item], schemas)
+    else:
+        for index, item in items:
+            yield _question(path, index, [item], schemas)
+
+
+def _question(
+    path: list[str],
+    index: int | None,
+    items: list[Mapping[str, Any]],
+    schemas: Mapping[str, Mapping[str, Json]],
+) -> Waiting:
+    name = ".".join(path)
+    schema = next((schemas[known] for known in _names(path) if known in schemas), None)
+    payloads = [_told(item.get("suspendPayload")) for item in items]
+    args = [item.get("payload") for item in items]
+    single = len(items) == 1
+    return Waiting(
+        key=name if index is None else f"{name}#{index}",
+        approval=False,
+        call="",
+        name=name,
+        args=args[0]
+        if single and isinstance(args[0], dict)
+        else {"input": args[0] if single else args},
+        schema=schema,
+        payload=payloads[0] if single else payloads,
+        step=path,
+        index=index,
+    )
+
+
+def _names(path: list[str]) -> tuple[str, str]:
+    return ".".join(path), path[-1]
+
+
+def _meta(step: Mapping[str, Any]) -> Mapping[str, Any]:
+    return as_mapping(as_mapping(step.get("suspendPayload")).get(_META))
+
+
+def _told(payload: Json) -> Json:
+    """What the step gave to `suspend()`."""
+    if not isinstance(payload, Mapping):
+        return payload
+    return {name: value for name, value in payload.items() if name != _META} or None
