@@ -13,6 +13,7 @@ from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import HttpClient
 from agui_bridge_mastra.requests import Kind, Requests
 from agui_bridge_mastra.turn import Turn
+from agui_bridge_mastra.working_memory import Sharing
 
 __all__ = ["MastraAdapter"]
 
@@ -35,6 +36,8 @@ class MastraAdapter:
         step_schemas: for a workflow, JSON Schema of the answer by step.
         cancel_with: by tool or step, the data to resume with when its question is cancelled or
             expires. Others stay suspended at Mastra, where nothing continues them.
+        working_memory: whether the agent's working memory is the thread's shared state: `off`,
+            `tell` (clients see it) or `share` (they may change it, too).
         timeout: seconds that the server may be silent.
         client: an httpx client of yours.
 
@@ -58,6 +61,7 @@ class MastraAdapter:
         resume_network_path: str | None = None,
         step_schemas: Mapping[str, Mapping[str, Json]] | None = None,
         cancel_with: Mapping[str, Json] | None = None,
+        working_memory: Sharing = "off",
         timeout: float = 300.0,
         client: Any = None,
     ) -> None:
@@ -65,12 +69,19 @@ class MastraAdapter:
             raise ConfigurationError(f"kind can't be {kind!r}: it is agent, network or workflow.")
         if kind == "network" and not memory:
             raise ConfigurationError("A Mastra network needs memory.")
+        if working_memory not in get_args(Sharing):
+            raise ConfigurationError(
+                f"working_memory can't be {working_memory!r}: it is off, tell or share."
+            )
+        if working_memory != "off" and (kind == "workflow" or not memory):
+            raise ConfigurationError("Only agents and networks with memory have working memory.")
         if not url.startswith(("http://", "https://")):
             raise ConfigurationError(f"url should be the server's address, not {url!r}.")
         self.requests: Requests = Requests(
             agent, kind, memory, dict(options or {}), resume_network_path, dict(cancel_with or {})
         )
         self._step_schemas = step_schemas or {}
+        self._sharing = working_memory
         self._server = HttpClient(url, headers=headers, timeout=timeout, client=client)
         self._leaving: set[asyncio.Task[None]] = set()
 
@@ -82,7 +93,15 @@ class MastraAdapter:
             UpstreamError: it failed, refused, or its stream can't be understood.
         """
         async with AsyncExitStack() as held:
-            turn = Turn(run, self._server, self.requests, self._step_schemas, self._go_on, held)
+            turn = Turn(
+                run,
+                self._server,
+                self.requests,
+                self._step_schemas,
+                self._sharing,
+                self._go_on,
+                held,
+            )
             async for item in turn.items():
                 yield item
 

@@ -9,8 +9,9 @@ from typing import Any
 from ag_ui.core import BaseEvent
 
 from agui_bridge.errors import UpstreamError
+from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.http_client import LOST, Chunk
-from agui_bridge_mastra.reader import AgentReader, Place
+from agui_bridge_mastra.reader import AgentReader
 
 __all__ = ["WorkflowReader"]
 
@@ -25,9 +26,8 @@ class WorkflowReader(AgentReader):
 
     suspended: bool = False
 
-    def read(self, chunk: Chunk) -> Iterator[BaseEvent]:
+    def chunk_events(self, chunk: Chunk) -> Iterator[BaseEvent]:
         """The events of one record."""
-        self.seen = True
         yield from self.workflow_chunk(chunk, Place())
         if chunk.get("type") == "workflow-finish":
             self._end(chunk.get("payload") or {})

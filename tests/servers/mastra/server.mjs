@@ -113,7 +113,7 @@ function decide(prompt) {
   if (last?.role === 'tool') {
     if (/"confirmed":true,"action"/.test(JSON.stringify(last.content))) return { text: 'Records deleted successfully' };
     const out = last.content.filter((p) => p.type === 'tool-result')
-      .map((p) => `${p.toolName} => ${JSON.stringify(p.output?.value ?? p.output, (key, value) => key === 'runId' ? undefined : value)}`);
+      .map((p) => `${p.toolName} => ${JSON.stringify(outputs.repeated(p.output?.value ?? p.output))}`);
     const slow = last.content.find((p) => p.toolName === 'slowRecord');
     if (slow) return { calls: [{ toolName: 'noteRecord', input: { id: (slow.output?.value ?? slow.output).id } }] };
     return { text: `Result: ${out.join('; ')}` };
