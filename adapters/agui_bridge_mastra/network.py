@@ -120,11 +120,8 @@ class NetworkReader(AgentReader):
             place = Place(place.path)
         args, own = as_mapping(shown.get("args")), ""
         if (call := shown.get("toolCallId")) is not None:
-            key = place.key(call)
-            if key not in self.ids:
-                name = str(shown.get("toolName"))
-                yield from self.calls.whole(place, str(call), name, args)
-            own = self.ids[key]
+            yield from self.calls.asked(place, str(call), str(shown.get("toolName")), args)
+            own = self.ids[place.key(call)]
         self.waiting[_PRIMITIVE] = Waiting(
             key=_PRIMITIVE,
             approval=approval,

@@ -25,7 +25,7 @@ from ag_ui.core import (
 from agui_bridge.adapters import Run
 from agui_bridge.errors import AgentRefused, UpstreamError
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_mastra.chunks.calls import AGENT_TOOL, Calls
+from agui_bridge_mastra.chunks.calls import AGENT_TOOL, Calls, named
 from agui_bridge_mastra.chunks.custom_events import custom_events, note_unreadable
 from agui_bridge_mastra.chunks.native import without_ids, without_native
 from agui_bridge_mastra.chunks.place import Place
@@ -92,7 +92,8 @@ class AgentReader:
 
     def __post_init__(self) -> None:
         mint = self.run.mint
-        self.calls: Calls = Calls(mint, self.ids, self.refused, self.frontend)
+        told = _told(self.run)
+        self.calls: Calls = Calls(mint, self.ids, self.refused, self.frontend, told=told)
         self.subagents: SubAgents = SubAgents(mint, self.ids)
         self.tasks: Tasks = Tasks(mint, self.ids)
 
@@ -149,20 +150,20 @@ class AgentReader:
             ):
                 yield from self.calls.read(kind, payload, at)
             case "tool-result":
-                call, value = str(payload["toolCallId"]), payload.get("result", VOID)
+                call, value = named(payload, "toolCallId"), payload.get("result", VOID)
                 yield from self.subagents.end(at, call)
                 yield from self.calls.result(at, call, self.tasks.placeholder(value))
             case "tool-error":
-                call = str(payload["toolCallId"])
+                call = named(payload, "toolCallId")
                 yield from self.subagents.fail(at, call, _SUBAGENT_FAILED)
                 yield from self.calls.result(at, call, FAILED)
             case "tool-output-denied":
                 said = as_mapping(payload.get("approval")).get("reason") or "declined"
-                yield from self.calls.result(at, str(payload["toolCallId"]), said)
+                yield from self.calls.result(at, named(payload, "toolCallId"), said)
             case "tool-output":
                 yield from self._within(payload, at)
             case "tool-call-approval" | "tool-call-suspended":
-                self.calls.running.pop(at.key(payload["toolCallId"]), None)
+                self.calls.running.pop(at.key(named(payload, "toolCallId")), None)
                 if at.path:
                     self._inner[at.path] = (at, chunk)
                 else:
@@ -220,13 +221,13 @@ class AgentReader:
     # --- sub-agents and workflows ---
 
     def _within(self, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
-        chunk, call = payload.get("output"), str(payload.get("toolCallId"))
+        chunk, call = payload.get("output"), named(payload, "toolCallId")
         tool = str(payload.get("toolName"))
         if isinstance(chunk, dict) and str(chunk.get("type")).startswith("workflow-"):
             yield from self.workflow_chunk(chunk, at)
         elif isinstance(chunk, dict) and _is_of_agent(chunk, tool):
             yield from self.subagent_chunk(chunk, at, call, tool.removeprefix(AGENT_TOOL))
-        else:
+        elif chunk is not None:
             value = without_ids(chunk)
             yield CustomEvent(name="mastra:tool-output", value=value, subagent_run_id=at.subagent)
 
@@ -270,15 +271,14 @@ class AgentReader:
     # --- pauses and ends ---
 
     def _suspend(self, approval: bool, payload: Mapping[str, Any]) -> Iterator[BaseEvent]:
-        key = str(payload["toolCallId"])
+        key = named(payload, "toolCallId")
         if key in self.waiting:
             return
         place, shown = self._innermost((key,), payload)
         if place.subagent not in self.subagents.active:
             place = Place(place.path)
-        call, name = str(shown["toolCallId"]), str(shown["toolName"])
-        if place.key(call) not in self.ids:
-            yield from self.calls.whole(place, call, name, as_mapping(shown.get("args")))
+        call, name = named(shown, "toolCallId"), named(shown, "toolName")
+        yield from self.calls.asked(place, call, name, as_mapping(shown.get("args")))
         self.waiting[key] = Waiting(
             key=key,
             approval=approval,
@@ -326,6 +326,15 @@ class AgentReader:
 
 
 _SUBAGENT_FAILED: Final = "The sub-agent failed in Mastra."
+
+
+def _told(run: Run) -> dict[str, tuple[str, str]]:
+    """Name and arguments of the calls that the conversation has, by their id."""
+    return {
+        call["id"]: (call["function"]["name"], call["function"]["arguments"])
+        for message in run.raw_messages
+        for call in message.get("toolCalls") or ()
+    }
 
 
 def _is_of_agent(chunk: Chunk, tool: str) -> bool:

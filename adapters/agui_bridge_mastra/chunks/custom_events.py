@@ -66,7 +66,7 @@ def custom_events(chunk: Chunk, at: Place) -> Iterator[CustomEvent]:
         if kind not in _KNOWN:
             _log_once(kind, "is of a type that this adapter does not know")
         rest = {name: item for name, item in chunk.items() if name not in _FRAME}
-        value = without_native(chunk.get("payload", rest))
+        value = without_native(chunk.get("payload") or rest)
     yield CustomEvent(name=f"mastra:{kind}", value=value, subagent_run_id=at.subagent)
 
 
