@@ -113,7 +113,7 @@ class Disordered(httpx.AsyncBaseTransport):
         return httpx.Response(200, headers=headers, content=content)
 
 
-@few_or_many(6, 300)
+@few_or_many(3, 60)
 @pytest.mark.parametrize("name", AGENTS)
 async def test_disorder_ends_no_run_and_decides_nothing(name: str, examples: int) -> None:
     scenario = AGENTS[name]
