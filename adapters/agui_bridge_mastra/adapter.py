@@ -33,9 +33,11 @@ class MastraAdapter:
         options: further members of the body that starts a run, such as `maxSteps`.
         resume_network_path: route of yours that calls `resumeNetwork`, which Mastra has none for;
             `{agent}` in it stands for the agent.
-        step_schemas: for a workflow, JSON Schema of the answer by step.
+        step_schemas: for a workflow, JSON Schema of the answer by step; it counts more than the
+            server's own.
         cancel_with: by tool or step, the data to resume with when its question is cancelled or
-            expires. Others stay suspended at Mastra, where nothing continues them.
+            expires. Other tools stay suspended at Mastra, where nothing continues them; other
+            workflows are cancelled there.
         working_memory: whether the agent's working memory is the thread's shared state: `off`,
             `tell` (clients see it) or `share` (they may change it, too).
         timeout: seconds that the server may be silent.

@@ -41,6 +41,7 @@ class NetworkReader(AgentReader):
         if kind.startswith(_AGENT_EVENT):
             yield from self.subagent_chunk(dict(payload), Place(), _PRIMITIVE, self._agent)
         elif kind.startswith(_WORKFLOW_EVENT):
+            self._items.read(_PRIMITIVE, dict(payload))
             yield from self.workflow_chunk(dict(payload), Place())
         else:
             yield from self._network_chunk(kind, payload, chunk)
@@ -131,6 +132,7 @@ class NetworkReader(AgentReader):
             schema=parse_schema(payload.get("resumeSchema")),
             payload=without_ids(payload.get("suspendPayload")),
             subagent=place.subagent,
+            items=self._items.of(_PRIMITIVE) if call is None else [],
         )
 
     def _end(self, payload: Mapping[str, Any]) -> None:

@@ -33,6 +33,8 @@ class Waiting:
         subagent: run id of the sub-agent whose tool it is.
         step: of a workflow, the steps that lead to it, outermost first.
         index: which item of a `foreach` it is.
+        items: inputs of the items of a `foreach` that the answer reaches, where Mastra tells
+            neither what each asks nor has a way to answer one alone.
     """
 
     key: str
@@ -45,6 +47,7 @@ class Waiting:
     subagent: str | None = None
     step: list[str] = field(default_factory=list)
     index: int | None = None
+    items: list[Json] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Json]:
         """As the continuation keeps it."""
@@ -73,10 +76,14 @@ class Waiting:
             shown["item"] = self.index
         if self.payload is not None:
             shown["suspendPayload"] = self.payload
+        message = _question(self.payload) or f"{self.name} needs an answer."
+        if len(self.items) > 1:
+            shown["items"] = list(self.items)
+            message += f"\nThe answer is for all {len(self.items)} items that wait."
         return Ask(
             native_id=self.key,
             reason="input_required",
-            message=_question(self.payload) or f"{self.name} needs an answer.",
+            message=message,
             response_schema=self.schema,
             subagent_run_id=self.subagent,
             metadata={"mastra": shown},

@@ -30,7 +30,7 @@ from agui_bridge_mastra.chunks.custom_events import custom_events, note_unreadab
 from agui_bridge_mastra.chunks.native import without_ids, without_native
 from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.chunks.results import FAILED, KEPT, VOID
-from agui_bridge_mastra.chunks.steps import agent_waits, step_events
+from agui_bridge_mastra.chunks.steps import WaitingItems, agent_waits, step_events
 from agui_bridge_mastra.chunks.sub_agents import SubAgents
 from agui_bridge_mastra.chunks.tasks import TASK, Tasks
 from agui_bridge_mastra.http_client import Chunk, as_mapping
@@ -89,6 +89,7 @@ class AgentReader:
     seen: bool = False
     _inner: dict[tuple[str, ...], tuple[Place, Chunk]] = field(default_factory=dict)
     _steps: set[str] = field(default_factory=set)
+    _items: WaitingItems = field(default_factory=WaitingItems)
 
     def __post_init__(self) -> None:
         mint = self.run.mint
@@ -224,6 +225,7 @@ class AgentReader:
         chunk, call = payload.get("output"), named(payload, "toolCallId")
         tool = str(payload.get("toolName"))
         if isinstance(chunk, dict) and str(chunk.get("type")).startswith("workflow-"):
+            self._items.read(at.key(call), chunk)
             yield from self.workflow_chunk(chunk, at)
         elif isinstance(chunk, dict) and _is_of_agent(chunk, tool):
             yield from self.subagent_chunk(chunk, at, call, tool.removeprefix(AGENT_TOOL))
@@ -288,6 +290,7 @@ class AgentReader:
             schema=parse_schema(payload.get("resumeSchema")),
             payload=without_ids(payload.get("suspendPayload")),
             subagent=place.subagent,
+            items=self._items.of(place.key(call)),
         )
 
     def _innermost(

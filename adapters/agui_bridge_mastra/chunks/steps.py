@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from ag_ui.core import BaseEvent, CustomEvent, StepFinishedEvent, StepStartedEvent
 
 from agui_bridge.errors import UpstreamError
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import Chunk, as_mapping
 
-__all__ = ["agent_waits", "step_events"]
+__all__ = ["WaitingItems", "agent_waits", "step_events"]
 
 _NO_WAY_ON: Final = (
     "The workflow can't go on: its step {step!r} is an agent whose tool {tool!r} waits for a "
@@ -52,3 +54,32 @@ def step_events(chunk: Chunk, subagent: str | None, begun: set[str]) -> Iterator
 def agent_waits(step: str, tool: str) -> UpstreamError:
     """Why a workflow can't go on whose step is an agent that waits for a person."""
     return UpstreamError(_NO_WAY_ON.format(step=step, tool=tool))
+
+
+@dataclass
+class WaitingItems:
+    """Which items of a `foreach` wait in the workflows that tool calls run.
+
+    Such a call is continued without an index, so that one answer reaches all of them.
+    """
+
+    _inputs: dict[tuple[str, str], list[Json]] = field(default_factory=dict)
+    _waiting: dict[str, list[Json]] = field(default_factory=dict)
+
+    def read(self, call: str, chunk: Chunk) -> None:
+        """Take a record of the workflow that a call runs."""
+        payload = as_mapping(chunk.get("payload"))
+        step = str(payload.get("id"))
+        match chunk.get("type"):
+            case "workflow-start":
+                self._waiting.pop(call, None)
+            case "workflow-step-start" if isinstance(payload.get("payload"), list):
+                self._inputs[call, step] = payload["payload"]
+            case "workflow-step-progress" if payload.get("iterationStatus") == "suspended":
+                inputs, index = self._inputs.get((call, step), []), payload["currentIndex"]
+                item = inputs[index] if index < len(inputs) else None
+                self._waiting.setdefault(call, []).append(item)
+
+    def of(self, call: str) -> list[Json]:
+        """The inputs of the items that wait in a call."""
+        return self._waiting.get(call, [])

@@ -12,7 +12,7 @@ from agui_bridge.errors import AdapterError, NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import HttpClient
 from agui_bridge_mastra.pauses import Waiting
-from agui_bridge_mastra.workflow.suspended_steps import schemas_of, suspended_steps
+from agui_bridge_mastra.workflow.suspended_steps import Schemas, suspended_steps
 
 __all__ = ["WorkflowRun"]
 
@@ -52,7 +52,7 @@ class WorkflowRun:
         Raises:
             UpstreamError: the server does not say.
         """
-        schemas = schemas_of(await self._definition(), self.schemas)
+        schemas = Schemas(self.schemas, await self._definition())
         for _ in range(int(_LISTED_WITHIN / _POLL)):
             try:
                 listed = await self.server.workflow_run(self.workflow, self.run, trace=self.trace)

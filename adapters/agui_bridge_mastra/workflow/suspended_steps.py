@@ -12,27 +12,48 @@ item that waits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import as_mapping
 from agui_bridge_mastra.pauses import Waiting, parse_schema
 
-__all__ = ["schemas_of", "suspended_steps"]
+__all__ = ["Schemas", "suspended_steps"]
 
 _META: Final = "__workflow_meta"
 """Member of a suspend payload that Mastra adds: where the pause is, and under which run ids."""
 
 
-def suspended_steps(
-    run: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Json]]
-) -> dict[str, Waiting]:
+@dataclass(frozen=True, slots=True)
+class Schemas:
+    """JSON Schemas of the answers by step.
+
+    Attributes:
+        given: those that count more: a step of a nested workflow is known by its path, with dots
+            between, or by its own id.
+        definition: the workflow, as the server describes it.
+    """
+
+    given: Mapping[str, Mapping[str, Json]]
+    definition: Mapping[str, Any]
+
+    def of(self, path: list[str]) -> Mapping[str, Json] | None:
+        """That of a step, by the steps that lead to it; None if it has none."""
+        name = ".".join(path)
+        for known in (name, path[-1]):
+            if known in self.given:
+                return self.given[known]
+        told = as_mapping(self.definition.get("allSteps")).get(name)
+        return _unwrapped(as_mapping(told).get("resumeSchema"))
+
+
+def suspended_steps(run: Mapping[str, Any], schemas: Schemas) -> dict[str, Waiting]:
     """What a run waits for, by key.
 
     Args:
         run: the run, as the server lists it.
-        schemas: JSON Schema of the answer by step; a step of a nested workflow is known by its
-            path, with dots between, or by its own id.
+        schemas: of the answers.
     """
     steps = {
         name: step
@@ -48,20 +69,6 @@ def suspended_steps(
         for waiting in _waiting(_path_of(name, steps), steps[name], schemas)
     ]
     return {waiting.key: waiting for waiting in found}
-
-
-def schemas_of(
-    definition: Mapping[str, Any], given: Mapping[str, Mapping[str, Json]]
-) -> dict[str, Mapping[str, Json]]:
-    """JSON Schema of the answer by step: those of a workflow's definition, and over them others.
-
-    Args:
-        definition: the workflow, as the server describes it.
-        given: schemas that count more.
-    """
-    told = {**as_mapping(definition.get("steps")), **as_mapping(definition.get("allSteps"))}
-    parsed = {name: _unwrapped(as_mapping(step).get("resumeSchema")) for name, step in told.items()}
-    return {**{name: schema for name, schema in parsed.items() if schema is not None}, **given}
 
 
 def _unwrapped(text: Json) -> Mapping[str, Json] | None:
@@ -80,9 +87,7 @@ def _path_of(name: str, steps: Mapping[str, Any]) -> list[str]:
     return path
 
 
-def _waiting(
-    path: list[str], step: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Json]]
-) -> Iterator[Waiting]:
+def _waiting(path: list[str], step: Mapping[str, Any], schemas: Schemas) -> Iterator[Waiting]:
     meta = _meta(step)
     items = [
         (index, item)
@@ -105,10 +110,9 @@ def _question(
     path: list[str],
     index: int | None,
     items: list[Mapping[str, Any]],
-    schemas: Mapping[str, Mapping[str, Json]],
+    schemas: Schemas,
 ) -> Waiting:
     name = ".".join(path)
-    schema = next((schemas[known] for known in _names(path) if known in schemas), None)
     payloads = [_told(item.get("suspendPayload")) for item in items]
     args = [item.get("payload") for item in items]
     single = len(items) == 1
@@ -120,15 +124,11 @@ def _question(
         args=args[0]
         if single and isinstance(args[0], dict)
         else {"input": args[0] if single else args},
-        schema=schema,
+        schema=schemas.of(path),
         payload=payloads[0] if single else payloads,
         step=path,
         index=index,
     )
-
-
-def _names(path: list[str]) -> tuple[str, str]:
-    return ".".join(path), path[-1]
 
 
 def _meta(step: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ _IDS = frozenset(
     {"messageId", "toolCallId", "subagentRunId", "parentToolCallId", "parentMessageId", "id",
      "parentSubagentRunId"}
 )  # fmt: skip
-_THEIRS = frozenset({"args", "result", "suspendPayload", "value"})
+_THEIRS = frozenset({"args", "items", "result", "suspendPayload", "value"})
 """Members that hold what Mastra said; a random id in there is a leak."""
 
 

@@ -34,6 +34,7 @@ process.env.MASTRA_TELEMETRY_DISABLED ??= '1'; // read lazily by @mastra/core
 //   book Paris           -> bookTrip({city}) (suspends twice: date, then confirm)
 //   agent <command>      -> delegate to the sub-agent that owns the tool
 //   workflow 10          -> run refundWorkflow({amount:10})             (workflow step that suspends)
+//   flow eachTwoWorkflow {"ids":["1"]} -> run that workflow of workflows.mjs with that input (flow-agent)
 //   use paint {"a":1}    -> paint({a:1}), a tool of the application's if the request brought one
 //   all A; B             -> the calls of both commands in one step
 //   recall               -> recallRequest(): what the request said of the application (requestContext)
@@ -59,6 +60,7 @@ function parse(cmd) {
   if (/^delete the old records/i.test(t)) return [{ tool: 'confirmationTool', input: { action: 'delete old records' } }];
   if ((m = /^agents\s+(.+?)\s*;\s*(.+)$/is.exec(t))) return [...parse('agent ' + m[1]), ...parse('agent ' + m[2])];
   if ((m = /^workflow\s+(\d+)/i.exec(t))) return [{ workflow: 'refundWorkflow', input: { amount: Number(m[1]) } }];
+  if ((m = /^flow\s+(\w+)\s+(\{.*\})/i.exec(t))) return [{ workflow: m[1], input: JSON.parse(m[2]) }];
   if ((m = /^delete\s+(\w+)\s+and\s+(\w+)/i.exec(t))) return [{ tool: 'deleteRecord', input: { id: m[1] } }, { tool: 'deleteRecord', input: { id: m[2] } }];
   if ((m = /^delete\s+(\w+)/i.exec(t))) return [{ tool: 'deleteRecord', input: { id: m[1] } }];
   if ((m = /^refund\s+(\d+)\s+and\s+(\d+)/i.exec(t))) return [{ tool: 'issueRefund', input: { amount: Number(m[1]) } }, { tool: 'issueRefund', input: { amount: Number(m[2]) } }];
@@ -306,10 +308,12 @@ export function buildMastra({ dbUrl = 'file:./mastra-hitl.db' } = {}) {
 
   const deep = depth.agents(base, { supervisor, approvalAgent, suspendAgent, refundWorkflow, did });
   const telling = outputs.agents(base, { Memory, did });
+  const flows = pausingWorkflows({ did, base, agents: { approvalAgent, suspendAgent } });
+  const flowAgent = base('flow-agent', { workflows: flows });
 
   return new Mastra({
-    agents: { ...deep, ...telling, approvalAgent, suspendAgent, askAgent, mixedAgent, recordsAgent, noMemoryAgent, workAgent, autoAgent, supervisor, routingAgent, autoRoutingAgent },
-    workflows: { refundWorkflow, slowWorkflow, ...pausingWorkflows({ did, agents: { approvalAgent, suspendAgent } }) },
+    agents: { ...deep, ...telling, flowAgent, approvalAgent, suspendAgent, askAgent, mixedAgent, recordsAgent, noMemoryAgent, workAgent, autoAgent, supervisor, routingAgent, autoRoutingAgent },
+    workflows: { refundWorkflow, slowWorkflow, ...flows },
     ...(storage ? { storage, backgroundTasks: { enabled: true } } : {}), logger: false,
   });
 }

@@ -19,6 +19,11 @@ def workflow(agent: str, *turns: str | tuple[Any, ...], **options: Any) -> Scena
     return Scenario(agent, turns, "workflow", options)
 
 
+def tool(name: str, given: str, *answers: tuple[Any, ...]) -> Scenario:
+    """A conversation with an agent that calls a workflow as a tool."""
+    return Scenario("flow-agent", (f"flow {name} {given}", *answers))
+
+
 ONE: Final = '{"id": "1"}'
 TWO_ITEMS: Final = '{"ids": ["1", "2"]}'
 THREE_ITEMS: Final = '{"ids": ["1", "2", "3"]}'
@@ -59,10 +64,21 @@ WORKFLOWS: Final[Mapping[str, Scenario]] = {
     "workflow-schema-overridden": workflow(
         "bailWorkflow", ONE, (NO,), step_schemas={"bailing": {"type": "object", "title": "Go on?"}}
     ),
+    "workflow-schema-overridden-nested": workflow(
+        "nestedTwoWorkflow", ONE, (NO,), step_schemas={"inner-step": {"type": "object"}}
+    ),
+    "workflow-foreach-of-nested-too-many": workflow("eachNestedWorkflow", THREE_ITEMS, (YES,)),
+    "workflow-dots": workflow("dottedWorkflow", ONE, (YES,), (NO,)),
+    "workflow-tripwire": workflow("guardedWorkflow", '{"prompt": "hello"}'),
     "workflow-fails": workflow("failWorkflow", ONE, (YES,)),
     "workflow-agent-step": workflow("agentStepWorkflow", '{"prompt": "lookup 7"}'),
     "workflow-agent-step-approval": workflow("agentStepWorkflow", '{"prompt": "delete 7"}'),
     "workflow-agent-step-suspended": workflow("suspendAgentStepWorkflow", '{"prompt": "refund 7"}'),
     "workflow-agent-step-nested": workflow("nestedAgentStepWorkflow", '{"prompt": "delete 7"}'),
     "workflow-writes": workflow("writingWorkflow", ONE),
+    "tool-workflow-foreach": tool("eachTwoWorkflow", THREE_ITEMS, (NO,), (YES,)),
+    "tool-workflow-nested": tool("nestedThreeWorkflow", ONE, (YES,)),
+    "tool-workflow-sleep": tool("sleepWorkflow", ONE, (YES,)),
+    "tool-workflow-parallel": tool("parallelWorkflow", ONE, (YES,)),
+    "tool-workflow-agent-step": tool("agentStepWorkflow", '{"prompt": "delete 7"}'),
 }

@@ -6,7 +6,7 @@ const anyId = z.object({ id: z.string() });
 const anyIds = z.object({ ids: z.array(z.string()) });
 const asked = { suspendSchema: z.object({ message: z.string() }), resumeSchema: z.object({ ok: z.boolean() }) };
 
-export function pausingWorkflows({ did, agents }) {
+export function pausingWorkflows({ did, base, agents }) {
   // Asks, then does its work: with the answer, whatever it is.
   const asking = (id, extra = {}) => createStep({
     id, inputSchema: anyId, outputSchema: anyId, ...asked, ...extra,
@@ -92,6 +92,12 @@ export function pausingWorkflows({ did, agents }) {
     id: 'failing', inputSchema: anyId, outputSchema: anyId, execute: async () => { throw new Error('secret reason'); },
   })).commit();
 
+  const dotted = flow('dotted.flow').then(asking('ask.me')).commit();
+  const dottedWorkflow = flow('dotted-workflow').then(asking('ask.first')).then(dotted).commit();
+
+  const guardedAgent = base('guarded-agent', { memory: undefined, inputProcessors: [{ id: 'guard', processInput: ({ abort }) => abort('Not on Sundays.') }] });
+  const guardedWorkflow = flow('guarded-workflow', z.object({ prompt: z.string() })).then(createStep(guardedAgent)).commit();
+
   const writing = createStep({ // says what it does while it does it
     id: 'writing', inputSchema: anyId, outputSchema: anyId,
     execute: async ({ inputData, writer }) => { await writer?.write({ half: inputData.id }); return inputData; },
@@ -107,6 +113,6 @@ export function pausingWorkflows({ did, agents }) {
     eachTwoWorkflow, eachOneWorkflow, eachSomeWorkflow, nestedTwoWorkflow, nestedThreeWorkflow, eachNestedWorkflow,
     nestedEachWorkflow, sleepWorkflow, parallelWorkflow, parallelNestedWorkflow, nestedParallelWorkflow, branchWorkflow, untilWorkflow,
     whileWorkflow, bailWorkflow, twiceWorkflow, failWorkflow, agentStepWorkflow, nestedAgentStepWorkflow, suspendAgentStepWorkflow,
-    writingWorkflow,
+    writingWorkflow, dottedWorkflow, guardedWorkflow,
   };
 }
