@@ -101,8 +101,9 @@ def parse_schema(text: Json) -> Mapping[str, Json] | None:
 
 
 def _asks_approval(schema: Mapping[str, Json] | None) -> bool:
+    """Whether it is the schema of an approval; older servers' have no place for a reason."""
     properties = (schema or {}).get("properties")
-    return isinstance(properties, Mapping) and "approved" in properties
+    return isinstance(properties, Mapping) and properties.keys() >= {"approved", "reason"}
 
 
 def _question(payload: Json) -> str | None:
