@@ -295,7 +295,9 @@ class BridgeProcess:
 
 
 @pytest.mark.timeout(180)  # It starts the server twice, and each pause runs at it twice.
-def test_each_kind_of_pause_at_depth_survives_kill_9_of_both_and_executes_once(tmp_path: Path) -> None:
+def test_each_kind_of_pause_at_depth_survives_kill_9_of_both_and_executes_once(
+    tmp_path: Path,
+) -> None:
     mastra = MastraProcess(tmp_path)
     bridge = BridgeProcess(tmp_path, mastra)
     asked: list[tuple[Row, int, Any]] = []
