@@ -33,8 +33,8 @@ class Waiting:
         subagent: run id of the sub-agent whose tool it is.
         step: of a workflow, the steps that lead to it, outermost first.
         index: which item of a `foreach` it is.
-        items: inputs of the items of a `foreach` that the answer reaches, where Mastra tells
-            neither what each asks nor has a way to answer one alone.
+        items: inputs of the items of a `foreach` that the one answer reaches, where Mastra has
+            no way to answer each alone.
     """
 
     key: str

@@ -8,15 +8,20 @@ from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 
 from agui_bridge import Bridge
+from agui_bridge.client import Client, Resolved
 from agui_bridge_mastra import MastraAdapter
+from tests.cli.processes import Serving, serving
+from tests.e2e.mastra import fresh
 from tests.e2e.workflow_pauses import (
     NO,
     PAUSES,
     YES,
     Conversing,
     Pausing,
+    done_with,
     statuses,
     workflows_before,
 )
@@ -240,32 +245,47 @@ async def test_an_agent_that_is_a_step_and_needs_an_approval_fails_the_run_at_on
     await eventually(lambda: statuses(mastra, workflow, talk.n) == ["canceled"])
 
 
-@pytest.mark.timeout(180)  # It starts the server twice, and each pause runs at it twice.
-async def test_every_pause_survives_a_restart_of_both_and_executes_once(tmp_path: Path) -> None:
+@pytest.mark.timeout(240)  # It starts either server twice, and each pause runs at them twice.
+async def test_every_pause_survives_a_kill_of_mastra_and_of_the_bridge_and_executes_once(
+    tmp_path: Path,
+) -> None:
     mastra = MastraProcess(tmp_path)
+    agents = {
+        pausing.workflow: {
+            "adapter": "mastra",
+            "options": {"url": mastra.url, "agent": pausing.workflow, "kind": "workflow"},
+        }
+        for pausing in PAUSES.values()
+    }
+    config = tmp_path / "bridge.yaml"
     store = f"sqlite:///{tmp_path / 'bridge.db'}"
-    begun: list[Conversing] = []
-    early: list[str] = []
-    with mastra.running():
-        bridge = workflows_before(mastra, store)
-        async with bridge.lifespan():
-            for pausing in PAUSES.values():
-                begun.append(Conversing(bridge, pausing))
-                await begun[-1].begin()
-            early = [done for talk in begun for done in talk.done(mastra)]
-    bridge = workflows_before(mastra, store)
-    async with bridge.lifespan():
-        with mastra.running():
-            for before in begun:
-                talk = Conversing(bridge, before.pausing, before.thread, before.n)
-                asks = before.asks
-                for answers in before.pausing.rounds:
-                    await talk.answer_all(asks, answers)
-                    first = [*talk.asks]
-                    # Sent again, as by a client that was not told: the same outcome.
-                    await talk.answer_all(asks, answers)
-                    assert [ask["id"] for ask in talk.asks] == [ask["id"] for ask in first]
-                    asks = first
+    config.write_text(yaml.safe_dump({"store": store, "agents": agents}))
+    numbers = {name: fresh() for name in PAUSES}
+    with mastra.running(), serving(tmp_path, str(config), "--port", "0") as bridge:
+        for name, n in numbers.items():
+            async with client_of(bridge, name, n) as client:
+                ended = await client.complete(PAUSES[name].input.format(n=n))
+                assert ended.outcome == "interrupt", (name, ended)
+        early = [done for n in numbers.values() for done in done_with(mastra, n)]
+    # Both were killed: they end no other way here.
+    with mastra.running(), serving(tmp_path, str(config), "--port", "0") as bridge:
+        for name, n in numbers.items():
+            pausing = PAUSES[name]
+            async with client_of(bridge, name, n) as client, client_of(bridge, name, n) as other:
+                for answers in pausing.rounds:
+                    for asked in (client, other):
+                        # The second sends again what the first was told of already.
+                        assert asked.pending_interrupts or await asked.load()
+                    asks = [ask.id for ask in client.pending_interrupts]
+                    resume = dict(zip(asks, map(Resolved, answers), strict=True))
+                    ends = [await one.complete(resume=resume) for one in (client, other)]
+                    assert ends[0].outcome == ends[1].outcome, (name, ends)
 
-                assert talk.ending == "success", (talk.pausing.workflow, talk.events[-1])
-                assert talk.done(mastra) == [done for done in talk.wanted if done not in early]
+            assert ends[0].outcome == "success", (name, ends)
+            wanted = [done.format(n=n) for done in pausing.done]
+            assert done_with(mastra, n) == sorted(done for done in wanted if done not in early)
+
+
+def client_of(bridge: Serving, name: str, n: int) -> Client:
+    """A client of a pause's thread."""
+    return Client(f"{bridge.url}/agents/{PAUSES[name].workflow}", thread_id=f"thread-{n}")

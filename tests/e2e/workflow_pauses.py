@@ -14,7 +14,16 @@ from agui_bridge_mastra import MastraAdapter
 from tests.e2e.mastra import Talk, fresh
 from tests.support.mastra import MastraProcess
 
-__all__ = ["NO", "PAUSES", "YES", "Conversing", "Pausing", "statuses", "workflows_before"]
+__all__ = [
+    "NO",
+    "PAUSES",
+    "YES",
+    "Conversing",
+    "Pausing",
+    "done_with",
+    "statuses",
+    "workflows_before",
+]
 
 YES = {"ok": True}
 NO = {"ok": False}
@@ -140,16 +149,21 @@ class Conversing(Talk):
 
     def done(self, mastra: MastraProcess) -> list[str]:
         """What was executed, sorted."""
-        return sorted(
-            f"{done['what']} {done['result']['id']} {done['result'].get('ok')}"
-            for done in mastra.executions()
-            if str(self.n) in str(done["result"].get("id"))
-        )
+        return done_with(mastra, self.n)
 
     @property
     def wanted(self) -> list[str]:
         """What must have been executed once all is answered."""
         return sorted(done.format(n=self.n) for done in self.pausing.done)
+
+
+def done_with(mastra: MastraProcess, n: int) -> list[str]:
+    """What was executed with a number, sorted: the step, the item and the answer."""
+    return sorted(
+        f"{done['what']} {done['result']['id']} {done['result'].get('ok')}"
+        for done in mastra.executions()
+        if str(n) in str(done["result"].get("id"))
+    )
 
 
 def workflows_before(mastra: MastraProcess, store: str = "memory:", **settings: Any) -> Bridge:

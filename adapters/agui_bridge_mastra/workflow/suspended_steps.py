@@ -114,21 +114,24 @@ def _question(
 ) -> Waiting:
     name = ".".join(path)
     payloads = [_told(item.get("suspendPayload")) for item in items]
-    args = [item.get("payload") for item in items]
-    single = len(items) == 1
+    inputs = [item.get("payload") for item in items]
+    several = len(items) > 1
     return Waiting(
         key=name if index is None else f"{name}#{index}",
         approval=False,
         call="",
         name=name,
-        args=args[0]
-        if single and isinstance(args[0], dict)
-        else {"input": args[0] if single else args},
+        args={} if several else _as_object(inputs[0]),
         schema=schemas.of(path),
-        payload=payloads[0] if single else payloads,
+        payload=payloads if several else payloads[0],
         step=path,
         index=index,
+        items=inputs if several else [],
     )
+
+
+def _as_object(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, dict) else {"input": value}
 
 
 def _meta(step: Mapping[str, Any]) -> Mapping[str, Any]:
