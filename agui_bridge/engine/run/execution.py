@@ -124,7 +124,7 @@ class Execution:
         self.listeners: Listeners = Listeners(
             stream.pipe, submission.on_disconnect, self._signal.set
         )
-        self._deserted: asyncio.Task[None] | None = None
+        self._announcing: asyncio.Task[None] | None = None
         self._stop_timeout = self._settings.stop_timeout
 
     # --- from outside ---
@@ -180,9 +180,9 @@ class Execution:
             self.joinable = False
             self.stream.pipe.on_detach = None
             await keeper.aclose()
-            if self._deserted is not None:
-                self._deserted.cancel()
-                await asyncio.gather(self._deserted, return_exceptions=True)
+            if self._announcing is not None:
+                self._announcing.cancel()
+                await asyncio.gather(self._announcing, return_exceptions=True)
 
     def _bring_up_to_date(self) -> None:
         """Show the conversation first where the client can't know what this run builds on.
@@ -326,10 +326,10 @@ class Execution:
 
         Never between an approval and its result: what was approved is carried out.
         """
-        if not self.listeners.deserted or self._deserted or self.approved_calls:
+        if not self.listeners.deserted or self._announcing or self.approved_calls:
             return
         self.request_stop(force=False)
-        self._deserted = asyncio.create_task(self._announce_stop())
+        self._announcing = asyncio.create_task(self._announce_stop())
 
     async def _announce_stop(self) -> None:
         # So that the next input, which may be here already, waits for the end.

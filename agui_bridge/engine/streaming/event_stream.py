@@ -13,7 +13,7 @@ from agui_bridge.errors import CODES
 from agui_bridge.protocol.contract.requests import Ruling
 from agui_bridge.protocol.dialects import proposal_of
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.late_reader import Openings
+from agui_bridge.protocol.lifecycle.joining_reader import Openings
 from agui_bridge.protocol.threads.records import Json, Loaded
 from agui_bridge.protocol.versions import CARRIERS
 from agui_bridge.protocol.wire.refusals import (

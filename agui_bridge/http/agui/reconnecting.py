@@ -16,8 +16,8 @@ from agui_bridge.http.agui.runs import dialect_of, read_input
 from agui_bridge.http.agui.threads import unknown_thread
 from agui_bridge.http.bodies import json_body
 from agui_bridge.http.callers import asked_of
-from agui_bridge.http.event_stream import stream_of
 from agui_bridge.http.service import Service
+from agui_bridge.http.stream_response import stream_of
 from agui_bridge.protocol.dialects import parse_input
 
 __all__ = ["connect_to_thread", "watch_thread"]

@@ -17,8 +17,8 @@ from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import Refused
 from agui_bridge.http.bodies import Body, json_body
 from agui_bridge.http.callers import agent_of, check_addressable, principal_of
-from agui_bridge.http.event_stream import EventStreamResponse, stream_of
 from agui_bridge.http.service import Service
+from agui_bridge.http.stream_response import EventStreamResponse, stream_of
 from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_in_steps
 from agui_bridge.protocol.threads.records import Principal
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice

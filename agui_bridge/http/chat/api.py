@@ -26,8 +26,8 @@ from agui_bridge.http.chat.interrupt_state import payload_of, pending_of, state_
 from agui_bridge.http.chat.refusal_statuses import in_its_statuses
 from agui_bridge.http.chat.reply import ChatReply
 from agui_bridge.http.endpoint import json_response
-from agui_bridge.http.event_stream import EventStreamResponse
 from agui_bridge.http.service import Service
+from agui_bridge.http.stream_response import EventStreamResponse
 from agui_bridge.protocol.dialects import CHAT, parse_input
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey

@@ -30,8 +30,8 @@ from agui_bridge.http.bodies import Body, json_body, json_body_if_any
 from agui_bridge.http.callers import agent_of, find_agent, key_of, principal_of
 from agui_bridge.http.copilotkit.views import RunStopped, RuntimeInfo
 from agui_bridge.http.endpoint import json_response
-from agui_bridge.http.event_stream import EventStreamResponse, stream_of
 from agui_bridge.http.service import Service
+from agui_bridge.http.stream_response import EventStreamResponse, stream_of
 from agui_bridge.protocol.threads.records import Json, Principal
 
 __all__ = ["METHODS", "connect_agent", "dispatch", "get_info", "run_agent", "stop_agent"]

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.stdio.requests import read_query
+from agui_bridge.stdio.json_rpc import read_query
 from agui_bridge_nexau import NexauAdapter
 from tests.adapters.nexau.bench import FINISHED, bench_of, saying
 from tests.adapters.nexau.simulator import Nexau
