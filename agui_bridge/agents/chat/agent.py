@@ -123,14 +123,14 @@ class ChatAgent:
 
     async def _converse(self, run: FunctionRun) -> str | None:
         calls = CallAnswers(run, self.tools, self._applications_tools(run))
-        messages: list[ChatMessage] = chat_messages(run.turns())
+        messages: list[ChatMessage] = chat_messages(run.turns(), calls.names)
         if self._instructions:
             messages.insert(0, {"role": "system", "content": self._instructions})
         tokens = 0
         spoken = False
         for number in range(1, self._max_rounds + 1):
             run.iteration = number
-            reply = StreamedReply(self.endpoint, run, calls.hidden)
+            reply = StreamedReply(self.endpoint, run, calls.hidden, calls.frontend)
             text = await run.stream("reply", reply.items(messages, calls.offered))
             ended = await run.step("reply ended", reply.outcome)
             spoken = spoken or bool(text)
@@ -138,7 +138,7 @@ class ChatAgent:
                 return None if spoken else calls.excuse
             results = await asyncio.gather(*(calls.answer(call) for call in ended["calls"]))
             written = [
-                call_message(call["id"], call["name"], result.arguments)
+                call_message(call["id"], call["name"], result.arguments, calls.names)
                 for call, result in zip(ended["calls"], results, strict=True)
             ]
             messages.append({"role": "assistant", "content": text or None, "tool_calls": written})

@@ -215,11 +215,33 @@ async def test_a_rule_that_fails_executes_nothing() -> None:
         (ToolUse("look", "{not json"), "they are no JSON object"),
         (ToolUse("look", '{"day": "mon'), "they are no JSON object"),
         (ToolUse("look", '{"day": NaN}'), "they are no JSON object"),
-        (ToolUse("look", "[1]"), "they are no JSON object"),
+        (ToolUse("look", "[1]"), "they are no JSON object. It was not executed."),
+        (ToolUse("look", '{"day": 1e999}'), "inf is not a JSON number"),
+        (ToolUse("look", '{"day": ' + "9" * 1500 + "}"), "an integer of over 1000 digits"),
+        (ToolUse("look", '{"day": "a", "day": "b"}'), "they name a key of an object twice"),
+        (ToolUse("look", r'{"day": "\u0000"}'), "NUL character"),
+        (ToolUse("look", r'{"day": "\ud800"}'), "lone surrogate"),
+        (ToolUse("look", '{"day": ' + "[" * 90 + "]" * 90 + "}"), "nested deeper than 80 levels"),
+        (ToolUse("look", '{"day": ' + "[" * 20_000 + "]" * 20_000 + "}"), "nest too deep"),
         (ToolUse("look", {"day": 5}), "5 is not of type"),
-        (ToolUse("look", {"week": 5}), "was not executed"),
+        (ToolUse("look", {"week": 5}), "are allowed. It was not executed."),
     ],
-    ids=["unknown", "no json", "cut", "NaN", "no object", "wrong type", "wrong name"],
+    ids=[
+        "unknown",
+        "no json",
+        "cut",
+        "NaN",
+        "no object",
+        "infinite",
+        "long integer",
+        "key twice",
+        "NUL",
+        "surrogate",
+        "deep",
+        "too deep",
+        "wrong type",
+        "wrong name",
+    ],
 )
 async def test_a_call_that_can_not_be_is_answered_and_the_model_goes_on(
     call: ToolUse, told: str
@@ -291,6 +313,26 @@ async def test_a_tool_of_the_application_is_handed_over_and_goes_on_with_its_res
         done = await it.say(None, messages=[result], tools=[paint])
         assert done.events[-1]["outcome"] == {"type": "success"}
         assert it.heard()[-1] == ("tool", "it is red")
+
+
+async def test_a_call_of_the_applications_is_still_one_when_the_answer_brings_no_tools() -> None:
+    paint = {"name": "paint", "description": "Paint it", "parameters": {"type": "object"}}
+    call = ToolUse("paint", {"color": "red"})
+    replies = (Reply(calls=[call]), Reply(calls=[SEND]), Reply("Sent."))
+    async with office(*replies) as it:
+        handed = await it.say(tools=[paint])
+        (pending,) = handed.events[-1]["outcome"]["pendingToolCallIds"]
+        result = {"id": "t1", "role": "tool", "toolCallId": pending, "content": "it is red"}
+        asked = await it.say(None, messages=[result])
+        assert asked.events[-1]["outcome"]["type"] == "interrupt"
+        done = await it.answer(asked, approved=True)
+        assert done.events[-1]["outcome"] == {"type": "success"}
+        assert it.executed == [MAIL]
+        assert it.heard()[2:] == [
+            ("tool", "it is red"),
+            ("assistant", None),
+            ("tool", "sent to ann@example.com"),
+        ]
 
 
 async def test_the_number_of_rounds_is_bounded() -> None:
