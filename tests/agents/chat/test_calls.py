@@ -335,6 +335,27 @@ async def test_a_call_of_the_applications_is_still_one_when_the_answer_brings_no
         ]
 
 
+async def test_an_applications_call_beside_an_approval_waits_and_is_told_so() -> None:
+    paint = {"name": "paint", "description": "Paint it", "parameters": {"type": "object"}}
+    call = ToolUse("paint", {"color": "red"}, id="call_9")
+    async with office(Reply(calls=[call, SEND]), Reply("Both.")) as it:
+        asked = await it.say(tools=[paint])
+        (pending,) = (e["toolCallId"] for e in asked.events if e.get("toolCallName") == "paint")
+        approved = await it.answer(asked, approved=True)
+        assert it.executed == [MAIL]
+        assert approved.events[-1]["outcome"] == {
+            "type": "success",
+            "pendingToolCallIds": [pending],
+        }
+        result = {"id": "t1", "role": "tool", "toolCallId": pending, "content": "it is red"}
+        done = await it.say(None, messages=[result])
+        assert done.events[-1]["outcome"] == {"type": "success"}
+        assert [told for role, told in it.heard() if role == "tool"] == [
+            "it is red",
+            "sent to ann@example.com",
+        ]
+
+
 async def test_the_number_of_rounds_is_bounded() -> None:
     async with office(*[Reply(calls=[LOOK])] * 3, max_rounds=3) as it:
         stream = await it.say()
