@@ -34,8 +34,9 @@ class ChatAgent:
     that need an approval are asked together. A model that calls what it was not given, or with
     arguments that don't fit, reads so.
 
-    A request that fails before the model has said anything in the run has done nothing: an answer
-    to a question is then not delivered, and the question stands open again.
+    A request that fails before anything was said or done has done nothing: an answer that a
+    `KeywordAdapter` passes on is then not delivered, and its question stands open again. Answers to
+    approvals and questions of its own are never taken back.
 
     Args:
         model: its name at the endpoint.
@@ -49,7 +50,8 @@ class ChatAgent:
         api_key: by default OPENAI_API_KEY; an endpoint that needs none gets a word of no meaning.
         timeout: seconds that the model may be silent.
         retries: how often a request is tried again that failed before its first token.
-        options: members of the request besides, such as `temperature`.
+        options: members of the request besides, such as `temperature`; also those that only this
+            server knows.
 
     Attributes:
         capabilities: it asks only if it has tools; its own and the application's are all that a

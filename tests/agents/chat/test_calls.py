@@ -260,13 +260,17 @@ async def test_a_model_that_only_tries_unknown_tools_leaves_the_user_a_sentence(
         assert said == "I wanted to use a tool that I don't have: fly."
 
 
-async def test_a_tool_that_fails_is_told_by_its_type_alone() -> None:
+async def test_a_tool_that_fails_is_told_by_its_type_alone_and_logged_whole(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     failing = ToolUse("look", {"day": "never"})
     async with office(Reply(calls=[failing]), Reply("Hm.")) as it:
         stream = await it.say()
         assert results(stream) == ["The tool failed: LookupError"]
         assert it.heard()[-1] == ("tool", "The tool failed: LookupError")
         assert "secret" not in json.dumps(stream.events)
+        (logged,) = (r for r in caplog.records if r.getMessage() == "The tool 'look' failed.")
+        assert logged.exc_info is not None and "secret" in str(logged.exc_info[1])
 
 
 async def test_the_bridges_policy_stands_above_the_tools_own_word() -> None:
