@@ -179,8 +179,9 @@ class StreamedReply:
 
 def _is_another(part: Any, call: _Call) -> bool:
     """Whether a fragment begins another call: some servers have no index, or one for all calls."""
-    if part.id and call.native_id and part.id != call.native_id:
-        return True
+    if part.id and call.native_id:
+        # What comes again under one id may be an echo: nothing of it runs, rather than twice.
+        return bool(part.id != call.native_id)
     # Nor have some an id. Arguments that are whole go on in no fragment.
     function = part.function
     return bool(

@@ -52,10 +52,6 @@ MONDAY, FRIDAY = '{"day": "monday"}', '{"day": "friday"}'
             [fragment(MONDAY, "look", index=0, id=""), fragment(FRIDAY, "look", index=0, id="")],
             ["monday", "friday"],
         ),
-        (
-            [fragment(MONDAY, "look", id="same"), fragment(FRIDAY, "look", id="same")],
-            ["monday", "friday"],
-        ),
         ([fragment(MONDAY, "look", index=0), fragment("", "look", index=0)], ["monday"]),
     ],
     ids=[
@@ -64,7 +60,6 @@ MONDAY, FRIDAY = '{"day": "monday"}', '{"day": "friday"}'
         "name in pieces",
         "neither ids nor index",
         "empty ids, one index",
-        "one id",
         "name said again",
     ],
 )
@@ -77,6 +72,14 @@ async def test_calls_are_told_apart_and_run_once_each(deltas: list[Any], days: l
         assert names == ["look"] * len(days)
         results = [m["content"] for m in model.requests[1].messages if m["role"] == "tool"]
         assert results == [f"free on {day}" for day in days]
+
+
+async def test_a_call_that_comes_again_under_its_id_is_refused_rather_than_run_twice() -> None:
+    echoed = [fragment(MONDAY, "look", id="same", index=0)] * 2
+    async with talking(Reply(deltas_more=echoed), Reply("Hm.")) as (it, model):
+        assert (await it.say("go")).text == "Hm."
+        assert executed == []
+        assert "The arguments don't fit" in model.requests[1].messages[-1]["content"]
 
 
 @pytest.mark.parametrize(
