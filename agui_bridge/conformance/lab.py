@@ -34,6 +34,7 @@ class Lab:
         second_url: of another process on the same store, if any.
         names: what `{name}` stands for in the configuration, such as `folder`.
         restart: restarts the server, if that is possible.
+        exchanges: what was sent and came back so far; each check has its own list.
     """
 
     config: Config
@@ -42,6 +43,7 @@ class Lab:
     second_url: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     restart: Callable[[], Awaitable[None]] | None = None
+    exchanges: list[Answer] = field(default_factory=list)
 
     def thread(self) -> Thread:
         """A thread that the endpoint has never heard of."""
@@ -174,6 +176,7 @@ class Thread:
     def take_in(self, answer: Answer) -> None:
         """Fold what an answer holds into the client's messages."""
         self.answers.append(answer)
+        self.lab.exchanges.append(answer)
         for event in answer.events:
             try:
                 self.history.apply(event)

@@ -7,9 +7,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
@@ -17,9 +17,10 @@ from agui_bridge.client import ClientError
 from agui_bridge.conformance.check import Check, Result
 from agui_bridge.conformance.checks import CHECKS
 from agui_bridge.conformance.config import Config, filled
+from agui_bridge.conformance.evidence import last_exchanges
 from agui_bridge.conformance.lab import Lab
 from agui_bridge.conformance.servers import Processes, restarter
-from agui_bridge.conformance.verdicts import Blocked, Failed, Status
+from agui_bridge.conformance.verdicts import Blocked, Failed, Inapplicable, Status
 from agui_bridge.errors import ConfigurationError
 
 __all__ = ["Report", "choose", "open_lab", "run_check", "run_checks", "run_suite"]
@@ -37,11 +38,23 @@ class Report:
         name: of the endpoint.
         url: of the endpoint.
         results: in the order of the checks.
+        found: what was found out about it that the configuration does not say.
     """
 
     name: str
     url: str
     results: tuple[Result, ...]
+    found: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> int:
+        """How many checks passed."""
+        return sum(result.status == "pass" for result in self.results)
+
+    @property
+    def applicable(self) -> int:
+        """How many checks apply: all that were not skipped."""
+        return sum(result.status != "skip" for result in self.results)
 
     def failures(self, *, strict: bool = False) -> list[Result]:
         """The results that make the endpoint fail: of `must`, when strict also of `should`."""
@@ -120,15 +133,20 @@ async def run_check(check: Check, lab: Lab) -> Result:
     if reason := _reason_to_skip(check, lab):
         return Result(check, "skip", reason)
     started = time.perf_counter()
+    lab = replace(lab, exchanges=[])
 
-    def ended(status: Status, detail: str = "") -> Result:
-        return Result(check, status, detail, time.perf_counter() - started)
+    def ended(status: Status, detail: str = "", **members: Any) -> Result:
+        if status in ("fail", "blocked"):
+            members["evidence"] = members.get("evidence") or last_exchanges(lab.exchanges)
+        return Result(check, status, detail, time.perf_counter() - started, **members)
 
     try:
         async with asyncio.timeout(lab.config.timeout):
-            await check.run(lab)
+            note = await check.run(lab)
     except Failed as failed:
-        return ended("fail", str(failed))
+        return ended("fail", str(failed), expected=failed.expected, evidence=failed.evidence)
+    except Inapplicable as inapplicable:
+        return ended("skip", str(inapplicable))
     except Blocked as blocked:
         return ended("blocked", str(blocked))
     except TimeoutError:
@@ -137,7 +155,7 @@ async def run_check(check: Check, lab: Lab) -> Result:
         return ended("fail", str(error))
     except httpx.HTTPError as error:
         return ended("fail", f"the connection failed: {type(error).__name__}")
-    return ended("pass")
+    return ended("pass", notes=(note,) if note else ())
 
 
 async def run_checks(
