@@ -19,6 +19,7 @@ from agui_bridge.conformance.checks import CHECKS
 from agui_bridge.conformance.config import Config, filled
 from agui_bridge.conformance.evidence import last_exchanges
 from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.probing import find_offer
 from agui_bridge.conformance.servers import Processes, restarter
 from agui_bridge.conformance.verdicts import Blocked, Failed, Inapplicable, Status
 from agui_bridge.errors import ConfigurationError
@@ -86,7 +87,7 @@ async def open_lab(config: Config, url: str = "") -> AsyncIterator[Lab]:
         first, second = url or config.url, config.second_url or ""
         restart: Callable[[], Awaitable[None]] | None = None
         if config.server is not None and not url:
-            processes = Processes(config.server, Path(names["folder"]), client)
+            processes = Processes(config.server, Path(names["folder"]), client, first)
             await stack.enter_async_context(processes.running())
             ports = [str(port) for port in processes.ports]
             names["port"] = ports[0]
@@ -94,7 +95,7 @@ async def open_lab(config: Config, url: str = "") -> AsyncIterator[Lab]:
             first = filled(first, **names)
             restart = processes.restart
         elif config.restart is not None:
-            restart = restarter(config.restart, client, names)
+            restart = restarter(config.restart, client, names, first)
         if not first:
             raise ConfigurationError("There is no URL: pass one, or write url in the file.")
         names.setdefault("port", _port_of(first))
@@ -102,9 +103,11 @@ async def open_lab(config: Config, url: str = "") -> AsyncIterator[Lab]:
             await client.get(first, headers=config.headers)
         except httpx.HTTPError as error:
             raise ConfigurationError(
-                f"{first} does not answer: {type(error).__name__}.\nIs the server running?"
+                f"GET {first} gave no answer: {type(error).__name__}. Any would do, 405 too.\n"
+                "Is the server running? The kit starts it if the file has [server]."
             ) from None
-        yield Lab(config, client, first, second, names, restart)
+        lab = Lab(config, client, first, second, names, restart)
+        yield replace(lab, offer=await find_offer(lab))
 
 
 def _port_of(url: str) -> str:
@@ -216,7 +219,7 @@ async def run_suite(
     chosen = choose(only)
     async with open_lab(config, url) as lab:
         results = await run_checks(lab, chosen, told)
-        return Report(config.name or lab.url, lab.url, results)
+        return Report(config.name or lab.url, lab.url, results, lab.offer.found)
 
 
 def choose(only: Iterable[str]) -> tuple[Check, ...]:
@@ -238,11 +241,4 @@ def _reason_to_skip(check: Check, lab: Lab) -> str | None:
         return f"the profile {check.profile} is not asked for"
     if check.id in config.skip:
         return config.skip[check.id]
-    missing = next((key for need in check.needs if (key := config.lacks(need))), None)
-    if missing is not None:
-        return f"the configuration has no {missing}"
-    if "restart" in check.needs and lab.restart is None:
-        return "the server is not started by the kit, and the configuration has no restart"
-    if "second" in check.needs and not lab.second_url:
-        return "the configuration has no second_url, and no second of server.ports"
-    return None
+    return next((why for need in check.needs if (why := lab.lacks(need))), None)

@@ -29,9 +29,9 @@ Severity: TypeAlias = Literal["must", "should"]
 Status: TypeAlias = Literal["pass", "fail", "blocked", "skip"]
 
 Need: TypeAlias = Literal[
-    "approval", "parallel", "form", "falsy", "expiring", "text", "slow", "subagents", "frontend",
-    "edits", "executions", "second", "restart", "stop", "foreign", "capabilities", "memory",
-    "draft",
+    "approval", "parallel", "confirmation", "form", "falsy", "expiring", "text", "slow",
+    "subagents", "frontend", "edits", "executions", "second", "restart", "stop", "foreign",
+    "capabilities", "memory", "draft",
 ]  # fmt: skip
 """What of the configuration a check can't do without."""
 

@@ -147,8 +147,12 @@ async def edit(lab: Lab) -> None:
 )
 async def bad_edit(lab: Lab) -> None:
     """An edit that breaks the tool's schema is refused; the interrupt stays open."""
-    for number in range(len(lab.config.answers.bad_edits)):
-        thread = await lab.paused()
+    thread = await lab.paused()
+    count = len(thread.payload("bad_edits"))
+    if not count:
+        raise Inapplicable("answers.bad_edits is empty, and its responseSchema forbids no edit")
+    for number in range(count):
+        thread = await lab.paused() if number else thread
         payload = thread.payload("bad_edits")[number]
         shown = json.dumps(payload)
         answer = await thread.answer_with(payload)

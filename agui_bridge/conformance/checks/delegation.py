@@ -94,7 +94,7 @@ async def subagent_interrupt(lab: Lab) -> None:
 )
 async def capabilities(lab: Lab) -> None:
     """What the agent can do is told over HTTP, and says that it asks people."""
-    response = await lab.get(lab.config.capabilities or "")
+    response = await lab.get(lab.config.capabilities or lab.offer.capabilities)
     expect(response.status_code == 200, f"HTTP {response.status_code}")
     told = _json(response)
     human = told.get("humanInTheLoop") if isinstance(told, dict) else None

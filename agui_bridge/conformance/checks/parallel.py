@@ -6,7 +6,7 @@ import json
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab, Thread
-from agui_bridge.conformance.verdicts import Blocked, expect, require
+from agui_bridge.conformance.verdicts import Blocked, Inapplicable, expect, require
 from agui_bridge.conformance.wire import Event, asks_about_a_call
 
 __all__ = ["PARALLEL"]
@@ -47,6 +47,8 @@ async def one_declined(lab: Lab) -> None:
     """Of two calls, whichever is approved, exactly that one is executed."""
     for number in (0, 1):
         thread = await lab.paused("parallel", 2)
+        if not any(map(asks_about_a_call, thread.asked)):
+            raise Inapplicable("it asks without tool calls, which alone could be told apart")
         approved, declined = thread.asked[number], thread.asked[1 - number]
         wanted = _arguments(thread, approved)
         own = wanted - _arguments(thread, declined)
