@@ -14,6 +14,7 @@ _EXCHANGES: Final = 2
 _TEXT: Final = 80
 _ITEMS: Final = 3
 _LINE: Final = 300
+_LEFT_OUT: Final = frozenset({"timestamp", "rawEvent"})
 
 
 def shortened(what: str, value: Any) -> str:
@@ -28,7 +29,9 @@ def shortened(what: str, value: Any) -> str:
 
 
 def last_exchanges(answers: Sequence[Answer]) -> tuple[str, ...]:
-    """What was asked last on the thread that was used last, and what came back.
+    """What was sent last on the thread that was used last, and what came back.
+
+    If that was one request alone, the one before it on another thread is told too.
 
     Args:
         answers: of one check, on any threads, in the order in which they ended.
@@ -37,7 +40,8 @@ def last_exchanges(answers: Sequence[Answer]) -> tuple[str, ...]:
         return ()
     thread = answers[-1].sent.get("threadId")
     own = [answer for answer in answers if answer.sent.get("threadId") == thread]
-    return tuple(line for answer in own[-_EXCHANGES:] for line in _lines(answer))
+    told = (own if len(own) >= _EXCHANGES else answers)[-_EXCHANGES:]
+    return tuple(line for answer in told for line in _lines(answer))
 
 
 def _lines(answer: Answer) -> Iterator[str]:
@@ -60,15 +64,21 @@ def _said(sent: Mapping[str, Any]) -> Any:
         return {"resume": sent["resume"]}
     messages = sent.get("messages")
     if isinstance(messages, list) and messages:
-        return {"message": messages[-1]}
+        return {"message": messages[-1], **_declared(sent)}
     return dict(sent)
+
+
+def _declared(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """What a check of versions changes in an input."""
+    version = sent.get("protocolVersion")
+    return {} if version == "1.0" else {"protocolVersion": version}
 
 
 def _cut(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) <= _TEXT else f"{value[:_TEXT]}…"
     if isinstance(value, Mapping):
-        return {key: _cut(item) for key, item in value.items()}
+        return {key: _cut(item) for key, item in value.items() if key not in _LEFT_OUT}
     if isinstance(value, list | tuple):
         left = len(value) - _ITEMS
         return [*map(_cut, value[:_ITEMS]), *([f"… {left} more"] if left > 0 else [])]
