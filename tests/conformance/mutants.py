@@ -62,7 +62,7 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
     "executes-cancelled": Mutant(
         "answer.cancel parallel.one-cancelled refuse.expired-cancel replay.approve-after-cancel"
     ),
-    "truthy": Mutant("answer.near-miss"),
+    "truthy": Mutant("answer.near-miss refuse.garbage-approval"),
     "ignores-edits": Mutant("answer.edit"),
     "unchecked-edits": Mutant("answer.bad-edit"),
     "by-position": Mutant("parallel.one-declined"),
