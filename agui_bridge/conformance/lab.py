@@ -14,7 +14,7 @@ import httpx
 from agui_bridge.conformance.config import Config, filled
 from agui_bridge.conformance.executions import executed
 from agui_bridge.conformance.offers import bad_edits, edit, proposed_arguments
-from agui_bridge.conformance.verdicts import Blocked, Need, expect, require
+from agui_bridge.conformance.verdicts import Blocked, Inapplicable, Need, expect, require
 from agui_bridge.conformance.wire import Answer, Event, open_run, post_run, run_input
 from agui_bridge.protocol.threads.history import History
 
@@ -157,20 +157,20 @@ class Thread:
         Edits that it does not have are made from the arguments that were proposed.
 
         Raises:
-            Blocked: they can't be.
+            Inapplicable: they can't be.
         """
         given = filled(getattr(self.lab.config.answers, name), marker=self.marker)
         if given or name not in ("edit", "bad_edits"):
             return given
         arguments = proposed_arguments(self.asked[0], self.shown)
         if arguments is None:
-            raise Blocked("answers.edit is not set, and no message shows the arguments to edit")
+            raise Inapplicable(f"answers.{name} is not set, and no message shows what to edit")
         approval = self.payload("approve")
         if name == "bad_edits":
             return bad_edits(self.asked[0], arguments, approval)
         made = edit(arguments, self.marker, approval)
         if made is None:
-            raise Blocked(f"answers.edit is not set, and no text to edit in {arguments}")
+            raise Inapplicable(f"answers.edit is not set, and {arguments} have no marker to edit")
         return made
 
     async def write(self, text: str) -> Answer:
