@@ -8,6 +8,7 @@ The agent at /agents/target heeds these user messages:
     both X      two of them in parallel, to X-0 and X-1
     form X      a form: {quarter: Q1..Q4, year: integer}
     confirm X   a plain confirmation
+    sure X      a plain confirmation, after which send_email is called at once
     falsy X     a question that `false` answers
     brief X     as send, and the question expires after a second
     frontend X  a call of the application's tool show_page
@@ -123,6 +124,10 @@ def make_bridge(
         elif verb == "confirm":
             yes = await run.confirm(f"Go on with {name}?")
             yield "Confirmed." if yes else "Not confirmed."
+        elif verb == "sure":
+            if await run.confirm(f"Send an email to {name}?"):
+                await run.call("send_email", {"to": name, "body": "confirmed"}, send_email)
+            yield "Done."
         elif verb == "falsy":
             answer = await run.ask(f"Is {name} here?", schema={"type": "boolean"})
             yield f"Answer: {json.dumps(answer)}."

@@ -12,7 +12,7 @@ from agui_bridge.conformance.verdicts import Need, Profile, Severity, Status
 
 __all__ = ["Check", "Result", "Table"]
 
-Body: TypeAlias = Callable[[Lab], Awaitable[None]]
+Body: TypeAlias = Callable[[Lab], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Check:
         profile: whose rule it is.
         needs: what the configuration must have, else the check is skipped.
         alone: whether it disturbs others, as a restart does.
-        run: raises Failed or Blocked, or returns.
+        run: raises Failed, Blocked or Inapplicable, or returns; with a note if there is something
+            to say though the promise is kept.
     """
 
     id: str
@@ -51,12 +52,18 @@ class Result:
         status: `pass`, `fail`, `skip` or `blocked`.
         detail: what was seen, or why the check was skipped or blocked; empty for a pass.
         seconds: how long it took.
+        expected: what was expected instead of what was seen; empty where that is the sentence.
+        evidence: of what failed or was blocked: the events or requests in question, shortened.
+        notes: on what passed: what the rule allows and clients may stumble over.
     """
 
     check: Check
     status: Status
     detail: str = ""
     seconds: float = 0.0
+    expected: str = ""
+    evidence: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Table:

@@ -36,6 +36,12 @@ NEAR_MISSES: Final[tuple[Any, ...]] = (
 """Payloads that are no approval, though careless code takes them for one."""
 
 
+GARBAGE: Final[tuple[Any, ...]] = (
+    {}, {"approved": "perhaps"}, {"confirm": "perhaps"}, {"unknown": True}, "garbage", 17, [],
+)  # fmt: skip
+"""Payloads of the wrong type, without members, or with those that nobody asked for."""
+
+
 class _Strict(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,6 +52,7 @@ class Prompts(_Strict):
     Attributes:
         approval: asks for approval of one tool call, whose arguments hold the marker.
         parallel: asks for approval of two calls of one tool at once, both with the marker.
+        confirmation: asks to confirm what it then executes once, with the marker in it.
         form: asks a question with a response schema.
         falsy: asks a question whose answer may be `false` itself.
         expiring: as `approval`, and the interrupt expires within seconds.
@@ -57,6 +64,7 @@ class Prompts(_Strict):
 
     approval: str
     parallel: str | None = None
+    confirmation: str | None = None
     form: str | None = None
     falsy: str | None = None
     expiring: str | None = None
@@ -75,6 +83,9 @@ class Answers(_Strict):
         edit: approves with other arguments, which hold `{marker}-edited`; None if unsupported.
         bad_edits: edits that the tool's schema forbids.
         near_misses: payloads that are no approval.
+        confirm: answers `prompts.confirmation`.
+        garbage: payloads that are no answer to anything, as far as the responseSchema of a
+            question forbids them.
         form: answers `prompts.form`.
         bad_form: payloads that its schema forbids.
     """
@@ -84,6 +95,8 @@ class Answers(_Strict):
     edit: Any = None
     bad_edits: tuple[Any, ...] = ()
     near_misses: tuple[Any, ...] = NEAR_MISSES
+    confirm: Any = Field(default_factory=lambda: {"confirm": True})
+    garbage: tuple[Any, ...] = GARBAGE
     form: Any = None
     bad_form: tuple[Any, ...] = ()
 
@@ -114,14 +127,16 @@ class Server(_Strict):
     Attributes:
         command: with `{port}`, `{folder}` (a temporary folder of this run) and `{python}` (the
             interpreter that the kit runs in).
-        ready: is asked until it answers 200.
+        ready: is asked until it answers anything but 5xx; by default the endpoint's own URL.
+        start_seconds: how long it may take to start.
         ports: the first serves `url`, the second `second_url`; 0 is any free one.
         folder: where it is started; the current one by default.
         environment: variables on top of the present ones.
     """
 
     command: tuple[str, ...]
-    ready: str
+    ready: str | None = None
+    start_seconds: float = Field(default=60.0, gt=0)
     ports: tuple[int, ...] = (0,)
     folder: Path | None = None
     environment: dict[str, str] = Field(default_factory=dict)
@@ -132,11 +147,13 @@ class Restart(_Strict):
 
     Attributes:
         command: returns once the old process is gone.
-        ready: is asked until it answers 200.
+        ready: is asked until it answers anything but 5xx; by default the endpoint's own URL.
+        start_seconds: how long that may take.
     """
 
     command: tuple[str, ...]
-    ready: str
+    ready: str | None = None
+    start_seconds: float = Field(default=60.0, gt=0)
 
 
 class StopRequest(_Strict):

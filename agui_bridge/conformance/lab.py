@@ -13,14 +13,30 @@ import httpx
 
 from agui_bridge.conformance.config import Config, filled
 from agui_bridge.conformance.executions import executed
-from agui_bridge.conformance.verdicts import Blocked, Need, expect, require
+from agui_bridge.conformance.offers import bad_edits, edit, proposed_arguments
+from agui_bridge.conformance.verdicts import Blocked, Inapplicable, Need, expect, require
 from agui_bridge.conformance.wire import Answer, Event, open_run, post_run, run_input
 from agui_bridge.protocol.threads.history import History
 
-__all__ = ["UNRELATED", "Lab", "Thread"]
+__all__ = ["UNRELATED", "Lab", "Offer", "Thread"]
 
 UNRELATED: Final = "What is the weather?"
 """A message that is no answer to anything."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What an endpoint was found to offer, where the configuration does not say.
+
+    Attributes:
+        capabilities: where they are read; empty if that was not found.
+        edits: whether the responseSchema of its approval has `editedArgs`.
+        found: all that was found out, for the report.
+    """
+
+    capabilities: str = ""
+    edits: bool = False
+    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,6 +50,8 @@ class Lab:
         second_url: of another process on the same store, if any.
         names: what `{name}` stands for in the configuration, such as `folder`.
         restart: restarts the server, if that is possible.
+        offer: what the endpoint itself was found to offer.
+        exchanges: what was sent and came back so far; each check has its own list.
     """
 
     config: Config
@@ -42,6 +60,29 @@ class Lab:
     second_url: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     restart: Callable[[], Awaitable[None]] | None = None
+    offer: Offer = Offer()
+    exchanges: list[Answer] = field(default_factory=list)
+
+    def lacks(self, need: Need) -> str | None:
+        """Why a check that needs something can't be run here; None if it can.
+
+        Args:
+            need: one of those that a check may name.
+        """
+        if need == "restart" and self.restart is None:
+            return "the server is not started by the kit, and the configuration has no restart"
+        if need == "second" and not self.second_url:
+            return "the configuration has no second_url, and no second of server.ports"
+        if (key := self.config.lacks(need)) is None:
+            return None
+        if need == "edits":
+            missing = "and its approvals were found to offer no edits"
+            return None if self.offer.edits else f"the configuration has no {key}, {missing}"
+        if need == "capabilities":
+            missing = f"and {self.url}/capabilities tells none"
+            found = self.offer.capabilities
+            return None if found else f"the configuration has no {key}, {missing}"
+        return f"the configuration has no {key}"
 
     def thread(self) -> Thread:
         """A thread that the endpoint has never heard of."""
@@ -111,8 +152,26 @@ class Thread:
         return text
 
     def payload(self, name: str) -> Any:
-        """A payload of the configuration's `answers`, any JSON, by its name there."""
-        return filled(getattr(self.lab.config.answers, name), marker=self.marker)
+        """A payload of the configuration's `answers`, any JSON, by its name there.
+
+        Edits that it does not have are made from the arguments that were proposed.
+
+        Raises:
+            Inapplicable: they can't be.
+        """
+        given = filled(getattr(self.lab.config.answers, name), marker=self.marker)
+        if given or name not in ("edit", "bad_edits"):
+            return given
+        arguments = proposed_arguments(self.asked[0], self.shown)
+        if arguments is None:
+            raise Inapplicable(f"answers.{name} is not set, and no message shows what to edit")
+        approval = self.payload("approve")
+        if name == "bad_edits":
+            return bad_edits(self.asked[0], arguments, approval)
+        made = edit(arguments, self.marker, approval)
+        if made is None:
+            raise Inapplicable(f"answers.edit is not set, and {arguments} have no marker to edit")
+        return made
 
     async def write(self, text: str) -> Answer:
         """Send a message of the user's."""
@@ -174,6 +233,7 @@ class Thread:
     def take_in(self, answer: Answer) -> None:
         """Fold what an answer holds into the client's messages."""
         self.answers.append(answer)
+        self.lab.exchanges.append(answer)
         for event in answer.events:
             try:
                 self.history.apply(event)

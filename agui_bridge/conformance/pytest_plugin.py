@@ -16,6 +16,7 @@ import pytest
 from agui_bridge.conformance.check import Check, Result
 from agui_bridge.conformance.checks import CHECKS
 from agui_bridge.conformance.config import load
+from agui_bridge.conformance.reports.failures import told_lines
 from agui_bridge.conformance.runner import open_lab, run_checks
 from agui_bridge.errors import ConfigurationError
 
@@ -97,6 +98,9 @@ class ConformanceItem(pytest.Item):
         if result.status == "skip":
             pytest.skip(result.detail)
         if result.status == "pass":
+            for note in result.notes:
+                self.add_report_section("call", "note", note)
+                self.warn(ConformanceNote(f"{self.check.id}: {note}"))
             return
         if self.check.severity == "should" and not strict:
             pytest.xfail(f"should: {result.detail}")
@@ -113,12 +117,15 @@ class ConformanceItem(pytest.Item):
         return self.path, None, f"{self.check.id}: {self.check.sentence}"
 
 
+class ConformanceNote(pytest.PytestWarning):
+    """What the rule allows and clients may stumble over."""
+
+
 class NotConformant(Exception):
     """A check failed or was blocked."""
 
     def __init__(self, result: Result) -> None:
         check = result.check
         super().__init__(
-            f"{check.id} {result.status}: {check.sentence}\n"
-            f"seen:   {result.detail}\nsource: {check.source}\nfix:    {check.fix}"
+            f"{check.id} {result.status}: {check.sentence}\n" + "\n".join(told_lines(result))
         )

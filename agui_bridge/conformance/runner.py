@@ -7,9 +7,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
@@ -17,9 +17,11 @@ from agui_bridge.client import ClientError
 from agui_bridge.conformance.check import Check, Result
 from agui_bridge.conformance.checks import CHECKS
 from agui_bridge.conformance.config import Config, filled
+from agui_bridge.conformance.evidence import last_exchanges
 from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.probing import find_offer
 from agui_bridge.conformance.servers import Processes, restarter
-from agui_bridge.conformance.verdicts import Blocked, Failed, Status
+from agui_bridge.conformance.verdicts import Blocked, Failed, Inapplicable, Status
 from agui_bridge.errors import ConfigurationError
 
 __all__ = ["Report", "choose", "open_lab", "run_check", "run_checks", "run_suite"]
@@ -37,11 +39,23 @@ class Report:
         name: of the endpoint.
         url: of the endpoint.
         results: in the order of the checks.
+        found: what was found out about it that the configuration does not say.
     """
 
     name: str
     url: str
     results: tuple[Result, ...]
+    found: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> int:
+        """How many checks passed."""
+        return sum(result.status == "pass" for result in self.results)
+
+    @property
+    def applicable(self) -> int:
+        """How many checks apply: all that were not skipped."""
+        return sum(result.status != "skip" for result in self.results)
 
     def failures(self, *, strict: bool = False) -> list[Result]:
         """The results that make the endpoint fail: of `must`, when strict also of `should`."""
@@ -73,7 +87,7 @@ async def open_lab(config: Config, url: str = "") -> AsyncIterator[Lab]:
         first, second = url or config.url, config.second_url or ""
         restart: Callable[[], Awaitable[None]] | None = None
         if config.server is not None and not url:
-            processes = Processes(config.server, Path(names["folder"]), client)
+            processes = Processes(config.server, Path(names["folder"]), client, first)
             await stack.enter_async_context(processes.running())
             ports = [str(port) for port in processes.ports]
             names["port"] = ports[0]
@@ -81,7 +95,7 @@ async def open_lab(config: Config, url: str = "") -> AsyncIterator[Lab]:
             first = filled(first, **names)
             restart = processes.restart
         elif config.restart is not None:
-            restart = restarter(config.restart, client, names)
+            restart = restarter(config.restart, client, names, first)
         if not first:
             raise ConfigurationError("There is no URL: pass one, or write url in the file.")
         names.setdefault("port", _port_of(first))
@@ -89,9 +103,11 @@ async def open_lab(config: Config, url: str = "") -> AsyncIterator[Lab]:
             await client.get(first, headers=config.headers)
         except httpx.HTTPError as error:
             raise ConfigurationError(
-                f"{first} does not answer: {type(error).__name__}.\nIs the server running?"
+                f"GET {first} gave no answer: {type(error).__name__}. Any would do, 405 too.\n"
+                "Is the server running? The kit starts it if the file has [server]."
             ) from None
-        yield Lab(config, client, first, second, names, restart)
+        lab = Lab(config, client, first, second, names, restart)
+        yield replace(lab, offer=await find_offer(lab))
 
 
 def _port_of(url: str) -> str:
@@ -120,15 +136,20 @@ async def run_check(check: Check, lab: Lab) -> Result:
     if reason := _reason_to_skip(check, lab):
         return Result(check, "skip", reason)
     started = time.perf_counter()
+    lab = replace(lab, exchanges=[])
 
-    def ended(status: Status, detail: str = "") -> Result:
-        return Result(check, status, detail, time.perf_counter() - started)
+    def ended(status: Status, detail: str = "", **members: Any) -> Result:
+        if status in ("fail", "blocked"):
+            members["evidence"] = members.get("evidence") or last_exchanges(lab.exchanges)
+        return Result(check, status, detail, time.perf_counter() - started, **members)
 
     try:
         async with asyncio.timeout(lab.config.timeout):
-            await check.run(lab)
+            note = await check.run(lab)
     except Failed as failed:
-        return ended("fail", str(failed))
+        return ended("fail", str(failed), expected=failed.expected, evidence=failed.evidence)
+    except Inapplicable as inapplicable:
+        return ended("skip", str(inapplicable))
     except Blocked as blocked:
         return ended("blocked", str(blocked))
     except TimeoutError:
@@ -137,7 +158,7 @@ async def run_check(check: Check, lab: Lab) -> Result:
         return ended("fail", str(error))
     except httpx.HTTPError as error:
         return ended("fail", f"the connection failed: {type(error).__name__}")
-    return ended("pass")
+    return ended("pass", notes=(note,) if note else ())
 
 
 async def run_checks(
@@ -198,7 +219,7 @@ async def run_suite(
     chosen = choose(only)
     async with open_lab(config, url) as lab:
         results = await run_checks(lab, chosen, told)
-        return Report(config.name or lab.url, lab.url, results)
+        return Report(config.name or lab.url, lab.url, results, lab.offer.found)
 
 
 def choose(only: Iterable[str]) -> tuple[Check, ...]:
@@ -220,11 +241,4 @@ def _reason_to_skip(check: Check, lab: Lab) -> str | None:
         return f"the profile {check.profile} is not asked for"
     if check.id in config.skip:
         return config.skip[check.id]
-    missing = next((key for need in check.needs if (key := config.lacks(need))), None)
-    if missing is not None:
-        return f"the configuration has no {missing}"
-    if "restart" in check.needs and lab.restart is None:
-        return "the server is not started by the kit, and the configuration has no restart"
-    if "second" in check.needs and not lab.second_url:
-        return "the configuration has no second_url, and no second of server.ports"
-    return None
+    return next((why for need in check.needs if (why := lab.lacks(need))), None)

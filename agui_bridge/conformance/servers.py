@@ -19,7 +19,6 @@ from agui_bridge.errors import ConfigurationError
 
 __all__ = ["Processes", "await_ready", "restarter"]
 
-_START_SECONDS: Final = 60.0
 _END_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.1
 
@@ -31,12 +30,23 @@ class Processes:
         ports: the first one serves `url`, the second `second_url`.
     """
 
-    def __init__(self, server: Server, folder: Path, client: httpx.AsyncClient) -> None:
+    def __init__(
+        self, server: Server, folder: Path, client: httpx.AsyncClient, url: str = ""
+    ) -> None:
+        """Choose the ports.
+
+        Args:
+            server: what is started.
+            folder: for logs.
+            client: asks whether they are ready.
+            url: of the endpoint, with `{port}`: is asked where the server names no other.
+        """
         self.ports: list[int] = []
         for port in server.ports:
             self.ports.append(port or _free_port([*self.ports, *server.ports]))
         self._server = server
         self._folder = folder
+        self._ready = server.ready or url
         self._client = client
         self._running: dict[int, asyncio.subprocess.Process] = {}
 
@@ -70,16 +80,18 @@ class Processes:
         names = {"port": str(port), "folder": str(self._folder), "python": sys.executable}
         command = filled(self._server.command, **names)
         log = self._folder / f"server-{port}.log"
-        with log.open("ab") as output:
-            self._running[port] = await _spawn(command, self._server, output)
-        process, ready = self._running[port], filled(self._server.ready, **names)
+        with log.open("ab") as file:
+            self._running[port] = await _spawn(command, self._server, file)
+        process, ready = self._running[port], filled(self._ready, **names)
+
+        def output() -> str:
+            return log.read_text(errors="replace")[-2000:]
 
         def check() -> None:
             if process.returncode is not None:
-                told = log.read_text(errors="replace")[-2000:]
-                raise ConfigurationError(f"server.command ended at once:\n{told}")
+                raise ConfigurationError(f"server.command ended at once:\n{output()}")
 
-        await await_ready(self._client, ready, check)
+        await await_ready(self._client, ready, self._server.start_seconds, check, output)
 
     async def _end(self, port: int, *, kill: bool = False) -> None:
         process = self._running.pop(port)
@@ -110,29 +122,53 @@ async def _spawn(
 
 
 async def await_ready(
-    client: httpx.AsyncClient, url: str, check: Callable[[], None] = lambda: None
+    client: httpx.AsyncClient,
+    url: str,
+    seconds: float,
+    check: Callable[[], None] = lambda: None,
+    output: Callable[[], str] = str,
 ) -> None:
-    """Return once a URL answers 200.
+    """Return once a URL answers at all: a server that takes POST alone has no GET that succeeds.
+
+    Only 5xx is no answer: it is what a server says that is still starting, or a proxy before it.
+
+    Args:
+        client: asks.
+        url: is asked.
+        seconds: how long.
+        check: raises if there is nothing left to wait for.
+        output: what the server wrote, for the message.
 
     Raises:
-        ConfigurationError: it does not within a minute.
+        ConfigurationError: it does not in time; the message says what was tried and what to do.
     """
+    tried, last = 0, "nothing yet"
     try:
-        async with asyncio.timeout(_START_SECONDS):
+        async with asyncio.timeout(seconds):
             while True:
-                with contextlib.suppress(httpx.TransportError):
-                    if (await client.get(url)).status_code == 200:
+                tried += 1
+                try:
+                    status = (await client.get(url)).status_code
+                    if status < 500:
                         return
+                    last = f"HTTP {status}"
+                except httpx.TransportError as error:
+                    last = type(error).__name__
                 check()
                 await asyncio.sleep(_POLL_SECONDS)
     except TimeoutError:
-        raise ConfigurationError(
-            f"{url} does not answer 200 within {_START_SECONDS:g} s."
-        ) from None
+        pass
+    wrote = output().strip()
+    raise ConfigurationError(
+        f"The server is not ready: GET {url} was tried {tried} times in {seconds:g} s, and "
+        f"gave {last} the last time.\nAny answer but 5xx counts, 404 and 405 too. See that the "
+        "command listens on that address and port; set ready to a URL that it does answer, or "
+        "start_seconds to what it needs." + (f"\nIt wrote:\n{wrote}" if wrote else "")
+    )
 
 
 def restarter(
-    restart: Restart, client: httpx.AsyncClient, names: Mapping[str, str]
+    restart: Restart, client: httpx.AsyncClient, names: Mapping[str, str], url: str
 ) -> Callable[[], Awaitable[None]]:
     """The function that restarts a server which somebody else runs.
 
@@ -140,16 +176,18 @@ def restarter(
         restart: how.
         client: asks whether it is back.
         names: what `{name}` stands for in the command and the URL.
+        url: of the endpoint, which is asked if `restart` names no other.
 
     Returns:
-        Raises ConfigurationError if the command fails, or the server is not back in a minute.
+        Raises ConfigurationError if the command fails, or the server is not back in time.
     """
 
     async def run() -> None:
         process = await asyncio.create_subprocess_exec(*filled(restart.command, **names))
         if await process.wait():
             raise ConfigurationError(f"restart.command ends with code {process.returncode}.")
-        await await_ready(client, filled(restart.ready, **names))
+        ready = filled(restart.ready or url, **names)
+        await await_ready(client, ready, restart.start_seconds)
 
     return run
 

@@ -14,7 +14,7 @@ from agui_bridge.client import ClientError, open_exchange
 from agui_bridge.conformance.verdicts import expect
 from agui_bridge.protocol.wire.sse import Decoder
 
-__all__ = ["Answer", "Event", "open_run", "post_run", "run_input"]
+__all__ = ["Answer", "Event", "asks_about_a_call", "open_run", "post_run", "run_input"]
 
 Event = dict[str, Any]
 
@@ -131,6 +131,11 @@ class Answer:
         """
         asked_again = self.outcome == "interrupt"
         expect(self.error is not None or asked_again, f"{what} ended with {self.told()}")
+
+
+def asks_about_a_call(interrupt: Mapping[str, Any]) -> bool:
+    """Whether an interrupt says that it is about a tool call; others are questions of their own."""
+    return interrupt.get("reason") == "tool_call" or interrupt.get("toolCallId") is not None
 
 
 def run_input(thread: str, messages: Sequence[Event], **members: Any) -> dict[str, Any]:

@@ -58,6 +58,7 @@ def _config(url: str) -> Config:
         prompts=Prompts(
             approval="send {marker}",
             parallel="both {marker}",
+            confirmation="confirmation {marker}",
             form="form {marker}",
             falsy="falsy {marker}",
             expiring="brief {marker}",

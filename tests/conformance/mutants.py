@@ -44,6 +44,9 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
     "no-outcome": Mutant("pause.outcome", also=ANY),
     "no-snapshots": Mutant("pause.snapshots", also="stop.partial-text"),
     "wrong-reason": Mutant("pause.tool-bound"),
+    "unbound": Mutant(
+        "pause.tool-bound", also="answer.result answer.no-restart parallel.one-declined"
+    ),
     "no-schema": Mutant("pause.schema"),
     "eager": Mutant("pause.no-execution", also=ANY),
     "same-calls": Mutant("pause.unique-ids", also="parallel.one-declined"),
@@ -59,7 +62,7 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
     "executes-cancelled": Mutant(
         "answer.cancel parallel.one-cancelled refuse.expired-cancel replay.approve-after-cancel"
     ),
-    "truthy": Mutant("answer.near-miss"),
+    "truthy": Mutant("answer.near-miss refuse.garbage-approval"),
     "ignores-edits": Mutant("answer.edit"),
     "unchecked-edits": Mutant("answer.bad-edit"),
     "by-position": Mutant("parallel.one-declined"),
@@ -74,6 +77,9 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
     "message-drops": Mutant("refuse.stays-open refuse.restated"),
     "bare-refusal": Mutant("refuse.restated"),
     "unchecked-form": Mutant("refuse.form-payload"),
+    "garbage-burns-approvals": Mutant("refuse.garbage-approval answer.bad-edit"),
+    "garbage-burns-confirmations": Mutant("refuse.garbage-confirmation"),
+    "any-status": Mutant("refuse.garbage-approval refuse.garbage-confirmation"),
     "falsy-is-missing": Mutant("refuse.falsy-payload"),
     "no-expiry": Mutant("refuse.expired"),
     "expired-is-dead": Mutant("refuse.expired-cancel"),

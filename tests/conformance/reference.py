@@ -27,6 +27,7 @@ from tests.conformance.reference_events import (
     text_content,
     tool_call,
 )
+from tests.conformance.reference_input import input_fault
 from tests.conformance.reference_thread import (
     Ask,
     Process,
@@ -60,6 +61,7 @@ class Reference:
                 Route("/stop/{thread}", self.stop, methods=["POST"]),
                 Route("/effects", self.effects),
                 Route("/capabilities", self.capabilities),
+                Route("/agent/capabilities", self.capabilities),
             ]
         )
 
@@ -101,13 +103,13 @@ class Reference:
     async def run_agent(self, request: Request) -> Response:
         try:
             body = json.loads(await request.body())
-            fault = _fault(body)
+            fault = input_fault(body, self.process)
         except ValueError:
             body, fault = {"threadId": "", "runId": ""}, "no JSON"
         draft = request.query_params.get("dialect") == "draft"
         if draft and isinstance(answer := body.get("resume"), dict):
             body["resume"] = [{"status": "resolved", **answer}]
-            fault = _fault(body)
+            fault = input_fault(body, self.process)
         if body.get("protocolVersion", "1.0") != "1.0" and self.has("refuses-newer"):
             fault = "version"
         if set(body) - KNOWN and self.has("refuses-unknown"):
@@ -216,8 +218,8 @@ class Reference:
         elif verb in ("send", "both", "brief", "nested"):
             async for event in self._ask(thread, verb, name):
                 yield event
-        elif verb in ("form", "falsy"):
-            ask = Ask(verb, {}, owner=self.process)
+        elif verb in ("form", "falsy", "confirmation"):
+            ask = Ask(verb, {"confirmed": name}, owner=self.process)
             thread.asks[ask.id] = ask
             for event in snapshots(thread):
                 yield event
@@ -263,7 +265,12 @@ class Reference:
             if made and self.has("same-calls"):
                 ask = replace(ask, call=made[0].call)
             made.append(ask)
-            for event in tool_call(thread, ask.call, "send_email", ask.args):
+            # A flow asks about a step of its own, which no client sees as a tool call.
+            events = tool_call(thread, ask.call, "send_email", ask.args)
+            if self.has("flow"):
+                events = []
+                thread.messages.pop()
+            for event in events:
                 tag = {"subagentRunId": agents[-1]} if agents else {}
                 yield {**event, **tag}
             if self.has("eager"):
@@ -331,7 +338,7 @@ class Reference:
             if thread.stop and self.has("stop-reopens"):
                 ask.status, ask.answer = "open", None
             cancelled = ask.answer is not None and ask.answer["status"] == "cancelled"
-            if ask.kind != "approval" or (cancelled and self.has("dangling")):
+            if ask.kind != "approval" or self.has("flow") or (cancelled and self.has("dangling")):
                 continue
             message = {"id": uuid.uuid4().hex, "toolCallId": ask.call, "content": content}
             thread.messages.append({**message, "role": "tool"})
@@ -356,6 +363,8 @@ class Reference:
 
     def _is_approved(self, ask: Ask) -> bool:
         assert ask.answer is not None
+        if ask.kind == "confirmation":
+            return bool((ask.answer["payload"] or {}).get("confirm"))
         if ask.kind != "approval":
             return False
         if ask.answer["status"] == "cancelled":
@@ -375,14 +384,3 @@ class Reference:
         if not self.has("ignores-edits"):
             args = payload.get("editedArgs", args)
         self.process.store.effects.append(json.dumps(args))
-
-
-def _fault(body: Any) -> str | None:
-    if not all(isinstance(body.get(key), str) for key in ("threadId", "runId")):
-        return "threadId and runId must be strings"
-    if not isinstance(body.get("messages"), list):
-        return "messages must be a list"
-    entries = body.get("resume") or []
-    if not all({"interruptId", "status"} <= set(entry) for entry in entries):
-        return "resume entries need interruptId and status"
-    return None

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.conformance.reference_thread import APPROVAL, FORM, Ask, Process, Thread
+from tests.conformance.reference_thread import APPROVAL, CONFIRMATION, FORM, Ask, Process, Thread
 
 __all__ = ["Event", "drafted", "encoded", "shown", "snapshots", "text_content", "tool_call"]
 
@@ -51,8 +51,18 @@ def shown(process: Process, ask: Ask, old: bool) -> Event:
     if ask.kind == "approval":
         reason = "confirmation" if process.has("wrong-reason") else "tool_call"
         event |= {"reason": reason, "toolCallId": ask.call}
+        if process.has("flow") or process.has("unbound"):
+            event["reason"] = "flow:feedback"
+            del event["toolCallId"]
+    if ask.kind == "confirmation":
+        event["reason"] = "confirmation"
     if not process.has("no-schema"):
-        schemas = {"approval": APPROVAL, "form": FORM, "falsy": {"type": "boolean"}}
+        schemas = {
+            "approval": APPROVAL,
+            "confirmation": CONFIRMATION,
+            "form": FORM,
+            "falsy": {"type": "boolean"},
+        }
         event["responseSchema"] = dict(schemas.get(ask.kind, {"type": "object"}))
     if ask.expires is not None and not old:
         at = datetime.fromtimestamp(ask.expires, UTC).isoformat()

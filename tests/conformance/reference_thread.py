@@ -26,6 +26,11 @@ APPROVAL: Mapping[str, Json] = {
         "editedArgs": {"type": "object", "required": ["to", "body"]},
     },
 }
+CONFIRMATION: Mapping[str, Json] = {
+    "type": "object",
+    "required": ["confirm"],
+    "properties": {"confirm": {"type": "boolean"}},
+}
 FORM: Mapping[str, Json] = {
     "type": "object",
     "required": ["year"],
@@ -60,6 +65,8 @@ class Ask:
             return type(year) is int or "unchecked-form" in flaws
         if not isinstance(payload, dict):
             return False
+        if self.kind == "confirmation":
+            return isinstance(payload.get("confirm"), bool)
         if "truthy" not in flaws and not isinstance(payload.get("approved"), bool):
             return False
         edited = payload.get("editedArgs", {"to": "", "body": ""})
@@ -273,6 +280,8 @@ def _check(process: Process, ask: Ask, entry: Mapping[str, Json]) -> None:
         if not cancelled and not process.has("no-expiry"):
             raise Refusal("INTERRUPT_EXPIRED")
     if not cancelled and not ask.accepts(entry.get("payload"), process.flaws):
+        if process.has(f"garbage-burns-{ask.kind}s"):
+            ask.status = "burned"
         raise Refusal("INVALID_RESUME_PAYLOAD")
 
 

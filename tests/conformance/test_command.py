@@ -38,12 +38,14 @@ def test_a_right_endpoint_gives_0_and_a_wrong_one_beside_it_1(
     matrix, details = tmp_path / "matrix.md", tmp_path / "all.json"
     only = ("--only", "replay.once", "--only", "pause.no-execution")
 
-    alone = run("--config", written(started), *only)
+    badge = tmp_path / "badge.svg"
+    alone = run("--config", written(started), *only, "--badge", str(badge))
     both = run("--config", written(right), "--config", written(wrong), *only,
-               "--output", str(matrix), "--output", str(details))  # fmt: skip
+               "--matrix", str(matrix), "--output", str(details))  # fmt: skip
 
     assert alone.exit_code == 0, alone.output
     assert "reference: 2 passed" in alone.stdout
+    assert ">2 of 2<" in badge.read_text()
     assert both.exit_code == 1, both.output
     assert "executed 2 times" in both.stdout
     row = next(line for line in matrix.read_text().splitlines() if "`replay.once` |" in line)
@@ -86,6 +88,8 @@ def test_a_should_counts_only_when_strict(wrong: str, written: Written) -> None:
         (("http://x", "--config", "{file}", "--config", "{file}"), "write url in each file"),
         (("--config", "{broken}", "--output", "x.pdf"), "x.pdf: name it .json"),
         (("--config", "{broken}", "--output", "none/x.md"), "there is no folder none"),
+        (("--config", "{file}", "--config", "{file}", "--badge", "b.svg"), "of one endpoint"),
+        (("--config", "{broken}", "--badge", "none/x.svg"), "there is no folder none"),
         (("--config", "{broken}"), "server.command ended at once"),
     ],
 )

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 Judged = Mapping[str, Mapping[str, Result]]
 AT_ONCE = 8
+WRONG = ("fail", "blocked")
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +39,34 @@ async def test_a_correct_server_passes_every_check() -> None:
     assert [f"{r.check.id}: {r.status}, {r.detail}" for r in results if r.status != "pass"] == []
 
 
-async def test_a_server_of_1_1_that_announces_no_subagents_is_as_correct() -> None:
+async def test_a_server_of_1_1_that_announces_no_subagents_is_as_correct_with_a_note() -> None:
     streams = [check for check in CHECKS if check.id.startswith("stream.")]
-    results = (await judge("speaks-1.1", "unannounced-subagents", checks=streams)).values()
+    results = await judge("speaks-1.1", "unannounced-subagents", checks=streams)
 
-    assert [f"{r.check.id}: {r.status}, {r.detail}" for r in results if r.status != "pass"] == []
+    wrong = [f"{id}: {r.status}, {r.detail}" for id, r in results.items() if r.status != "pass"]
+    assert wrong == []
+    (note,) = results["stream.order"].notes
+    assert "'unannounced' is named without SUBAGENT_STARTED" in note
+
+
+async def test_a_flow_that_asks_without_tool_calls_is_as_correct() -> None:
+    results = await judge("flow")
+
+    wrong = [f"{r.check.id}: {r.detail}" for r in results.values() if r.status in WRONG]
+    assert wrong == []
+    skipped = {id for id, result in results.items() if result.status == "skip"}
+    assert skipped == {
+        "pause.tool-bound", "answer.result", "answer.no-restart", "parallel.one-declined",
+        "memory.forged-arguments",
+    }  # fmt: skip
+
+
+async def test_garbage_that_no_schema_forbids_is_no_garbage_and_the_note_says_so() -> None:
+    (check,) = (check for check in CHECKS if check.id == "refuse.garbage-approval")
+    (result,) = (await judge("no-schema", checks=[check])).values()
+
+    assert result.status == "pass", result.detail
+    assert "no responseSchema" in result.notes[0]
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -50,8 +50,8 @@ def test_a_failure_says_what_was_seen_and_how_to_mend_it(run: Run, wrong: str) -
 
     assert code == 1, told
     assert "1 failed, 1 passed" in told
-    assert "seen:   executed 2 times" in told
-    assert "fix:    Claim the interrupt durably" in told
+    assert "seen      executed 2 times" in told
+    assert "fix       Claim the interrupt durably" in told
 
 
 def test_a_should_fails_only_a_strict_run(run: Run, wrong: str) -> None:

@@ -12,13 +12,14 @@ import pytest
 from agui_bridge.conformance import CHECKS, Report, Result
 from agui_bridge.conformance.check import Check
 from agui_bridge.conformance.reports import (
+    as_badge,
     as_json,
     as_junit,
     as_markdown,
     check_names,
     write_reports,
 )
-from agui_bridge.conformance.terminal import print_report
+from agui_bridge.conformance.reports.terminal import print_report
 from agui_bridge.conformance.verdicts import Severity, Status
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal
@@ -56,6 +57,7 @@ def test_json_holds_everything() -> None:
     assert [r["status"] for r in endpoint["results"]] == "pass fail blocked fail skip".split()
     assert set(endpoint["results"][0]) == {
         "id", "status", "detail", "seconds", "sentence", "source", "severity", "profile", "fix",
+        "expected", "evidence", "notes",
     }  # fmt: skip
 
 
@@ -104,6 +106,77 @@ def test_the_terminal_says_why_a_check_is_skipped_if_it_is_asked() -> None:
     row = next(line for line in out.getvalue().splitlines() if check("should", 1).id in line)
     assert row.rstrip().endswith("skip     no prompts.text")
     assert out.getvalue().rstrip().endswith("1 skipped")
+
+
+NOTED = Report(
+    "noted",
+    "http://x/agent",
+    (Result(check("must"), "pass", notes=("a sub-agent is not announced",)),),
+    found=("its approval offers editedArgs",),
+)
+
+
+def test_a_note_on_what_passed_is_in_every_report() -> None:
+    out = io.StringIO()
+    print_report(NOTED, Terminal(out))
+    (endpoint,) = json.loads(as_json([NOTED]))["endpoints"]
+    case = ElementTree.fromstring(as_junit([NOTED]).encode()).find("testsuite/testcase")
+
+    note = f"{check('must').id}: a sub-agent is not announced"
+    assert note in out.getvalue()
+    assert endpoint["results"][0]["status"] == "pass"
+    assert endpoint["results"][0]["notes"] == ["a sub-agent is not announced"]
+    assert case is not None
+    assert case.findtext("system-out") == "a sub-agent is not announced"
+    assert "passed, with a note: a sub-agent is not announced" in as_markdown([NOTED])
+
+
+def test_what_was_found_out_is_in_every_report() -> None:
+    out = io.StringIO()
+    print_report(NOTED, Terminal(out))
+    suite = ElementTree.fromstring(as_junit([NOTED]).encode())[0]
+
+    said = "its approval offers editedArgs"
+    assert said in out.getvalue()
+    assert json.loads(as_json([NOTED]))["endpoints"][0]["found"] == [said]
+    assert [p.attrib["value"] for p in suite.iterfind("properties/property")] == [said]
+    assert f"- found out: {said}" in as_markdown([NOTED])
+
+
+def test_what_was_expected_and_the_requests_stand_beside_what_was_seen() -> None:
+    failed = Result(
+        check("must"), "fail", "a", 0.1, expected="b", evidence=('sent {"resume": []}', "came {}")
+    )
+    endpoint = Report("x", "http://x", (failed,))
+    out = io.StringIO()
+    print_report(endpoint, Terminal(out))
+    failure = ElementTree.fromstring(as_junit([endpoint]).encode()).find("*/*/failure")
+
+    assert failure is not None
+    for text in (out.getvalue(), failure.text or ""):
+        for line in ("expected  b", "seen      a", 'sent {"resume": []}', "came {}"):
+            assert line in text
+
+
+@pytest.mark.parametrize(
+    ("judged", "said", "colour"),
+    [
+        (FINE, "1 of 1", "#2d7d3a"),
+        (report("a", (check("must"), "pass", ""), (check("should"), "fail", "")), "1 of 2", "#8a6"),
+        (BROKEN, "1 of 4", "#b3261e"),
+    ],
+)
+def test_a_badge_tells_what_passed_of_what_applies(judged: Report, said: str, colour: str) -> None:
+    badge = as_badge(judged)
+
+    texts = [n.text for n in ElementTree.fromstring(badge).iter() if n.tag.endswith("}text")]
+    assert texts == ["AG-UI conformance", said]
+    assert colour in badge
+    assert badge.replace(judged.url, "").count("http") == 1, "nothing but the namespace"
+
+
+def test_a_matrix_sums_up() -> None:
+    assert as_markdown([BROKEN, FINE]).splitlines()[7].endswith("| 1 of 4 | 1 of 1 |")
 
 
 def test_an_ending_names_the_format(tmp_path: Path) -> None:

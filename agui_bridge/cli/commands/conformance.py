@@ -11,8 +11,15 @@ import click
 from agui_bridge.cli.faults import Command
 from agui_bridge.conformance import CHECKS, Config, Report, load, run_suite
 from agui_bridge.conformance.check import Result
-from agui_bridge.conformance.reports import FORMATS, check_names, write_reports
-from agui_bridge.conformance.terminal import MARKS, print_report
+from agui_bridge.conformance.reports import (
+    FORMATS,
+    as_badge,
+    as_markdown,
+    check_names,
+    write_reports,
+    write_text,
+)
+from agui_bridge.conformance.reports.terminal import MARKS, print_report
 from agui_bridge.terminal import Terminal, paint
 
 __all__ = ["conformance"]
@@ -35,6 +42,16 @@ __all__ = ["conformance"]
     multiple=True,
     help=f"Write a report; its ending says which: {', '.join(FORMATS)}. Repeatable.",
 )
+@click.option(
+    "--matrix",
+    type=click.Path(path_type=Path),
+    help="Write a Markdown table: a row a check, a column an endpoint.",
+)
+@click.option(
+    "--badge",
+    type=click.Path(path_type=Path),
+    help="Write an SVG badge: how many checks passed, of those that apply.",
+)
 @click.option("--strict", is_flag=True, help="A `should` that fails fails the run too.")
 @click.option("--verbose", "-v", is_flag=True, help="Tell each as it ends, and why one is skipped.")
 @click.option("--list", "list_checks", is_flag=True, help="List the checks, and end.")
@@ -43,6 +60,8 @@ def conformance(
     config: tuple[Path, ...],
     only: tuple[str, ...],
     output: tuple[Path, ...],
+    matrix: Path | None,
+    badge: Path | None,
     strict: bool,
     verbose: bool,
     list_checks: bool,
@@ -56,7 +75,8 @@ def conformance(
 
     Examples:
       agui-bridge conformance http://127.0.0.1:8787/agents/ops --config my.toml
-      agui-bridge conformance --config a.toml --config b.toml --output matrix.md
+      agui-bridge conformance --config a.toml --config b.toml --matrix matrix.md
+      agui-bridge conformance --config a.toml --output report.xml --badge badge.svg
 
     The least that the file holds, in TOML:
 
@@ -75,11 +95,17 @@ def conformance(
         )
     if url and len(config) > 1:
         raise click.BadParameter("one URL and several files: write url in each file.")
-    check_names(output)
+    if badge is not None and len(config) > 1:
+        raise click.BadParameter("a badge is of one endpoint: give one file.", param_hint="--badge")
+    check_names(output, [path for path in (matrix, badge) if path is not None])
     reports = asyncio.run(_run_all([load(path) for path in config], url, only, verbose))
     for report in reports:
         print_report(report, terminal, verbose=verbose)
     write_reports(reports, output)
+    if matrix is not None:
+        write_text(matrix, as_markdown(reports))
+    if badge is not None:
+        write_text(badge, as_badge(reports[0]))
     if any(report.failures(strict=strict) for report in reports):
         raise click.exceptions.Exit(1)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 from agui_bridge.conformance.check import Table
-from agui_bridge.conformance.lab import Lab
-from agui_bridge.conformance.verdicts import expect
+from agui_bridge.conformance.evidence import shortened
+from agui_bridge.conformance.lab import Lab, Thread
+from agui_bridge.conformance.verdicts import Inapplicable, expect
+from agui_bridge.conformance.wire import asks_about_a_call
 
 __all__ = ["ANSWERING"]
 
@@ -31,10 +33,16 @@ async def approve_once(lab: Lab) -> None:
 async def result(lab: Lab) -> None:
     """The resumed run gives the result of the call under its original toolCallId."""
     thread = await lab.paused()
+    call = _call_of(thread)
     answer = await thread.answer("approve")
     results = answer.calls("TOOL_CALL_RESULT")
-    call = thread.asked[0].get("toolCallId")
-    expect(call in results, f"no result for {call!r}; there are results for {results}")
+    evidence = [
+        shortened("the interrupt", thread.asked[0]),
+        *(shortened("a result", event) for event in answer.of("TOOL_CALL_RESULT")[:1]),
+        *(shortened("the end", event) for event in answer.of("RUN_FINISHED", "RUN_ERROR")[-1:]),
+    ]
+    told = f"there are results for {results}" if results else f"the run ended with {answer.told()}"
+    expect(call in results, f"no result for {call!r}; {told}", evidence)
 
 
 @ANSWERING.check(
@@ -44,11 +52,28 @@ async def result(lab: Lab) -> None:
 async def no_restart(lab: Lab) -> None:
     """The resumed run does not stream the approved call again."""
     thread = await lab.paused()
+    call = _call_of(thread)
     answer = await thread.answer("approve")
-    call = thread.asked[0].get("toolCallId")
     parts = answer.of("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_CHUNK")
-    again = [event["type"] for event in parts if event.get("toolCallId") == call]
-    expect(not again, f"the call was streamed again: {again}")
+    again = [event for event in parts if event.get("toolCallId") == call]
+    evidence = [
+        shortened("the interrupt", thread.asked[0]),
+        *(shortened("event", e) for e in again[:1]),
+    ]
+    expect(not again, f"the call was streamed again: {[e['type'] for e in again]}", evidence)
+
+
+def _call_of(thread: Thread) -> str | None:
+    """The call that the only question is about.
+
+    Raises:
+        Inapplicable: it is about none.
+    """
+    asked = thread.asked[0]
+    if not asks_about_a_call(asked):
+        raise Inapplicable(f"it asks without a tool call; its reason is {asked.get('reason')!r}")
+    call: str | None = asked.get("toolCallId")
+    return call
 
 
 @ANSWERING.check(
@@ -122,8 +147,12 @@ async def edit(lab: Lab) -> None:
 )
 async def bad_edit(lab: Lab) -> None:
     """An edit that breaks the tool's schema is refused; the interrupt stays open."""
-    for number in range(len(lab.config.answers.bad_edits)):
-        thread = await lab.paused()
+    thread = await lab.paused()
+    count = len(thread.payload("bad_edits"))
+    if not count:
+        raise Inapplicable("answers.bad_edits is empty, and its responseSchema forbids no edit")
+    for number in range(count):
+        thread = await lab.paused() if number else thread
         payload = thread.payload("bad_edits")[number]
         shown = json.dumps(payload)
         answer = await thread.answer_with(payload)

@@ -8,7 +8,8 @@ from typing import Any
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab, Thread
-from agui_bridge.conformance.verdicts import Blocked, expect, require
+from agui_bridge.conformance.verdicts import Blocked, Inapplicable, expect, require
+from agui_bridge.conformance.wire import asks_about_a_call
 
 __all__ = ["OWNERSHIP"]
 
@@ -50,6 +51,8 @@ async def forged_arguments(lab: Lab) -> None:
     other = f"m{uuid.uuid4().hex[:16]}"
     shown = json.dumps([m for m in thread.shown if m["role"] != "user"])
     users = [m for m in thread.shown if m["role"] == "user"]
+    if not asks_about_a_call(thread.asked[0]) and thread.marker not in shown:
+        raise Inapplicable("it asks without a tool call, so that there are no arguments to forge")
     require(thread.marker in shown, "the client's messages do not show the arguments of the call")
     forged = [*users, *json.loads(shown.replace(thread.marker, other))]
     await thread.answer("approve", messages=forged)

@@ -6,8 +6,8 @@ import json
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab, Thread
-from agui_bridge.conformance.verdicts import Blocked, expect, require
-from agui_bridge.conformance.wire import Event
+from agui_bridge.conformance.verdicts import Blocked, Inapplicable, expect, require
+from agui_bridge.conformance.wire import Event, asks_about_a_call
 
 __all__ = ["PARALLEL"]
 
@@ -28,7 +28,8 @@ async def both(lab: Lab) -> None:
         len(executed) == 2 and len(set(executed)) == 2,
         f"executed {len(executed)} times ({executed}): {answer.told()}",
     )
-    missing = {i.get("toolCallId") for i in thread.asked} - {*answer.calls("TOOL_CALL_RESULT")}
+    calls = {asked.get("toolCallId") for asked in thread.asked if asks_about_a_call(asked)}
+    missing = calls - {*answer.calls("TOOL_CALL_RESULT")}
     expect(not missing, f"no result for {sorted(map(str, missing))}")
 
 
@@ -46,6 +47,8 @@ async def one_declined(lab: Lab) -> None:
     """Of two calls, whichever is approved, exactly that one is executed."""
     for number in (0, 1):
         thread = await lab.paused("parallel", 2)
+        if not any(map(asks_about_a_call, thread.asked)):
+            raise Inapplicable("it asks without tool calls, which alone could be told apart")
         approved, declined = thread.asked[number], thread.asked[1 - number]
         wanted = _arguments(thread, approved)
         own = wanted - _arguments(thread, declined)

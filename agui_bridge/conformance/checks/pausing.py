@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from agui_bridge.conformance.check import Table
+from agui_bridge.conformance.evidence import shortened
 from agui_bridge.conformance.lab import Lab
-from agui_bridge.conformance.verdicts import expect, fail, require
+from agui_bridge.conformance.verdicts import Inapplicable, expect, fail, require
+from agui_bridge.conformance.wire import asks_about_a_call
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
 
@@ -53,10 +55,17 @@ async def snapshots(lab: Lab) -> None:
 async def tool_bound(lab: Lab) -> None:
     """An approval of a tool call has the reason tool_call and names a call of its own run."""
     thread = await lab.paused()
-    started = thread.answers[-1].calls("TOOL_CALL_START", "TOOL_CALL_CHUNK")
-    reason, call = (thread.asked[0].get(key) for key in ("reason", "toolCallId"))
-    expect(reason == "tool_call", f"the reason of an approval is {reason!r}")
-    expect(call in started, f"toolCallId is {call!r}; the run started {started}")
+    run, asked = thread.answers[-1], thread.asked[0]
+    starts = run.of("TOOL_CALL_START", "TOOL_CALL_CHUNK")
+    started = [event.get("toolCallId") for event in starts]
+    evidence = [shortened("the interrupt", asked), *(shortened("the call", e) for e in starts[-1:])]
+    reason, call = (asked.get(key) for key in ("reason", "toolCallId"))
+    if not asks_about_a_call(asked):
+        waiting = [call for call in started if call not in run.calls("TOOL_CALL_RESULT")]
+        expect(not waiting, f"it names no call, though {waiting} waits for the answer", evidence)
+        raise Inapplicable(f"it asks without a tool call; its reason is {reason!r}")
+    expect(reason == "tool_call", f"the reason of an approval is {reason!r}", evidence)
+    expect(call in started, f"toolCallId is {call!r}; the run started {started}", evidence)
 
 
 @PAUSING.check(
@@ -96,9 +105,14 @@ async def unique_ids(lab: Lab) -> None:
     """Two interrupts of one run have different ids, and different calls."""
     answer = await lab.thread().say("parallel")
     for key in ("id", "toolCallId"):
-        values = [interrupt.get(key) for interrupt in answer.interrupts]
-        require(len(values) >= 2, f"prompts.parallel raised {len(values)} interrupt(s)")
-        expect(len(set(values)) == len(values), f"the same {key} twice: {values}")
+        require(
+            len(answer.interrupts) >= 2,
+            f"prompts.parallel raised {len(answer.interrupts)} interrupt(s)",
+        )
+        about = answer.interrupts if key == "id" else filter(asks_about_a_call, answer.interrupts)
+        values = [interrupt.get(key) for interrupt in about]
+        evidence = [shortened("an interrupt", interrupt) for interrupt in answer.interrupts]
+        expect(len(set(values)) == len(values), f"the same {key} twice: {values}", evidence)
 
 
 @PAUSING.check(

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from typing import Any
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import UNRELATED, Lab
-from agui_bridge.conformance.verdicts import expect
+from agui_bridge.conformance.offers import forbids
+from agui_bridge.conformance.verdicts import Need, expect
 
 __all__ = ["REFUSING"]
 
 _COVER = "AG-UI 1.0, interrupt-resume: coverage of open interrupts"
+_PAYLOAD = "AG-UI 1.0, interrupt-resume: the payload is validated against responseSchema"
 _EXPIRY = "AG-UI 1.0, interrupt-resume: expiresAt"
 
 REFUSING = Table("refuse", source=_COVER, needs=("approval", "executions"))
@@ -132,7 +135,53 @@ async def restated(lab: Lab) -> None:
 
 
 @REFUSING.check(
-    source="AG-UI 1.0, interrupt-resume: the payload is validated against responseSchema",
+    source=_PAYLOAD,
+    fix="Check status and payload before the interrupt is closed; what is refused changes nothing.",
+)
+async def garbage_approval(lab: Lab) -> str | None:
+    """A garbage answer to an approval burns nothing: a proper one after it executes once."""
+    return await _expect_open_after_garbage(lab, "approval", "approve")
+
+
+@REFUSING.check(
+    source=_PAYLOAD,
+    fix="Check status and payload before the interrupt is closed; what is refused changes nothing.",
+    needs=("confirmation", "executions"),
+)
+async def garbage_confirmation(lab: Lab) -> str | None:
+    """A garbage answer to a confirmation burns nothing: a proper one after it executes once."""
+    return await _expect_open_after_garbage(lab, "confirmation", "confirm")
+
+
+async def _expect_open_after_garbage(lab: Lab, need: Need, how: str) -> str | None:
+    """Answer with each kind of garbage on a thread of its own, then properly."""
+    first = await lab.paused(need)
+    schema = first.asked[0].get("responseSchema")
+    refused = [
+        payload
+        for payload in first.payload("garbage")
+        if isinstance(schema, dict) and forbids(schema, payload)
+    ]
+    entries: list[dict[str, Any]] = [{"payload": payload} for payload in refused]
+    # Nothing of the entry itself is up to the endpoint: these are malformed for anyone.
+    entries += [{"status": "perhaps"}, {"status": None}, {"status": ["resolved"]}]
+    for wrong in entries:
+        thread = await lab.paused(need)
+        shown = json.dumps(wrong)
+        answer = await thread.resume({**thread.entry(how), **wrong}, messages=thread.shown)
+        await thread.expect_no_execution(f"{shown} was taken for an answer")
+        answer.expect_unfinished(f"an answer with {shown}")
+        later = await thread.answer(how, messages=thread.shown)
+        await thread.expect_one_execution(
+            f"after {shown} the proper answer ended with {later.told()}"
+        )
+    if refused:
+        return None
+    return "no responseSchema forbids any payload, so that only malformed entries were tried"
+
+
+@REFUSING.check(
+    source=_PAYLOAD,
     fix="Validate before the agent sees it; answer with an error and keep the interrupt.",
     needs=("form",),
 )

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Final
 
 from agui_bridge.conformance.check import Result
+from agui_bridge.conformance.reports.failures import told_lines
 from agui_bridge.conformance.runner import Report
 from agui_bridge.conformance.verdicts import Status
 from agui_bridge.terminal import Terminal, paint
@@ -38,6 +39,15 @@ def print_report(report: Report, terminal: Terminal, *, verbose: bool = False) -
     for result in report.results:
         if result.status in ("fail", "blocked"):
             _print_failure(result, terminal)
+    noted = [(result.check.id, note) for result in report.results for note in result.notes]
+    for heading, lines in (
+        ("notes on what passed", [f"{id}: {note}" for id, note in noted]),
+        ("found out", report.found),
+    ):
+        if lines:
+            terminal.say(f"\n{paint(heading, 'bold')}")
+            for line in lines:
+                terminal.say(f"  {line}")
     skipped = any(result.status == "skip" for result in report.results)
     why = " (--verbose says why)" if skipped and not verbose else ""
     terminal.say(f"\n{report.name}: {tally(report)}{why}")
@@ -64,8 +74,5 @@ def _mark(result: Result) -> str:
 def _print_failure(result: Result, terminal: Terminal) -> None:
     check = result.check
     terminal.say(f"\n{_mark(result)} {paint(check.id, 'bold')} ({check.severity}, {check.profile})")
-    terminal.say(f"  seen    {result.detail}")
-    if result.status == "blocked":
-        return  # It is not known that the endpoint has anything to mend here.
-    terminal.say(f"  source  {check.source}")
-    terminal.say(f"  fix     {check.fix}")
+    for line in told_lines(result):
+        terminal.say(f"  {line}")
