@@ -21,8 +21,9 @@ from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.event_rules import RULES
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_agui.draft import take_question
-from agui_bridge_agui.pauses import ON_INTERRUPT
+from agui_bridge_agui.pauses.answers import Custom
+from agui_bridge_agui.pauses.draft import take_question
+from agui_bridge_agui.pauses.langgraph import ON_INTERRUPT
 from agui_bridge_agui.snapshot_news import news_of
 from agui_bridge_agui.told import Told
 
@@ -55,8 +56,9 @@ class Reader:
         finished: its RUN_FINISHED.
         error: the code of its RUN_ERROR, "" without one; None if there was none.
         interrupts: what it waits for.
-        values: the same, in LangGraph's older words.
+        customs: the same, in LangGraph's CUSTOM events.
         drafted: the same, in the words of the draft.
+        sources: how its RAW events are signed.
     """
 
     def __init__(self, run: Run, approved: Collection[str] = ()) -> None:
@@ -64,8 +66,9 @@ class Reader:
         self.finished: RunFinishedEvent | None = None
         self.error: str | None = None
         self.interrupts: list[Interrupt] = []
-        self.values: list[Json] = []
+        self.customs: list[Custom] = []
         self.drafted: Mapping[str, Any] | None = None
+        self.sources: set[Json] = set()
         self._run = run
         self._frontend = {tool.name for tool in run.input.tools or ()}
         self._approved = set(approved)
@@ -97,6 +100,7 @@ class Reader:
         if kind in _OLDER:
             wire, kind = self._modern(wire), _OLDER[kind]
         if kind in _PRIVATE:
+            self.sources.add(str(wire.get("source")))
             return
         if kind not in RULES:
             logger.debug("an event of the upstream agent is of the unknown type %.60r", kind)
@@ -108,7 +112,7 @@ class Reader:
         if kind == "RUN_STARTED":
             # Another run on the same stream: the last one is the one that was asked for.
             self.finished = self.error = None
-            self.interrupts, self.values, self.drafted = [], [], None
+            self.interrupts, self.customs, self.drafted = [], [], None
         elif kind == "RUN_ERROR":
             self.error = str(event.code or "")
             logger.warning("the upstream agent's run failed: %.300r", event.message)
@@ -117,9 +121,9 @@ class Reader:
         elif kind == "RUN_FINISHED":
             self._finish(event)
         elif kind == "MESSAGES_SNAPSHOT":
-            yield from news_of(wire.get("messages") or [], self.told)
+            yield from news_of(wire.get("messages") or [], self.told, self._approved)
         elif kind == "CUSTOM" and event.name == ON_INTERRUPT:
-            self.values.append(event.value)
+            self.customs.append(Custom(event.value, event.raw_event))
         elif not self._is_stray_step(kind, event):
             self.told.note(event)
             event.raw_event = None

@@ -61,6 +61,11 @@ class Told:
         (name, arguments), (other, others) = self.calls[call], self._again[call]
         return name != other or not same_json(_parsed(arguments), _parsed(others))
 
+    @property
+    def last_text(self) -> str:
+        """The text of the last message of this run, "" if there was none."""
+        return "".join(self._texts.get(self._last, ()))
+
     def said(self, text: str) -> bool:
         """Whether a message of this run says exactly this."""
         return any("".join(parts) == text for parts in self._texts.values())
