@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal, get_args
 
 from ag_ui.core import BaseEvent
@@ -26,6 +26,7 @@ from agui_bridge.protocol.answers.schemas import require_checkable
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.exchange import Exchange
+from agui_bridge_agui.first_arguments import with_first_arguments
 from agui_bridge_agui.http_client import HttpClient, ShapeRefused
 from agui_bridge_agui.pauses.adk import Confirmations, adk_pause
 from agui_bridge_agui.pauses.agno import AGNO
@@ -187,9 +188,10 @@ class AguiAdapter:
         told = self._events(run, messages, answers, lambda: reader.acting)
         confirmations = Confirmations([tool.name for tool in run.input.tools or ()])
         async with contextlib.aclosing(told) as events:
-            async for whole in events:
-                wire = confirmations.pass_on(whole) if self._peer.confirmations else whole
-                for item in reader.read(wire) if wire is not None else ():
+            async for wire in events:
+                for item in _read(
+                    reader, wire, confirmations if self._peer.confirmations else None
+                ):
                     if not taken and item.type == _SNAPSHOT:
                         held.append(item)
                         continue
@@ -253,6 +255,15 @@ class AguiAdapter:
         if reader.pending and not stopped:
             return [Handoff(reader.pending)]
         return []
+
+
+def _read(
+    reader: Reader, wire: WireEvent, confirmations: Confirmations | None
+) -> Iterator[BaseEvent]:
+    """The events to pass on for one of the upstream's, whose framework's own ways are undone."""
+    left = wire if confirmations is None else confirmations.pass_on(wire)
+    for event in with_first_arguments(left) if left is not None else ():
+        yield from reader.read(event)
 
 
 def _approved_calls(run: Run) -> frozenset[str]:

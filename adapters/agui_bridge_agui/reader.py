@@ -72,6 +72,8 @@ class Reader:
         self._run = run
         self._frontend = {tool.name for tool in run.input.tools or ()}
         self._approved = set(approved)
+        known = set(self.told.calls) - self.told.answered
+        self._awaited = known if run.resume is not None else set()
         self._steps: set[tuple[str | None, str]] = set()
         self._thought = ""
 
@@ -121,7 +123,7 @@ class Reader:
         elif kind == "RUN_FINISHED":
             self._finish(event)
         elif kind == "MESSAGES_SNAPSHOT":
-            yield from news_of(wire.get("messages") or [], self.told, self._approved)
+            yield from news_of(wire.get("messages") or [], self.told, self._awaited)
         elif kind == "CUSTOM" and event.name == ON_INTERRUPT:
             self.customs.append(Custom(event.value, event.raw_event))
         elif not self._is_stray_step(kind, event):

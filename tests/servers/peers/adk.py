@@ -1,7 +1,7 @@
 """A Google ADK agent behind ag-ui-adk: `python -m tests.servers.peers.adk --port 8000`.
 
-`--outcome yes` has the endpoint tell confirmations in RUN_FINISHED, `--resumable yes` makes the app a
-resumable one. Its sessions are in a SQLite file.
+`--outcome yes` has the endpoint tell confirmations in RUN_FINISHED; `--resumable yes` makes the app
+a resumable one. Its sessions are in a SQLite file.
 """
 
 from __future__ import annotations
