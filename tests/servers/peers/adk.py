@@ -72,7 +72,8 @@ def make_app(options: argparse.Namespace) -> Any:
         instruction="Do as you are told.",
         tools=[FunctionTool(send_email, require_confirmation=True)],
     )
-    sessions = DatabaseSessionService(f"sqlite+aiosqlite:///{options.folder}/adk.db")
+    address = f"sqlite+aiosqlite:///{options.folder}/adk.db"
+    sessions = DatabaseSessionService(address, connect_args={"timeout": 60})
     common = {
         "user_id": "peer",
         "session_service": sessions,
