@@ -16,7 +16,7 @@ from agui_bridge_agui.requests import HistoryMode
 
 __all__ = ["PEERS", "Peer", "PeerName"]
 
-PeerName = Literal["auto", "langgraph", "adk", "agno", "pydantic-ai"]
+PeerName = Literal["auto", "langgraph", "adk", "agno", "pydantic-ai", "strands"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ PEERS: Final[Mapping[PeerName, Peer]] = {
     "adk": Peer("ag-ui-adk 0.11.0", history="new", confirmations=True),
     "agno": Peer("agno 3.1.10", history="new", silent=True),
     "pydantic-ai": Peer("pydantic-ai-slim 2.68.0"),
+    "strands": Peer("ag-ui-strands 1.0.2"),
 }
 
 assert set(PEERS) == set(get_args(PeerName))

@@ -127,10 +127,11 @@ async def test_edits_are_offered_where_the_middleware_allows_them_and_they_can_b
     constants = {"oneOf": [{"properties": {"type": {"const": "approve"}}}]}
     value = {"type": "tool_approval", "tool_call_id": "call-1", "name": "delete", "args": {"n": 1}}
     asking = [started(), *call(), custom(value, schema=constants), finished()]
-    for options, events in (
+    cases: list[tuple[dict[str, Any], Any]] = [
         ({"tool_schemas": SCHEMAS}, asking),
         ({}, [started(), *call(), custom(batch("approve", "edit")), finished()]),
-    ):
+    ]
+    for options, events in cases:
         async with before(Upstream(events), **options) as talk:
             await talk.say("go")
             (ask,) = talk.asks
@@ -186,12 +187,13 @@ async def test_arguments_that_come_with_the_name_of_a_call_are_shown() -> None:
 
 async def test_calls_left_open_ask_only_where_agno_signs_or_is_named() -> None:
     quiet = [started(), *call(), finished()]
-    for options, events, ending in (
+    cases: list[tuple[dict[str, Any], Any, str]] = [
         ({}, quiet, "success"),
         ({}, [started(), RAW, *call(), finished()], "interrupt"),
         ({"peer": "agno"}, quiet, "interrupt"),
         ({"peer": "pydantic-ai"}, [started(), RAW, *call(), finished()], "success"),
-    ):
+    ]
+    for options, events, ending in cases:
         async with before(Upstream(events), **options) as talk:
             await talk.say("go")
             assert talk.ending == ending

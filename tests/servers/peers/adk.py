@@ -76,6 +76,8 @@ def make_app(options: argparse.Namespace) -> Any:
     sessions = DatabaseSessionService(address, connect_args={"timeout": 60})
     common = {
         "user_id": "peer",
+        # A conversation that waits counts as one.
+        "max_concurrent_executions": 1000,
         "session_service": sessions,
         "emit_interrupt_outcome": options.outcome == "yes",
     }

@@ -21,6 +21,7 @@ __all__ = ["main"]
 _COMMON: Final = """
 name = "{name}"
 timeout = 60
+concurrency = {at_once}
 url = "http://127.0.0.1:{{port}}{path}"
 {more}
 [prompts]
@@ -71,6 +72,7 @@ def direct(name: str, variant: Variant, environments: Path) -> str:
     )
     return _COMMON.format(
         name=name,
+        at_once=variant.at_once,
         path=variant.path,
         more="",
         answers=_EDITS if variant.edits else "",
@@ -87,6 +89,7 @@ def behind(name: str, variant: Variant, environments: Path) -> str:
     )
     text = _COMMON.format(
         name=f"{name} behind the bridge",
+        at_once=variant.at_once,
         path="/agents/agent",
         more=_BEHIND,
         answers=_EDITS if variant.edits else "",

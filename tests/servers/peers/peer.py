@@ -31,6 +31,7 @@ class Variant:
         path: where its runs are posted.
         peer: the proxy's option, where `auto` is not meant.
         edits: whether edited arguments can be approved.
+        at_once: how many conversations its own store bears.
     """
 
     module: str
@@ -38,6 +39,7 @@ class Variant:
     path: str = "/"
     peer: PeerName = "auto"
     edits: bool = False
+    at_once: int = 8
 
 
 def _langgraph(gate: str, outcome: str) -> Variant:
@@ -52,9 +54,10 @@ VARIANTS: Final = {
     "langgraph-batched": _langgraph("batched", "no"),
     "langgraph-per-call": _langgraph("per_call", "no"),
     "agno": Variant("agno", path="/agui"),
-    "adk": Variant("adk"),
-    "adk-custom": Variant("adk", ("--outcome", "no")),
-    "adk-resumable": Variant("adk", ("--resumable", "yes")),
+    "adk": Variant("adk", at_once=1),
+    "adk-custom": Variant("adk", ("--outcome", "no"), at_once=1),
+    "adk-resumable": Variant("adk", ("--resumable", "yes"), at_once=1),
+    "strands": Variant("strands"),
 }
 """What is recorded and measured, by name."""
 
