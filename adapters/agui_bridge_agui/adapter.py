@@ -233,15 +233,16 @@ class AguiAdapter:
             frontend=reader.pending,
             interrupts=reader.interrupts,
             customs=reader.customs,
-            last_text=told.last_text,
+            texts={call: told.text_over(call) for call in told.unanswered},
             subagents=frozenset(told.subagents),
             tool_schemas=self._tool_schemas,
         )
-        silent = self._peer.silent
-        silent = AGNO in reader.sources if silent is None else silent
+        silence = self._peer.silent
+        if silence == "signed" and AGNO not in reader.sources:
+            silence = None
         whole = reader.finished is not None and reader.error is None and not reader.cancelled
         pause = adk_pause(ended, confirmations.asked) if whole else None
-        pause = pause or pause_of(ended, silent=silent and whole)
+        pause = pause or pause_of(ended, silence=silence if whole else None)
         if pause is not None:
             # With an error besides, it is what the server asked before, and the bridge did not
             # know: whoever speaks to it can answer now.

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from agui_bridge_agui.pauses.agno import Silence
 from agui_bridge_agui.requests import HistoryMode
 
 __all__ = ["PEERS", "Peer", "PeerName"]
@@ -27,20 +28,21 @@ class Peer:
         measured: the package and version that the rest was measured on, "" for `auto`.
         history: what of the conversation it is sent unless something else is set.
         confirmations: whether calls of `adk_request_confirmation` ask, as ADK has it.
-        silent: whether calls that a run leaves open ask, as agno has it; None goes by RAW events.
+        silent: which calls that a run leaves open ask, as agno has it; `signed` are those of a run
+            with agno's RAW events below its own words for a pause.
     """
 
     measured: str
     history: HistoryMode = "full"
     confirmations: bool = False
-    silent: bool | None = False
+    silent: Silence | None = None
 
 
 PEERS: Final[Mapping[PeerName, Peer]] = {
-    "auto": Peer("", confirmations=True, silent=None),
+    "auto": Peer("", confirmations=True, silent="signed"),
     "langgraph": Peer("ag-ui-langgraph 0.0.47"),
     "adk": Peer("ag-ui-adk 0.11.0", history="new", confirmations=True),
-    "agno": Peer("agno 3.1.10", history="new", silent=True),
+    "agno": Peer("agno 3.1.10", silent="any"),
     "pydantic-ai": Peer("pydantic-ai-slim 2.68.0"),
     "strands": Peer("ag-ui-strands 1.0.2"),
 }

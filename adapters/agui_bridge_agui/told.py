@@ -35,6 +35,7 @@ class Told:
         self._again: dict[str, tuple[str, str]] = {}
         self._texts: dict[str, list[str]] = {}
         self._last = ""
+        self._parents: dict[str, str] = {}
         for message in messages:
             for call in message.get("toolCalls") or ():
                 shape = call["function"]
@@ -61,10 +62,9 @@ class Told:
         (name, arguments), (other, others) = self.calls[call], self._again[call]
         return name != other or not same_json(_parsed(arguments), _parsed(others))
 
-    @property
-    def last_text(self) -> str:
-        """The text of the last message of this run, "" if there was none."""
-        return "".join(self._texts.get(self._last, ()))
+    def text_over(self, call: str) -> str:
+        """The text of the message of this run that a call stands in, "" if there is none."""
+        return "".join(self._texts.get(self._parents.get(call, ""), ()))
 
     def said(self, text: str) -> bool:
         """Whether a message of this run says exactly this."""
@@ -81,6 +81,7 @@ class Told:
                 self._last = named
                 self._texts.setdefault(named, []).append(event.delta or "")
             case "TOOL_CALL_START":
+                self._parents[event.tool_call_id] = event.parent_message_id or ""
                 self._begin(event.tool_call_id, event.tool_call_name)
             case "TOOL_CALL_ARGS":
                 self._extend(event.tool_call_id, event.delta)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import httpx
 import pytest
 from click.testing import CliRunner
 
 from agui_bridge.cli import app
+from agui_bridge.cli.commands.proxy import proxy
+from agui_bridge_agui.peers import PEERS
 from tests.adapters.agui.upstream import Upstream, call, finished, interrupt, started, text
 from tests.cli.processes import serving
 from tests.support.logs import logging_as_before
@@ -35,6 +38,12 @@ async def test_it_serves_the_endpoint_under_a_name_and_sends_the_headers(tmp_pat
     assert upstream.headers[0]["x-key"] == "abc"
     assert "protocolVersion" not in upstream.bodies[0]
     assert f"agent helper: {server.url}/agents/helper" in said and "abc" not in said
+
+
+def test_it_offers_every_peer_that_the_adapter_knows() -> None:
+    (option,) = [p for p in proxy.params if p.name == "peer"]
+    assert isinstance(option.type, click.Choice)
+    assert set(option.type.choices) == set(PEERS)
 
 
 async def test_edits_are_checked_by_the_schemas_of_a_file(tmp_path: Path) -> None:

@@ -2,14 +2,14 @@
 
 A run that waits ends as any other, with calls that have no result. They are continued by tool
 messages behind the conversation, one for each: `{"accepted": true | false, "note"?}` for a tool
-that requires confirmation. Which kind of pause it is, only the last text tells.
+that requires confirmation. Which kind of pause it is, only the text of the calls' message tells.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import UpstreamError
@@ -19,7 +19,10 @@ from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import Answers, Ended, call_of
 from agui_bridge_agui.pauses.interrupts import keep
 
-__all__ = ["AGNO", "agno_answers", "agno_pause"]
+__all__ = ["AGNO", "Silence", "agno_answers", "agno_pause"]
+
+Silence = Literal["signed", "any"]
+"""Which calls without results ask: those below agno's own words for a pause, or all."""
 
 AGNO: Final = "agno"
 """The dialect of such a pause, in its continuation; also how agno signs its RAW events."""
@@ -28,16 +31,19 @@ _PAUSED: Final = "I have tools to execute, but "
 _OTHERS: Final = ("user input", "external execution")
 
 
-def agno_pause(ended: Ended) -> Pause | None:
+def agno_pause(ended: Ended, silence: Silence) -> Pause | None:
     """The pause of a run of agno's that left calls open which are not the application's.
 
     Raises:
         UpstreamError: it waits for what is no confirmation, or a call can't be shown.
     """
     open_calls = [call for call in ended.unanswered if call not in ended.frontend]
+    if silence == "signed":
+        open_calls = [call for call in open_calls if ended.texts[call].startswith(_PAUSED)]
     if not open_calls:
         return None
-    if ended.last_text.startswith(_PAUSED) and any(what in ended.last_text for what in _OTHERS):
+    said = {ended.texts[call] for call in open_calls}
+    if any(text.startswith(_PAUSED) and any(w in text for w in _OTHERS) for text in said):
         raise UpstreamError(
             "The upstream agent waits for more than a confirmation (agno's user input or external "
             "execution), which its endpoint does not tell apart: it can't be answered here."

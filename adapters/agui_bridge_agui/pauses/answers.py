@@ -74,7 +74,7 @@ class Ended:
         frontend: those among them that wait for the application.
         interrupts: of its outcome.
         customs: LangGraph's CUSTOM events.
-        last_text: what it said last, "" if nothing.
+        texts: of the messages that its unanswered calls stand in, by call.
         subagents: run ids of the sub-agents that it told of.
         tool_schemas: of the calls' arguments, as far as they are known.
     """
@@ -84,7 +84,7 @@ class Ended:
     frontend: Sequence[str] = ()
     interrupts: Sequence[Interrupt] = ()
     customs: Sequence[Custom] = ()
-    last_text: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
     subagents: Collection[str] = frozenset()
     tool_schemas: ToolSchemas = field(default_factory=dict)
 

@@ -12,7 +12,7 @@ from agui_bridge.adapters import Pause
 from agui_bridge.protocol.answers.decisions import Decision
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.adk import ADK, adk_answers
-from agui_bridge_agui.pauses.agno import AGNO, agno_answers, agno_pause
+from agui_bridge_agui.pauses.agno import AGNO, Silence, agno_answers, agno_pause
 from agui_bridge_agui.pauses.answers import Answers, Ended
 from agui_bridge_agui.pauses.draft import DRAFT, draft_answers
 from agui_bridge_agui.pauses.interrupts import RESUME, resume_answers, resume_pause
@@ -30,18 +30,18 @@ _ANSWERS: Final[Mapping[str, Callable[[Json, Mapping[str, Decision], Json], Answ
 }
 
 
-def pause_of(ended: Ended, *, silent: bool) -> Pause | None:
+def pause_of(ended: Ended, *, silence: Silence | None) -> Pause | None:
     """The pause that a run ended with, None if it did not.
 
     Args:
         ended: the run.
-        silent: whether calls that it left open are what it asks about, as agno has it.
+        silence: whether calls that it left open are what it asks about, as agno has it.
 
     Raises:
         UpstreamError: what it asks can't be told apart, or not be answered.
     """
     pause = langgraph_pause(ended) or resume_pause(ended)
-    return agno_pause(ended) if pause is None and silent else pause
+    return agno_pause(ended, silence) if pause is None and silence else pause
 
 
 def answers_of(

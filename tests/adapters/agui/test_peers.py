@@ -8,6 +8,8 @@ from __future__ import annotations
 import pytest
 
 from agui_bridge.protocol.answers.unexecuted import FAILED_AMID
+from agui_bridge_agui.peers import PEERS, PeerName
+from tests.docs.pages import ROOT
 from tests.servers.peers.peer import VARIANTS
 from tests.servers.peers.record import measured_with
 from tests.servers.peers.recording import RECORDINGS, Replay
@@ -17,6 +19,12 @@ from tests.support.server import serve
 ZERO, ONE = "ann-0@example.com", "ann-1@example.com"
 DECLINED = "The user declined this tool call; it was not executed. Reason: too rude"
 CANCELLED = "The approval was cancelled; this tool call was not executed."
+MODULES: dict[PeerName, str] = {
+    "adk": "adk",
+    "agno": "agno",
+    "langgraph": "langgraph",
+    "strands": "strands",
+}
 IN_WORDS = ("langgraph-text",)
 """They ask about no call: a graph's text alone is a plain question."""
 
@@ -82,6 +90,19 @@ async def test_a_tool_that_fails_is_never_told_as_executed(variant: str) -> None
     assert "sent to" not in result(told, ZERO)
     if told.endings[1] != "success":
         assert result(told, ZERO) == FAILED_AMID
+
+
+def test_each_row_was_measured_on_the_version_that_is_recorded() -> None:
+    for name, module in MODULES.items():
+        package, _, version = measured_with(module)[0].partition("==")
+        assert PEERS[name].measured == f"{package} {version}"
+    (line,) = [
+        line
+        for line in (ROOT / "benchmarks" / "peers.txt").read_text().splitlines()
+        if line.startswith("pydantic-ai")
+    ]
+    assert PEERS["pydantic-ai"].measured == line.replace("[ag-ui]==", " ")
+    assert set(PEERS) == {"auto", "pydantic-ai", *MODULES}
 
 
 def test_no_recording_is_left_over_or_of_another_version() -> None:

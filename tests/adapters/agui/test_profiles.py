@@ -184,14 +184,19 @@ async def test_arguments_that_come_with_the_name_of_a_call_are_shown() -> None:
 
 # --- agno ---
 
+SAID = text("I have tools to execute, but I need confirmation.", "m1")
+BELOW = [{**call()[0], "parentMessageId": "m1"}, *call()[1:]]
+
 
 async def test_calls_left_open_ask_only_where_agno_signs_or_is_named() -> None:
     quiet = [started(), *call(), finished()]
     cases: list[tuple[dict[str, Any], Any, str]] = [
         ({}, quiet, "success"),
-        ({}, [started(), RAW, *call(), finished()], "interrupt"),
+        ({}, [started(), RAW, *SAID, *BELOW, finished()], "interrupt"),
+        ({}, [started(), RAW, *call(), finished()], "success"),
+        ({}, [started(), *SAID, *BELOW, finished()], "success"),
         ({"peer": "agno"}, quiet, "interrupt"),
-        ({"peer": "pydantic-ai"}, [started(), RAW, *call(), finished()], "success"),
+        ({"peer": "pydantic-ai"}, [started(), RAW, *SAID, *BELOW, finished()], "success"),
     ]
     for options, events, ending in cases:
         async with before(Upstream(events), **options) as talk:
@@ -200,8 +205,8 @@ async def test_calls_left_open_ask_only_where_agno_signs_or_is_named() -> None:
 
 
 async def test_agnos_other_pauses_are_an_error_and_not_an_approval() -> None:
-    said = text("I have tools to execute, but I need user input.")
-    async with before(Upstream([started(), *said, *call(), finished()]), peer="agno") as talk:
+    said = text("I have tools to execute, but I need user input.", "m1")
+    async with before(Upstream([started(), RAW, *said, *BELOW, finished()])) as talk:
         await talk.say("go")
         assert talk.ending == "UPSTREAM_ERROR"
         assert "waits for more than a confirmation" in talk.message

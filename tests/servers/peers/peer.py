@@ -55,6 +55,7 @@ VARIANTS: Final = {
     "langgraph-per-call": _langgraph("per_call", "no"),
     "agno": Variant("agno", path="/agui"),
     "adk": Variant("adk", at_once=1),
+    "adk-named": Variant("adk", peer="adk", at_once=1),
     "adk-custom": Variant("adk", ("--outcome", "no"), at_once=1),
     "adk-resumable": Variant("adk", ("--resumable", "yes"), at_once=1),
     "strands": Variant("strands"),
