@@ -106,7 +106,7 @@ lowest: $(LOWEST)/.installed-dev ## Run the quick tests with the oldest dependen
 bench: $(VENV)/.installed-dev $(if $(PEERS),$(PEERS_VENV)/.installed) ## Measure the budget (QUICK=1, PEERS=1, STORES=1, BENCH_ARGS='--only encode')
 	@$(VENV)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(PEERS),--peers) $(if $(STORES),--stores) $(BENCH_ARGS)
 
-load: $(VENV)/.installed-dev ## Press two replicas on each store and count (SECONDS=60, STORES='sqlite redis')
+load: $(VENV)/.installed-dev ## Press two replicas on each store and count, then attack one (SECONDS=60, STORES='sqlite redis')
 	@$(VENV)/bin/python -m loadtest --seconds $(SECONDS) $(if $(STORES),--stores $(STORES)) $(LOAD_ARGS)
 
 seeded: $(VENV)/.installed-dev ## Break the code in 40 ways, one at a time, and see that the tests notice (IDS=, WHOLE=1)

@@ -65,6 +65,9 @@ class AdapterCapabilities:
             first); without it a stop cancels the run at once.
         own_history: the framework keeps the conversation itself and needs only
             `Run.new_messages`.
+        relays: what it yields another server said. What AG-UI allows then reaches clients, though a
+            framework's author would be told of a mistake: names of sub-agents that were never
+            announced, deltas that don't fit the state.
         policy: has every tool call judged by `Run.policy` before it is executed; without it
             a bridge that has a policy refuses the adapter.
     """
@@ -77,6 +80,7 @@ class AdapterCapabilities:
     subagents: bool = False
     stop: bool = False
     own_history: bool = False
+    relays: bool = False
     policy: bool = False
 
     @property
@@ -124,22 +128,30 @@ class StopSignal:
     Attributes:
         requested: whether a stop was asked for.
         force: whether nothing may be waited for, not even a running tool.
+        timeout: seconds after the request until the run is cancelled, None where nobody said.
     """
 
     def __init__(self) -> None:
         self.requested: bool = False
         self.force: bool = False
+        self.timeout: float | None = None
         self._event: asyncio.Event | None = None
         self._children: list[StopSignal] = []
 
-    def request(self, *, force: bool = False) -> None:
-        """Ask for the stop; a later force sharpens an earlier graceful one."""
+    def request(self, *, force: bool = False, timeout: float | None = None) -> None:
+        """Ask for the stop; a later force sharpens an earlier graceful one.
+
+        Args:
+            force: whether nothing may be waited for.
+            timeout: seconds until the run is cancelled, where that is known.
+        """
         self.requested = True
         self.force = self.force or force
+        self.timeout = self.timeout if timeout is None else timeout
         if self._event is not None:
             self._event.set()
         for child in self._children:
-            child.request(force=force)
+            child.request(force=force, timeout=timeout)
 
     def child(self) -> StopSignal:
         """A signal for a part of the run: set whenever this one is, and by itself.
@@ -148,7 +160,7 @@ class StopSignal:
         """
         child = StopSignal()
         if self.requested:
-            child.request(force=self.force)
+            child.request(force=self.force, timeout=self.timeout)
         self._children.append(child)
         return child
 
@@ -197,6 +209,9 @@ class Run:
         late_result: call it with a tool call's id and its result (text) when that comes after the
             run is over: of a tool that could not be killed, for one. It takes the place of "whether
             it was executed is unknown", unless the conversation has gone on by then.
+        memo: what the adapter noted of the thread (plain JSON, never shown), as the last run left
+            it, in whichever process. Set it any time: it is stored with the run's end, whatever
+            that is. None before the first run, and after one that was lost.
         before_act: set by an adapter that wraps yours and may have to keep it from acting, else
             None. Tools that run in `run` itself after their TOOL_CALL_START was yielded need
             nothing. Whoever carries tools out besides, in tasks of its own, waits until all that
@@ -229,6 +244,7 @@ class Run:
     trace_headers: Mapping[str, str] = field(default_factory=dict)
     not_begun: Collection[str] = ()
     late_result: Callable[[str, str], None] = lambda call_id, content: None
+    memo: Json = None
     before_act: Callable[[], None] | None = None
     raw_messages: Sequence[Mapping[str, Json]] = ()
     raw_new_messages: Sequence[Mapping[str, Json]] = ()

@@ -8,6 +8,7 @@
     │   ├── NotDelivered          nothing reached the framework: the batch reopens
     │   ├── UpstreamError         a remote server failed
     │   ├── OutcomeUnknown        a remote server took an answer; what it did is unknown
+    │   ├── AgentRefused          a guard of the agent would not go on
     │   ├── ProtocolViolation     the adapter broke the event order
     │   └── AgentMistake          a function agent broke its own rules, or its code failed
     │       ├── ReplayMismatch      a replay took another path
@@ -37,6 +38,7 @@ __all__ = [
     "CODES",
     "AdapterError",
     "AgentMistake",
+    "AgentRefused",
     "AmbiguousKey",
     "ApprovalSpent",
     "BridgeError",
@@ -121,6 +123,11 @@ CODES: Mapping[str, ErrorCode] = {
     ),
     "AGENT_ERROR": ErrorCode(
         500, "The agent raised an error.", "See the server's log under the run's id."
+    ),
+    "AGENT_REFUSED": ErrorCode(
+        422,
+        "A guard of the agent would not let the message or the reply pass.",
+        "Say it otherwise; the message has the guard's reason.",
     ),
     "AGENT_PROTOCOL_ERROR": ErrorCode(
         500, "The agent emitted events in an impossible order.", "Mend the agent or its adapter."
@@ -246,6 +253,12 @@ class OutcomeUnknown(AdapterError):
     """
 
     code = "RUN_INDETERMINATE"
+
+
+class AgentRefused(AdapterError):
+    """A guard of the agent (a guardrail, a moderation) would not go on; the message says why."""
+
+    code = "AGENT_REFUSED"
 
 
 class ProtocolViolation(AdapterError):

@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks.rows import BenchmarkBroken
 from benchmarks.stores import VARIABLES, own_stores
 from loadtest.idle import stand_idle
+from loadtest.neighbours import stand_neighbours
 from loadtest.pressure import Result, press
 
 __all__ = ["main"]
@@ -23,6 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="for each store")
     parser.add_argument("--stores", nargs="*", choices=STORES, default=list(STORES))
     parser.add_argument("--no-idle", action="store_true", help="leave the idle streams out")
+    parser.add_argument("--no-neighbours", action="store_true", help="leave the attacks out")
+    parser.add_argument(
+        "--connections", type=int, nargs="+", default=[8], help="of the scope that attacks"
+    )
     options = parser.parse_args(arguments)
     faults: list[str] = []
     try:
@@ -44,6 +49,9 @@ def _load(options: argparse.Namespace, faults: list[str]) -> None:
                     faults += _tell(press(name, url, options.seconds))
     if not options.no_idle:
         faults += _tell(stand_idle(min(20.0, options.seconds)))
+    if not options.no_neighbours:
+        for connections in options.connections:
+            faults += _tell(stand_neighbours(connections, min(6.0, options.seconds)))
 
 
 def _tell(result: Result) -> list[str]:

@@ -44,7 +44,7 @@ class Replica:
     """One server process on a port of 127.0.0.1.
 
     Args:
-        module: what is run.
+        module: what is run, with what its command line begins with.
         port: where it listens.
         options: more of its command line.
         log: where it prints to.
@@ -55,7 +55,7 @@ class Replica:
         self.memory = Memory()
         self._log = log.open("wb")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, "--port", str(port), *options],
+            [sys.executable, "-m", *module.split(), "--port", str(port), *options],
             cwd=ROOT,
             env=environment(),
             stdout=self._log,
@@ -71,6 +71,11 @@ class Replica:
     def resident(self) -> int:
         """Bytes that it has in RAM."""
         return resident_bytes(self._process.pid)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
 
     def await_start(self) -> None:
         """Return once it is ready."""

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from loadtest import __main__ as command
-from loadtest import idle, pressure
+from loadtest import idle, neighbours, pressure
 from loadtest.client import Answer
+from loadtest.neighbours import Neighbours
 from loadtest.pressure import Result
 from loadtest.replica import Memory
 from loadtest.rounds import Load
@@ -21,7 +22,10 @@ def test_replicas_pass_with_little_load(
 ) -> None:
     monkeypatch.setattr(pressure, "THREADS", 4)
 
-    assert command.main(["--seconds", "0.3", "--stores", "sqlite", "--no-idle"]) == 0
+    assert (
+        command.main(["--seconds", "0.3", "--stores", "sqlite", "--no-idle", "--no-neighbours"])
+        == 0
+    )
 
     said = capsys.readouterr().out
     assert said.endswith("load: nothing twice, nothing lost, no answer unexplained\n")
@@ -35,12 +39,45 @@ def test_replicas_and_idle_streams_pass_with_little_load(
     monkeypatch.setattr(pressure, "THREADS", 8)
     monkeypatch.setattr(idle, "STREAMS", 30)
 
-    assert command.main(["--seconds", "1", "--stores", "sqlite"]) == 0
+    assert command.main(["--seconds", "1", "--stores", "sqlite", "--no-neighbours"]) == 0
 
     said = capsys.readouterr().out
     assert "SQLite: " in said
     assert "idle: 30 streams open" in said
     assert said.endswith("load: nothing twice, nothing lost, no answer unexplained\n")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_neighbours_are_measured_by_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(neighbours, "HOSTILE_KINDS", ("head",))
+    monkeypatch.setattr(neighbours, "LEASES", (3.0,))
+    monkeypatch.setattr(neighbours, "DELAY", 60.0)
+
+    assert command.main(["--seconds", "1", "--stores", "--no-idle", "--connections", "2"]) == 0
+
+    said = capsys.readouterr().out
+    assert "hostile neighbours: 2 connections, lease 3 s" in said
+    assert "the neighbour's runs: " in said
+
+
+@pytest.mark.parametrize(
+    ("found", "fault"),
+    [
+        (Neighbours([0.1], [0.1], Counter(success=1, LOST=2), alive=True), "runs ended so"),
+        (Neighbours([0.1], [0.1], Counter(success=1)), "the server is gone"),
+        (Neighbours([1.3], [0.1], Counter(success=1), alive=True), "/healthz took 1.30 s"),
+        (Neighbours([], [], Counter(success=1), alive=True), "/healthz was not asked"),
+    ],
+)
+def test_what_a_neighbour_should_not_notice_is_a_fault(found: Neighbours, fault: str) -> None:
+    result = Result()
+
+    neighbours._tell(result, "an attack", "head", found)
+
+    assert [told for told in result.faults if fault in told] == result.faults
 
 
 @pytest.mark.parametrize(
@@ -80,5 +117,7 @@ def test_a_server_that_is_not_there_is_told(
 ) -> None:
     monkeypatch.setenv("AGUI_BENCH_REDIS", "redis://127.0.0.1:1/0")
 
-    assert command.main(["--seconds", "1", "--stores", "redis", "--no-idle"]) == 2
+    assert (
+        command.main(["--seconds", "1", "--stores", "redis", "--no-idle", "--no-neighbours"]) == 2
+    )
     assert "Redis does not answer at its address" in capsys.readouterr().err

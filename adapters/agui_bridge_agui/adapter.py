@@ -22,8 +22,8 @@ from agui_bridge.errors import (
     UpstreamError,
 )
 from agui_bridge.protocol.answers.decisions import Approve, Cancel
-from agui_bridge.protocol.answers.schemas import require_checkable
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.schemas.checking import require_checkable
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.exchange import Exchange
 from agui_bridge_agui.first_arguments import with_first_arguments
@@ -41,10 +41,11 @@ __all__ = ["AguiAdapter"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
-DialectOption = Literal["auto", "1.0", "0.x", "draft"]
+DialectOption = Literal["auto", "1.1", "1.0", "0.x", "draft"]
 
 _SPOKEN: Final[Mapping[DialectOption, tuple[Dialect, ...]]] = {
-    "auto": ("1.0", "0.x"),
+    "auto": ("1.1", "1.0", "0.x"),
+    "1.1": ("1.1",),
     "1.0": ("1.0",),
     "0.x": ("0.x",),
     "draft": ("0.x",),
@@ -57,11 +58,12 @@ class AguiAdapter:
 
     Args:
         url: what clients would post their runs to.
-        dialect: in which the server is spoken to. `1.0`, or `0.x` for one from before: it is told
-            no `protocolVersion`, and of messages only what it knows; `draft` is `0.x` for one that
-            asks as the draft of interrupts has it. `auto` begins with 1.0, and goes on in 0.x if
-            the server refuses that shape (400, 422). What it answers is understood in any,
-            LangGraph's CUSTOM `on_interrupt` too; a question is answered as it was asked.
+        dialect: in which the server is spoken to. `1.1`; `1.0` for one that can't bear a newer
+            version; `0.x` for one from before: it is told no `protocolVersion`, and of messages
+            only what it knows; `draft` is `0.x` for one that asks as the draft of interrupts has
+            it. `auto` begins with the newest, and goes on with an older one if the server refuses
+            that shape (400, 422). What it answers is understood in any, LangGraph's CUSTOM
+            `on_interrupt` too; a question is answered as it was asked.
         peer: who made the server; `auto` finds out what matters from what it says. `peers.py` has
             what each needs.
         history: `full` sends the whole conversation, as AG-UI has it; `new` only what is new, to a
@@ -105,7 +107,7 @@ class AguiAdapter:
         self._peer = PEERS[peer]
         self._history: HistoryMode = history or self._peer.history
         self.capabilities: AdapterCapabilities = AdapterCapabilities(
-            edit=True, subagents=True, stop=True, own_history=self._history == "new"
+            edit=True, subagents=True, stop=True, relays=True, own_history=self._history == "new"
         )
         # What is left to be tried, the only one once it is known.
         self._dialects: tuple[Dialect, ...] = _SPOKEN[dialect]

@@ -13,11 +13,12 @@ from typing import Any, Final, Literal
 
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.versions import NEWEST, first_version_messages
 from agui_bridge_agui.pauses.answers import Answers
 
 __all__ = ["Dialect", "HistoryMode", "body_of", "messages_for"]
 
-Dialect = Literal["1.0", "0.x"]
+Dialect = Literal["1.1", "1.0", "0.x"]
 """How an input is written. What is answered is understood in any dialect."""
 
 HistoryMode = Literal["full", "new"]
@@ -93,13 +94,13 @@ def body_of(
         # Never the client's, which re-uses them.
         "runId": run.mint(),
         "state": {} if run.state is None else run.state,
-        "messages": messages if dialect == "1.0" else _older(messages),
+        "messages": _spoken(messages, dialect),
         "tools": given.get("tools", []),
         "context": given.get("context", []),
         "forwardedProps": forwarded,
     }
-    if dialect == "1.0":
-        body["protocolVersion"] = "1.0"
+    if dialect != "0.x":
+        body["protocolVersion"] = dialect
     if answers is not None and answers.resume:
         given_answers = answers.resume
         body["resume"] = (
@@ -110,9 +111,14 @@ def body_of(
     return body
 
 
-def _older(messages: Sequence[Mapping[str, Json]]) -> list[Json]:
+def _spoken(messages: Sequence[Mapping[str, Json]], dialect: Dialect) -> list[Any]:
+    if dialect == NEWEST:
+        return list(messages)
+    known = first_version_messages(messages)
+    if dialect != "0.x":
+        return list(known)
     return [
         {key: value for key, value in message.items() if key not in _NEWER_MEMBERS}
-        for message in messages
+        for message in known
         if message["role"] not in _NEWER_ROLES
     ]

@@ -18,6 +18,7 @@ from ag_ui.core import (
 
 from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.verifier.shapes import model_of
 from agui_bridge_agui.told import Told
 
 __all__ = ["news_of"]
@@ -63,6 +64,8 @@ def _events(message: Mapping[str, Json], told: Told) -> Iterator[BaseEvent]:
             yield from _text(message.get("content"), named, told)
         for call in message.get("toolCalls") or ():
             yield from _call(call, named, told, in_new_message=new)
+        if new:
+            yield from _sealed(message, "message")
 
 
 def _result(message: Mapping[str, Json], named: str, told: Told) -> Iterator[BaseEvent]:
@@ -78,6 +81,14 @@ def _text(content: Json, named: str, told: Told) -> Iterator[BaseEvent]:
         yield TextMessageEndEvent(message_id=named)
 
 
+def _sealed(thing: Mapping[str, Json], subtype: str) -> Iterator[BaseEvent]:
+    """What a message or call carries besides for the model, which nobody here reads."""
+    if thing.get("encryptedValue"):
+        told = {k: thing[k] for k in ("encryptedValue", "encryptedValueType") if k in thing}
+        event = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": subtype, "entityId": thing["id"]}
+        yield model_of({**event, **told})
+
+
 def _call(
     call: Mapping[str, Json], message: str, told: Told, *, in_new_message: bool
 ) -> Iterator[BaseEvent]:
@@ -87,5 +98,6 @@ def _call(
         return
     if named not in told.calls:
         yield from whole_call(named, name, arguments, parent=message)
+        yield from _sealed(call, "tool-call")
     elif in_new_message:
         told.tell_again(named, name, arguments)

@@ -34,7 +34,6 @@ class Told:
         self._ended: set[str] = set()
         self._again: dict[str, tuple[str, str]] = {}
         self._texts: dict[str, list[str]] = {}
-        self._last = ""
         self._parents: dict[str, str] = {}
         for message in messages:
             for call in message.get("toolCalls") or ():
@@ -72,24 +71,19 @@ class Told:
 
     def note(self, event: Any) -> None:
         """Take in an event object of `ag_ui` that the client is told."""
+        # A model looks long for an attribute that it does not have.
+        fields = event.__dict__
         for name in ("message_id", "parent_message_id"):
-            if named := getattr(event, name, None):
+            if named := fields.get(name):
                 self.messages.add(named)
-        match event.type:
-            case "TEXT_MESSAGE_CONTENT" | "TEXT_MESSAGE_CHUNK":
-                named = event.message_id or self._last
-                self._last = named
-                self._texts.setdefault(named, []).append(event.delta or "")
+        match fields["type"].value:
+            case "TEXT_MESSAGE_CONTENT":
+                self._texts.setdefault(event.message_id, []).append(event.delta)
             case "TOOL_CALL_START":
                 self._parents[event.tool_call_id] = event.parent_message_id or ""
                 self._begin(event.tool_call_id, event.tool_call_name)
             case "TOOL_CALL_ARGS":
                 self._extend(event.tool_call_id, event.delta)
-            case "TOOL_CALL_CHUNK":
-                fresh = event.tool_call_id not in self._again
-                if event.tool_call_id and event.tool_call_name and fresh:
-                    self._begin(event.tool_call_id, event.tool_call_name)
-                self._extend(event.tool_call_id or (self._own or [""])[-1], event.delta or "")
             case "TOOL_CALL_END":
                 self._ended.add(event.tool_call_id)
             case "TOOL_CALL_RESULT":

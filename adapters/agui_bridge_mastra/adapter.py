@@ -9,11 +9,12 @@ from typing import Any, Final, get_args
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.protocol.answers.schemas import require_checkable
+from agui_bridge.protocol.schemas.checking import require_checkable
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import HttpClient
 from agui_bridge_mastra.requests import Kind, Requests
 from agui_bridge_mastra.turn import Turn
+from agui_bridge_mastra.working_memory import Sharing
 
 __all__ = ["MastraAdapter"]
 
@@ -38,6 +39,8 @@ class MastraAdapter:
         cancel_with: by tool or step, the data to resume with when its question is cancelled or
             expires. Other tools stay suspended at Mastra, where nothing continues them; other
             workflows are cancelled there.
+        working_memory: whether the agent's working memory is the thread's shared state: `off`,
+            `tell` (clients see it) or `share` (they may change it, too).
         timeout: seconds that the server may be silent.
         client: an httpx client of yours.
 
@@ -61,6 +64,7 @@ class MastraAdapter:
         resume_network_path: str | None = None,
         step_schemas: Mapping[str, Mapping[str, Json]] | None = None,
         cancel_with: Mapping[str, Json] | None = None,
+        working_memory: Sharing = "off",
         timeout: float = 300.0,
         client: Any = None,
     ) -> None:
@@ -68,6 +72,12 @@ class MastraAdapter:
             raise ConfigurationError(f"kind can't be {kind!r}: it is agent, network or workflow.")
         if kind == "network" and not memory:
             raise ConfigurationError("A Mastra network needs memory.")
+        if working_memory not in get_args(Sharing):
+            raise ConfigurationError(
+                f"working_memory can't be {working_memory!r}: it is off, tell or share."
+            )
+        if working_memory != "off" and (kind == "workflow" or not memory):
+            raise ConfigurationError("Only agents and networks with memory have working memory.")
         if not url.startswith(("http://", "https://")):
             raise ConfigurationError(f"url should be the server's address, not {url!r}.")
         self.requests: Requests = Requests(
@@ -75,6 +85,7 @@ class MastraAdapter:
         )
         require_checkable("step_schemas", step_schemas or {})
         self._step_schemas = step_schemas or {}
+        self._sharing = working_memory
         self._server = HttpClient(url, headers=headers, timeout=timeout, client=client)
         self._leaving: set[asyncio.Task[None]] = set()
 
@@ -86,7 +97,15 @@ class MastraAdapter:
             UpstreamError: it failed, refused, or its stream can't be understood.
         """
         async with AsyncExitStack() as held:
-            turn = Turn(run, self._server, self.requests, self._step_schemas, self._go_on, held)
+            turn = Turn(
+                run,
+                self._server,
+                self.requests,
+                self._step_schemas,
+                self._sharing,
+                self._go_on,
+                held,
+            )
             async for item in turn.items():
                 yield item
 

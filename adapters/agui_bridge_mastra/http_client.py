@@ -181,6 +181,49 @@ class HttpClient:
         path = _path_of(workflow, run_id)
         return await self._json("GET", path, trace=trace, params={"fields": "steps"})
 
+    async def working_memory(
+        self, agent: str, memory: Mapping[str, str], *, trace: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        """The working memory of a conversation: `workingMemory`, and its template and thread.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or its answer can't be read.
+        """
+        asked = {"agentId": agent, "resourceId": memory["resource"]}
+        path = f"/api/memory/threads/{quote(memory['thread'], safe='')}/working-memory"
+        return await self._json("GET", path, trace=trace, params=asked)
+
+    async def set_working_memory(
+        self,
+        agent: str,
+        memory: Mapping[str, str],
+        text: str,
+        *,
+        new: bool,
+        trace: Mapping[str, str],
+    ) -> None:
+        """Replace the working memory of a conversation.
+
+        Args:
+            agent: its id.
+            memory: the conversation's `thread` and `resource`.
+            text: what is kept from now on.
+            new: whether Mastra does not know the thread yet.
+            trace: headers of the trace.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused.
+        """
+        of, resource = {"agentId": agent}, {"resourceId": memory["resource"]}
+        if new:
+            thread = {"threadId": memory["thread"], **resource}
+            await self._json("POST", "/api/memory/threads", trace=trace, params=of, json=thread)
+        path = f"/api/memory/threads/{quote(memory['thread'], safe='')}/working-memory"
+        body = {"workingMemory": text, **resource}
+        await self._json("POST", path, trace=trace, params=of, json=body)
+
     async def cancel_workflow(
         self, workflow: str, run_id: str, *, trace: Mapping[str, str]
     ) -> None:

@@ -12,9 +12,13 @@ from typing import Any, Final
 
 from ag_ui.core import BaseEvent
 
+from agui_bridge_mastra.chunks.custom_events import custom_events
+from agui_bridge_mastra.chunks.native import without_ids
+from agui_bridge_mastra.chunks.place import Place
+from agui_bridge_mastra.chunks.results import VOID
 from agui_bridge_mastra.http_client import Chunk, as_mapping
 from agui_bridge_mastra.pauses import Waiting, parse_schema
-from agui_bridge_mastra.reader import AgentReader, Place
+from agui_bridge_mastra.reader import AgentReader
 
 __all__ = ["NetworkReader"]
 
@@ -30,21 +34,21 @@ class NetworkReader(AgentReader):
 
     _agent: str = ""
     _speaking: bool = field(default=False, init=False)
-    _asked: Chunk | None = None
 
-    def read(self, chunk: Chunk) -> Iterator[BaseEvent]:
+    def chunk_events(self, chunk: Chunk) -> Iterator[BaseEvent]:
         """The events of one chunk."""
-        self.seen = True
         kind, payload = str(chunk.get("type")), as_mapping(chunk.get("payload"))
         if kind.startswith(_AGENT_EVENT):
-            yield from self._agent_event(dict(payload))
+            yield from self.subagent_chunk(dict(payload), Place(), _PRIMITIVE, self._agent)
         elif kind.startswith(_WORKFLOW_EVENT):
             self._items.read(_PRIMITIVE, dict(payload))
             yield from self.workflow_chunk(dict(payload), Place())
         else:
-            yield from self._network_chunk(kind, payload)
+            yield from self._network_chunk(kind, payload, chunk)
 
-    def _network_chunk(self, kind: str, payload: Mapping[str, Any]) -> Iterator[BaseEvent]:
+    def _network_chunk(
+        self, kind: str, payload: Mapping[str, Any], chunk: Chunk
+    ) -> Iterator[BaseEvent]:
         match kind:
             case "routing-agent-start":
                 self.run.iteration = (self.run.iteration or 0) + 1
@@ -56,22 +60,25 @@ class NetworkReader(AgentReader):
                 told = as_mapping(payload.get("args"))
                 name = str(told.get("primitiveId") or told.get("toolName"))
                 if _PRIMITIVE not in self.ids:
-                    yield from self.whole_call(Place(), _PRIMITIVE, name, told.get("args"))
-                self.running[_PRIMITIVE] = {"toolCallId": _PRIMITIVE, "toolName": name}
+                    yield from self.calls.whole(Place(), _PRIMITIVE, name, told.get("args"))
+                self.calls.running[_PRIMITIVE] = {"toolCallId": _PRIMITIVE, "toolName": name}
             case "tool-execution-end":
-                yield from self.result(Place(), _PRIMITIVE, payload.get("result"))
+                value = payload.get("result", VOID)
+                yield from self.calls.result(Place(), _PRIMITIVE, value)
             case "agent-execution-start":
                 told = as_mapping(payload.get("args"))
                 self._agent = str(payload.get("agentId") or told.get("primitiveId"))
+                self.subagents.forget(Place(), _PRIMITIVE)
             case "agent-execution-end":
-                yield from self.end_subagent(Place(), _PRIMITIVE)
+                yield from self.subagents.end(Place(), _PRIMITIVE)
             case "tool-execution-approval" | "tool-execution-suspended":
-                self._wait(kind.endswith("-approval"), Place(), payload, payload, _PRIMITIVE)
+                shown = {**payload, "toolCallId": _PRIMITIVE}
+                yield from self._wait(kind.endswith("-approval"), Place(), payload, shown)
             case "agent-execution-approval" | "agent-execution-suspended":
-                self._wait_for_agent(kind.endswith("-approval"), payload)
+                yield from self._wait_for_agent(kind.endswith("-approval"), payload)
             case "workflow-execution-suspended":
                 named = {"toolName": payload.get("workflowId"), "args": payload.get("args")}
-                self._wait(False, Place(), payload, named, None)
+                yield from self._wait(False, Place(), payload, named)
             case "network-execution-event-step-finish":
                 # The router picked no primitive and answered by itself.
                 yield from self._say("text-start", "")
@@ -80,6 +87,12 @@ class NetworkReader(AgentReader):
             case "network-execution-event-finish":
                 yield from self._say("text-end", "")
                 self._end(payload)
+            case "network-object-result":
+                self.run.result = chunk.get("object", payload.get("object"))
+            case "error" | "tripwire" | "abort":
+                yield from self.agent_chunk(chunk, Place())
+            case _:
+                yield from custom_events(chunk, Place())
 
     def _say(self, kind: str, text: str) -> Iterator[BaseEvent]:
         """Text of the router, which Mastra never ends."""
@@ -91,17 +104,10 @@ class NetworkReader(AgentReader):
             chunk = {"type": kind, "payload": {"id": "router", "text": text}}
             yield from self.agent_chunk(chunk, Place())
 
-    def _agent_event(self, chunk: Chunk) -> Iterator[BaseEvent]:
-        if chunk.get("type") in ("tool-call-approval", "tool-call-suspended"):
-            self._asked = chunk
-        yield from self.subagent_chunk(chunk, Place(), _PRIMITIVE, self._agent)
-
-    def _wait_for_agent(self, approval: bool, payload: Mapping[str, Any]) -> None:
-        asked, self._asked = self._asked, None
-        place = Place((_PRIMITIVE,), self.subagent_id(Place(), _PRIMITIVE))
-        shown = as_mapping(asked.get("payload")) if asked is not None else payload
-        self._inner.clear()
-        self._wait(approval, place, payload, shown, str(shown["toolCallId"]))
+    def _wait_for_agent(self, approval: bool, payload: Mapping[str, Any]) -> Iterator[BaseEvent]:
+        # Where nothing tells what it asks for, it stands for itself.
+        place, shown = self._innermost((_PRIMITIVE,), payload)
+        yield from self._wait(approval, place, payload, shown)
 
     def _wait(
         self,
@@ -109,25 +115,27 @@ class NetworkReader(AgentReader):
         place: Place,
         payload: Mapping[str, Any],
         shown: Mapping[str, Any],
-        call: str | None,
-    ) -> None:
-        own = ""
-        self.running.clear()
-        if call is not None:
-            own = self.ids.setdefault(place.key(call), self.run.mint())
+    ) -> Iterator[BaseEvent]:
+        self.calls.running.clear()
+        if place.subagent not in self.subagents.active:
+            place = Place(place.path)
+        args, own = as_mapping(shown.get("args")), ""
+        if (call := shown.get("toolCallId")) is not None:
+            yield from self.calls.asked(place, str(call), str(shown.get("toolName")), args)
+            own = self.ids[place.key(call)]
         self.waiting[_PRIMITIVE] = Waiting(
             key=_PRIMITIVE,
             approval=approval,
             call=own,
             name=str(shown.get("toolName")),
-            args=as_mapping(shown.get("args")),
+            args=args,
             schema=parse_schema(payload.get("resumeSchema")),
-            payload=payload.get("suspendPayload"),
+            payload=without_ids(payload.get("suspendPayload")),
             subagent=place.subagent,
             items=self._items.of(_PRIMITIVE) if call is None else [],
         )
 
     def _end(self, payload: Mapping[str, Any]) -> None:
         self.finished = True
-        self.run.result = payload.get("result")
+        self.run.result = payload.get("object", payload.get("result"))
         self.run.usage += self.usage({"output": {"usage": payload.get("usage")}})

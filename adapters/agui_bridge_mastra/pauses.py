@@ -10,7 +10,7 @@ from typing import Any, Final
 from agui_bridge.adapters import Ask
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
-__all__ = ["Waiting", "parse_schema", "plain_text"]
+__all__ = ["Waiting", "parse_schema"]
 
 _WORDS: Final = ("message", "question", "prompt", "text", "title", "reason", "ask")
 """Members of a suspend payload that hold what people are asked."""
@@ -100,22 +100,10 @@ def parse_schema(text: Json) -> Mapping[str, Json] | None:
     return text if isinstance(text, dict) else None
 
 
-def plain_text(value: Json) -> str:
-    """A tool's result as the text of a TOOL_CALL_RESULT.
-
-    Of a sub-agent or a workflow that was called as a tool it is what it said, without the ids of
-    its own thread and run at Mastra: whoever has them can continue it.
-    """
-    if isinstance(value, Mapping) and "subAgentThreadId" in value:
-        value = value.get("text", "")
-    elif isinstance(value, Mapping) and value.keys() == {"result", "runId"}:
-        value = value["result"]
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 def _asks_approval(schema: Mapping[str, Json] | None) -> bool:
+    """Whether it is the schema of an approval; older servers' have no place for a reason."""
     properties = (schema or {}).get("properties")
-    return isinstance(properties, Mapping) and "approved" in properties
+    return isinstance(properties, Mapping) and properties.keys() >= {"approved", "reason"}
 
 
 def _question(payload: Json) -> str | None:

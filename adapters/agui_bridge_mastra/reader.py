@@ -1,8 +1,11 @@
-"""Reads the chunks of one agent's stream, sub-agents and workflows within it included."""
+"""Reads the chunks of one agent's stream, sub-agents and workflows within it included.
+
+A chunk that is new, repeated, out of place or of an unknown shape changes nothing but what is told:
+it never ends a run.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -13,31 +16,28 @@ from ag_ui.core import (
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
-    SubagentErrorEvent,
-    SubagentFinishedEvent,
-    SubagentStartedEvent,
     TextMessageContentEvent,
     TextMessageEndEvent,
     TextMessageStartEvent,
     TokenUsage,
-    ToolCallArgsEvent,
-    ToolCallEndEvent,
-    ToolCallResultEvent,
-    ToolCallStartEvent,
 )
 
 from agui_bridge.adapters import Run
-from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.lifecycle.made_events import whole_call
+from agui_bridge.errors import AgentRefused, UpstreamError
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_mastra.chunks.calls import AGENT_TOOL, Calls, named
+from agui_bridge_mastra.chunks.custom_events import custom_events, note_unreadable
+from agui_bridge_mastra.chunks.native import without_ids, without_native
+from agui_bridge_mastra.chunks.place import Place
+from agui_bridge_mastra.chunks.results import FAILED, KEPT, VOID
+from agui_bridge_mastra.chunks.steps import WaitingItems, agent_waits, step_events
+from agui_bridge_mastra.chunks.sub_agents import SubAgents
+from agui_bridge_mastra.chunks.tasks import TASK, Tasks
 from agui_bridge_mastra.http_client import Chunk, as_mapping
-from agui_bridge_mastra.pauses import Waiting, parse_schema, plain_text
-from agui_bridge_mastra.steps import WaitingItems, agent_waits, step_events
+from agui_bridge_mastra.pauses import Waiting, parse_schema
 
-__all__ = ["AgentReader", "Place"]
+__all__ = ["AgentReader"]
 
-_AGENT_TOOL: Final = "agent-"
-_CALLERS: Final = (_AGENT_TOOL, "workflow-")
 _MESSAGES: Final[Mapping[str, tuple[Any, Any, Any, str]]] = {
     "text": (TextMessageStartEvent, TextMessageContentEvent, TextMessageEndEvent, "assistant"),
     "reasoning": (
@@ -57,22 +57,8 @@ _USAGE: Final = {
     "cached_input_tokens": "cachedInputTokens",
 }
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a chunk comes from.
-
-    Attributes:
-        path: the tool calls that lead to it, outermost first; empty for the agent itself.
-        subagent: run id of the sub-agent, None for the agent itself.
-    """
-
-    path: tuple[str, ...] = ()
-    subagent: str | None = None
-
-    def key(self, name: object) -> str:
-        """A name that is unique within the run."""
-        return "/".join((*self.path, str(name)))
+_UNREADABLE: Final = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
+_LONGEST_REASON: Final = 1000
 
 
 @dataclass
@@ -86,8 +72,8 @@ class AgentReader:
         refused: calls that the person did not approve: the bridge gives their results.
         frontend: names of the application's tools.
         waiting: what the stream says that it waits for, by key.
-        running: calls that have begun and have no result, by what `ids` knows them as: their
-            payload, or of a call that an earlier run began its id.
+        tripwire: why a guard of the agent would not go on, None if none stopped it.
+        aborted: whether Mastra says that the run was aborted.
         finished: whether the stream has told its end.
         seen: whether there was any chunk.
     """
@@ -97,55 +83,57 @@ class AgentReader:
     refused: frozenset[str] = frozenset()
     frontend: frozenset[str] = frozenset()
     waiting: dict[str, Waiting] = field(default_factory=dict)
-    running: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    tripwire: str | None = None
+    aborted: bool = False
     finished: bool = False
     seen: bool = False
     _inner: dict[tuple[str, ...], tuple[Place, Chunk]] = field(default_factory=dict)
-    _names: dict[str, str] = field(default_factory=dict)
-    _started: set[str] = field(default_factory=set)
     _steps: set[str] = field(default_factory=set)
     _items: WaitingItems = field(default_factory=WaitingItems)
+
+    def __post_init__(self) -> None:
+        mint = self.run.mint
+        told = _told(self.run)
+        self.calls: Calls = Calls(mint, self.ids, self.refused, self.frontend, told=told)
+        self.subagents: SubAgents = SubAgents(mint, self.ids)
+        self.tasks: Tasks = Tasks(mint, self.ids)
 
     def read(self, chunk: Chunk) -> Iterator[BaseEvent]:
         """The events of one chunk.
 
         Raises:
             UpstreamError: the chunk says that the run failed.
-            KeyError, TypeError, AttributeError: it has an unknown shape.
+            AgentRefused: a guard of the agent ended it.
         """
         self.seen = True
+        try:
+            yield from self.chunk_events(chunk)
+        except _UNREADABLE as error:
+            note_unreadable(chunk, error)
+            value = without_native(as_mapping(chunk.get("payload")))
+            yield CustomEvent(name=f"mastra:{chunk.get('type')}", value=value)
+
+    def chunk_events(self, chunk: Chunk) -> Iterator[BaseEvent]:
+        """The events of a chunk of this kind of stream; what can't be read raises."""
         yield from self.agent_chunk(chunk, Place())
 
     @property
     def working(self) -> list[str]:
         """Calls of tools that are being carried out at Mastra, sub-agents and workflows aside."""
-        given = self._handed_over()
-        return [
-            key
-            for key, call in self.running.items()
-            if key not in given and not str(call.get("toolName")).startswith(_CALLERS)
-        ]
+        return self.calls.working
 
     def frontend_calls(self) -> dict[str, dict[str, Json]]:
         """Calls that the run leaves to the application, by their id on the wire."""
         return {
             self.ids[key]: {name: call.get(name) for name in ("toolCallId", "toolName", "args")}
-            for key, call in self._handed_over().items()
-        }
-
-    def _handed_over(self) -> dict[str, Mapping[str, Any]]:
-        # A sub-agent has no tools of the application's, whatever the names of its own.
-        return {
-            key: call
-            for key, call in self.running.items()
-            if call.get("toolName") in self.frontend and key == call["toolCallId"]
+            for key, call in self.calls.handed_over().items()
         }
 
     def resumed(self, waiting: Waiting) -> None:
         """Note that a call of an earlier run is being carried out."""
         for key, own in self.ids.items():
             if own == waiting.call:
-                self.running[key] = {"toolCallId": waiting.key}
+                self.calls.running[key] = {"toolCallId": waiting.key}
 
     def agent_chunk(self, chunk: Chunk, at: Place) -> Iterator[BaseEvent]:
         """The events of a chunk that an agent made."""
@@ -161,28 +149,61 @@ class AgentReader:
                 | "tool-call-input-streaming-end"
                 | "tool-call"
             ):
-                yield from self._call(kind, payload, at)
+                yield from self.calls.read(kind, payload, at)
             case "tool-result":
-                yield from self.result(at, payload["toolCallId"], payload.get("result"))
+                call, value = named(payload, "toolCallId"), payload.get("result", VOID)
+                yield from self.subagents.end(at, call)
+                yield from self.calls.result(at, call, self.tasks.placeholder(value))
             case "tool-error":
-                yield from self.result(at, payload["toolCallId"], "The tool failed.")
+                call = named(payload, "toolCallId")
+                yield from self.subagents.fail(at, call, _SUBAGENT_FAILED)
+                yield from self.calls.result(at, call, FAILED)
             case "tool-output-denied":
                 said = as_mapping(payload.get("approval")).get("reason") or "declined"
-                yield from self.result(at, payload["toolCallId"], said)
+                yield from self.calls.result(at, named(payload, "toolCallId"), said)
             case "tool-output":
                 yield from self._within(payload, at)
             case "tool-call-approval" | "tool-call-suspended":
-                self.running.pop(at.key(payload["toolCallId"]), None)
+                self.calls.running.pop(at.key(named(payload, "toolCallId")), None)
                 if at.path:
                     self._inner[at.path] = (at, chunk)
                 else:
-                    self._suspend(kind == "tool-call-approval", payload)
-            case "step-start" if not at.path:
-                self.run.iteration = (self.run.iteration or 0) + 1
+                    yield from self._suspend(kind == "tool-call-approval", payload)
+            case "step-start":
+                yield from self.calls.next_step(at)
+                if not at.path:
+                    self.run.iteration = (self.run.iteration or 0) + 1
+            case "finish":
+                yield from self.calls.next_step(at)
+                if not at.path:
+                    self._finish(payload)
+            case "object-result" if not at.path:
+                self.run.result = chunk.get("object")
             case "error" if not at.path:
                 raise _failure(as_mapping(payload.get("error")).get("name"))
-            case "finish" if not at.path:
-                self._finish(payload)
+            case "tripwire" if not at.path:
+                self.tripwire = str(payload.get("reason") or "")[:_LONGEST_REASON]
+            case "abort":
+                self.aborted = self.aborted or not at.path
+            case _ if kind.startswith(TASK):
+                yield from self.tasks.read(kind, payload, at)
+            case _:
+                yield from custom_events(chunk, at)
+
+    def continued(self) -> Iterator[BaseEvent]:
+        """Results for answered calls whose own ones Mastra keeps."""
+        for key in [key for key, call in self.calls.running.items() if "toolName" not in call]:
+            yield from self.calls.result(Place(), key, KEPT)
+
+    def check_refusal(self) -> None:
+        """Raise what a guard of the agent said, if it ended the run.
+
+        Raises:
+            AgentRefused: it did.
+        """
+        if self.tripwire is not None and not self.finished:
+            why = f": {self.tripwire}" if self.tripwire else "."
+            raise AgentRefused(f"A guard of the agent would not go on{why}")
 
     # --- messages ---
 
@@ -198,103 +219,37 @@ class AgentReader:
         elif part == "end":
             yield end(message_id=self.ids.pop(name), subagent_run_id=owner)
 
-    # --- tool calls ---
-
-    def _call(self, kind: str, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
-        call = payload["toolCallId"]
-        key = at.key(call)
-        match kind:
-            case "tool-call-input-streaming-start":
-                yield self.start_call(at, call, payload["toolName"])
-            case "tool-call-delta":
-                yield ToolCallArgsEvent(tool_call_id=self.ids[key], delta=payload["argsTextDelta"])
-            case "tool-call-input-streaming-end":
-                # From now on it may be carried out; the chunk that says so may come too late.
-                self.running[key] = {"toolName": self._names.pop(key, None), **payload}
-                yield ToolCallEndEvent(tool_call_id=self.ids[key])
-            case _:
-                if key not in self.ids:
-                    yield from self.whole_call(at, call, payload["toolName"], payload.get("args"))
-                self.running[key] = payload
-
-    def start_call(self, at: Place, call: str, name: str) -> ToolCallStartEvent:
-        """A tool call's START, under a new id."""
-        own = self.ids[at.key(call)] = self.run.mint()
-        self._names[at.key(call)] = name
-        return ToolCallStartEvent(
-            tool_call_id=own, tool_call_name=name, subagent_run_id=at.subagent
-        )
-
-    def whole_call(self, at: Place, call: str, name: str, args: Json) -> Iterator[BaseEvent]:
-        """A tool call whose arguments did not stream."""
-        yield (start := self.start_call(at, call, name))
-        arguments = json.dumps(args or {}, ensure_ascii=False)
-        # As when they stream: of a sub-agent's call the START alone names the sub-agent.
-        yield from whole_call(start.tool_call_id, name, arguments)[1:]
-
-    def result(self, at: Place, call: str, value: Json) -> Iterator[BaseEvent]:
-        """A tool call's result; none for a call that is not on the wire, or was refused."""
-        self.running.pop(at.key(call), None)
-        own = self.ids.pop(at.key(call), None)
-        if own is not None and own not in self.refused:
-            yield ToolCallResultEvent(
-                message_id=self.run.mint(),
-                tool_call_id=own,
-                content=plain_text(value),
-                role="tool",
-                subagent_run_id=at.subagent,
-            )
-
     # --- sub-agents and workflows ---
 
     def _within(self, payload: Mapping[str, Any], at: Place) -> Iterator[BaseEvent]:
-        chunk, call = payload.get("output"), str(payload.get("toolCallId"))
-        if not isinstance(chunk, dict):
-            yield CustomEvent(name="mastra:tool-output", value=chunk)
-        elif str(chunk.get("type")).startswith("workflow-"):
+        chunk, call = payload.get("output"), named(payload, "toolCallId")
+        tool = str(payload.get("toolName"))
+        if isinstance(chunk, dict) and str(chunk.get("type")).startswith("workflow-"):
             self._items.read(at.key(call), chunk)
             yield from self.workflow_chunk(chunk, at)
-        elif chunk.get("from") == "AGENT":
-            name = str(payload.get("toolName")).removeprefix(_AGENT_TOOL)
-            yield from self.subagent_chunk(chunk, at, call, name)
-        else:
-            yield CustomEvent(name="mastra:tool-output", value=chunk)
+        elif isinstance(chunk, dict) and _is_of_agent(chunk, tool):
+            yield from self.subagent_chunk(chunk, at, call, tool.removeprefix(AGENT_TOOL))
+        elif chunk is not None:
+            value = without_ids(chunk)
+            yield CustomEvent(name="mastra:tool-output", value=value, subagent_run_id=at.subagent)
 
     def subagent_chunk(self, chunk: Chunk, at: Place, call: str, name: str) -> Iterator[BaseEvent]:
         """The events of a chunk that a sub-agent made."""
-        inner = Place((*at.path, call), self.subagent_id(at, call))
-        assert inner.subagent is not None
-        if inner.subagent not in self._started:
-            self._started.add(inner.subagent)
-            yield SubagentStartedEvent(
-                subagent_run_id=inner.subagent,
-                name=name,
-                parent_subagent_run_id=at.subagent,
-                parent_tool_call_id=self.ids.get(at.key(call)),
-            )
-        if chunk.get("type") == "error":
-            self._started.discard(inner.subagent)
-            yield SubagentErrorEvent(
-                subagent_run_id=inner.subagent, message="The sub-agent failed in Mastra."
-            )
+        if self.subagents.is_over(at, call):
             return
-        yield from self.agent_chunk(chunk, inner)
-        if chunk.get("type") == "finish":
-            yield from self.end_subagent(at, call)
-
-    def subagent_id(self, at: Place, call: str) -> str:
-        """The run id of a sub-agent, the same in every run that it goes on in."""
-        name = at.key(f"agent:{call}")
-        if name not in self.ids:
-            self.ids[name] = self.run.mint()
-        return self.ids[name]
-
-    def end_subagent(self, at: Place, call: str) -> Iterator[BaseEvent]:
-        """A sub-agent's end, if it has begun in this run."""
-        own = self.ids.pop(at.key(f"agent:{call}"), None)
-        if own in self._started:
-            self._started.discard(own)
-            yield SubagentFinishedEvent(subagent_run_id=own)
+        yield from self.subagents.begin(at, call, name)
+        payload = as_mapping(chunk.get("payload"))
+        match chunk.get("type"):
+            case "error":
+                yield from self.subagents.fail(at, call, _SUBAGENT_FAILED)
+            case "tripwire":
+                why = str(payload.get("reason") or "")[:_LONGEST_REASON]
+                yield from self.subagents.fail(at, call, why or _SUBAGENT_FAILED)
+            case "finish":
+                yield from self.agent_chunk(chunk, self.subagents.place(at, call))
+                yield from self.subagents.end(at, call)
+            case _:
+                yield from self.agent_chunk(chunk, self.subagents.place(at, call))
 
     def workflow_chunk(self, chunk: Chunk, at: Place) -> Iterator[BaseEvent]:
         """A workflow's steps, and what they say."""
@@ -304,7 +259,7 @@ class AgentReader:
         payload = as_mapping(chunk.get("payload"))
         step, said = str(payload.get("stepName")), payload.get("output")
         if not isinstance(said, dict) or said.get("from") != "AGENT":
-            yield CustomEvent(name="mastra:step-output", value=said)
+            yield CustomEvent(name="mastra:step-output", value=without_ids(said))
             return
         # The step is an agent; several may run in it at once, each under a run id of its own.
         agent = f"{step}:{said.get('runId')}"
@@ -317,19 +272,25 @@ class AgentReader:
 
     # --- pauses and ends ---
 
-    def _suspend(self, approval: bool, payload: Mapping[str, Any]) -> None:
-        key = str(payload["toolCallId"])
+    def _suspend(self, approval: bool, payload: Mapping[str, Any]) -> Iterator[BaseEvent]:
+        key = named(payload, "toolCallId")
+        if key in self.waiting:
+            return
         place, shown = self._innermost((key,), payload)
+        if place.subagent not in self.subagents.active:
+            place = Place(place.path)
+        call, name = named(shown, "toolCallId"), named(shown, "toolName")
+        yield from self.calls.asked(place, call, name, as_mapping(shown.get("args")))
         self.waiting[key] = Waiting(
             key=key,
             approval=approval,
-            call=self.ids.setdefault(place.key(shown["toolCallId"]), self.run.mint()),
-            name=str(shown["toolName"]),
+            call=self.ids[place.key(call)],
+            name=name,
             args=as_mapping(shown.get("args")),
             schema=parse_schema(payload.get("resumeSchema")),
-            payload=payload.get("suspendPayload"),
+            payload=without_ids(payload.get("suspendPayload")),
             subagent=place.subagent,
-            items=self._items.of(place.key(shown["toolCallId"])),
+            items=self._items.of(place.key(call)),
         )
 
     def _innermost(
@@ -349,6 +310,9 @@ class AgentReader:
         self.run.usage += self.usage(payload)
         if reason == "error":
             raise _failure(None)
+        if reason == "tripwire":
+            self.finished = False
+            self.tripwire = self.tripwire or ""
 
     def usage(self, payload: Mapping[str, Any]) -> list[TokenUsage]:
         """The token usage that the end of a stream tells."""
@@ -362,6 +326,24 @@ class AgentReader:
         if not told:
             return []
         return [TokenUsage(provider=model.get("modelProvider"), model=model.get("modelId"), **told)]
+
+
+_SUBAGENT_FAILED: Final = "The sub-agent failed in Mastra."
+
+
+def _told(run: Run) -> dict[str, tuple[str, str]]:
+    """Name and arguments of the calls that the conversation has, by their id."""
+    return {
+        call["id"]: (call["function"]["name"], call["function"]["arguments"])
+        for message in run.raw_messages
+        for call in message.get("toolCalls") or ()
+    }
+
+
+def _is_of_agent(chunk: Chunk, tool: str) -> bool:
+    """Whether an agent made a chunk that came out of a tool: that is the agent, or called one."""
+    # What passes through several agents comes from "USER", whoever made it.
+    return chunk.get("from") == "AGENT" or (tool.startswith(AGENT_TOOL) and "type" in chunk)
 
 
 def _failure(name: Json) -> UpstreamError:

@@ -21,23 +21,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from ag_ui.core import ToolCallResultEvent
+from ag_ui.core import StateSnapshotEvent, ToolCallResultEvent
 
 from agui_bridge.adapters import Handoff, Pause, Run, RunItem, StopSignal
 from agui_bridge.errors import AdapterError, NotDelivered, UpstreamError
 from agui_bridge.protocol.answers.decisions import Cancel
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_mastra.chunks.native import without_ids
+from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.continuation import Paused
 from agui_bridge_mastra.exchange import Exchange
 from agui_bridge_mastra.frontend import messages_of_calls, results_of
-from agui_bridge_mastra.http_client import LOST, HttpClient, NotFound
+from agui_bridge_mastra.http_client import LOST, HttpClient, NotFound, as_mapping
 from agui_bridge_mastra.messages import memory_of, messages_of, new_messages
 from agui_bridge_mastra.network import NetworkReader
 from agui_bridge_mastra.pauses import Waiting
-from agui_bridge_mastra.reader import AgentReader, Place
+from agui_bridge_mastra.reader import AgentReader
 from agui_bridge_mastra.requests import NO_ROUTE, Reply, Request, Requests
 from agui_bridge_mastra.workflow.reader import WorkflowReader
 from agui_bridge_mastra.workflow.run import WorkflowRun
+from agui_bridge_mastra.working_memory import Sharing, WorkingMemory
 
 __all__ = ["Turn"]
 
@@ -45,9 +48,7 @@ logger: Final = logging.getLogger("agui_bridge")
 
 _POLL: Final = 0.2
 _BROKEN_OFF: Final = "Mastra's stream ended before the run did: see the log of the Mastra server."
-_UNKNOWN_SHAPE: Final = (
-    "Mastra's stream has a chunk of an unknown shape: its version may not fit this adapter."
-)
+_ABORTED: Final = "The run was aborted in Mastra: see the log of the Mastra server."
 _PARTLY: Final = "Mastra took only some of the answers, then it could not be reached."
 _UNANSWERED: Final = "Nobody answered the tool's question; it was not continued."
 
@@ -61,6 +62,7 @@ class Turn:
         server: where Mastra is.
         requests: how it is asked.
         step_schemas: for a workflow, JSON Schema of the answer by step.
+        sharing: whether the working memory is the shared state.
         go_on: has a coroutine carried out after the run's end.
         held: what is left to do once the run is over, however it ends.
     """
@@ -69,6 +71,7 @@ class Turn:
     server: HttpClient
     requests: Requests
     step_schemas: Mapping[str, Mapping[str, Json]]
+    sharing: Sharing
     go_on: Callable[[Coroutine[Any, Any, None]], None]
     held: AsyncExitStack
 
@@ -96,6 +99,8 @@ class Turn:
         paused = Paused(self.requests.agent, run.mint(), memory)
         reader = self._reader(paused)
         request = self.requests.start(run, paused, messages)
+        if self.sharing == "share":
+            await self._memory(paused).take(run.state)
         async for item in self._read(paused, reader, request):
             yield item
         async for item in self._end(paused, reader):
@@ -196,25 +201,22 @@ class Turn:
     ) -> AsyncIterator[RunItem]:
         exchange = self._exchange(paused, request, self.run.stop, reader)
         may_leave: Callable[[], bool] = partial(self._may_leave, paused, reader, exchange)
-        try:
-            while True:
-                chunk = await exchange.take(may_leave)
-                if chunk is not None:
-                    for event in reader.read(chunk):
-                        yield event
-                elif exchange.over or self.requests.kind == "network":
-                    return
-                elif self.requests.kind == "workflow":
-                    # The step that runs may finish; then its stream ends.
-                    may_leave = _never
-                    await self._workflow(paused).cancel()
-                else:
-                    await exchange.close()
-                    async for late in self._late_results(paused, reader):
-                        yield late
-                    return
-        except (KeyError, TypeError, AttributeError) as error:
-            raise UpstreamError(_UNKNOWN_SHAPE) from error
+        while True:
+            chunk = await exchange.take(may_leave)
+            if chunk is not None:
+                for event in reader.read(chunk):
+                    yield event
+            elif exchange.over or self.requests.kind == "network":
+                return
+            elif self.requests.kind == "workflow":
+                # The step that runs may finish; then its stream ends.
+                may_leave = _never
+                await self._workflow(paused).cancel()
+            else:
+                await exchange.close()
+                async for late in self._late_results(paused, reader):
+                    yield late
+                return
 
     def _may_leave(self, paused: Paused, reader: AgentReader, exchange: Exchange) -> bool:
         """Whether a stop leaves the stream now, or waits for a tool.
@@ -223,7 +225,7 @@ class Turn:
         its result is in Mastra's memory. That of a sub-agent's tool is not to be found there.
         """
         if self.requests.kind == "agent" and paused.memory and exchange.heard:
-            return all(reader.running[key]["toolCallId"] == key for key in reader.working)
+            return all(reader.calls.running[key]["toolCallId"] == key for key in reader.working)
         return not reader.working
 
     async def _late_results(self, paused: Paused, reader: AgentReader) -> AsyncIterator[RunItem]:
@@ -233,7 +235,7 @@ class Turn:
             found = await self.server.results_of_calls(agent, paused.memory, trace=trace)
             for key in reader.working:
                 if key in found:
-                    for event in reader.result(Place(), key, found[key]):
+                    for event in reader.calls.result(Place(), key, found[key]):
                         yield event
             if reader.working:
                 await asyncio.sleep(_POLL)
@@ -281,22 +283,52 @@ class Turn:
             elif not reader.finished:
                 await self._abandon(paused)
             return
+        reader.check_refusal()
         # Mastra says that a workflow is through once a branch is, whatever the others wait for.
         if not waiting and (not reader.finished or (left and self.requests.kind == "workflow")):
             # Some pauses are not told again: answer one of several, and the stream is empty.
             waiting = await self._still_waiting(paused, reader)
             if not waiting and not left:
-                raise UpstreamError(LOST if not reader.seen else _BROKEN_OFF)
+                raise UpstreamError(
+                    LOST if not reader.seen else _ABORTED if reader.aborted else _BROKEN_OFF
+                )
             if not waiting:
+                for kept in reader.continued():
+                    yield kept
                 await self._abandon(paused)
+        async for told in self._tell_memory(paused):
+            yield told
         paused.frontend |= reader.frontend_calls()
         paused.waiting = waiting
         if waiting:
-            asks = [item.ask() for item in waiting.values()]
+            active = reader.subagents.active
+            asks = [
+                # A sub-agent that has not gone on in this run asks in its own name no more.
+                (item if item.subagent in active else replace(item, subagent=None)).ask()
+                for item in waiting.values()
+            ]
             yield Pause(asks, paused.to_json(), frontend_calls=list(reader.frontend_calls()))
             return
         async for item in self._go_on(paused):
             yield item
+
+    async def _tell_memory(self, paused: Paused) -> AsyncIterator[RunItem]:
+        """The working memory as the agent left it, where it is not what the client has."""
+        if self.sharing == "off":
+            return
+        try:
+            state = await self._memory(paused).state()
+        except AdapterError as error:
+            # What the run did stands; the next one tells it.
+            logger.warning("the working memory of agent %r is unknown: %s", paused.agent, error)
+            return
+        if state is not None and state != self.run.state:
+            self.run.state = state
+            yield StateSnapshotEvent(snapshot=state)
+
+    def _memory(self, paused: Paused) -> WorkingMemory:
+        trace = self.run.trace_headers
+        return WorkingMemory(self.server, paused.agent, paused.memory, trace)
 
     async def _still_waiting(self, paused: Paused, reader: AgentReader) -> dict[str, Waiting]:
         left = paused.abandoned
@@ -318,15 +350,18 @@ class Turn:
             key = str(call["toolCallId"])
             if key in left:
                 continue
+            approval, payload = bool(call.get("requiresApproval")), call.get("suspendPayload")
+            if approval:
+                reader.ids.setdefault(key, self.run.mint())
+            # Of a question that no stream has told there is no call on the wire.
             known = paused.waiting.get(key) or Waiting(
                 key=key,
-                approval=False,
-                call=reader.ids.setdefault(key, self.run.mint()),
+                approval=approval,
+                call=reader.ids.get(key, ""),
                 name=str(call["toolName"]),
-                args=call.get("args") or {},
+                args=as_mapping(call.get("args")),
             )
-            approval, payload = bool(call.get("requiresApproval")), call.get("suspendPayload")
-            found[key] = replace(known, approval=approval, payload=payload)
+            found[key] = replace(known, approval=approval, payload=without_ids(payload))
         return found
 
     async def _release(self, paused: Paused, decision: Cancel) -> None:

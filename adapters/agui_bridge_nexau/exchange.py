@@ -28,6 +28,8 @@ _RETRY: Final = 0.1
 _WAITING: Final = 64
 """Events that wait for the run at most; a slow client holds NexAU back."""
 
+Take = Callable[[Mapping[str, Any]], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -49,7 +51,6 @@ class Exchange:
         session: the conversation.
         body: of the request.
         trace: headers of the trace.
-        on_started: called once the server has begun the run.
 
     Attributes:
         ended: whether the server has ended the stream, or it broke.
@@ -61,18 +62,16 @@ class Exchange:
         session: Session,
         body: Mapping[str, Json],
         trace: Mapping[str, str],
-        on_started: Callable[[], None],
     ) -> None:
         self._server = server
         self._session = session
-        self._body = body
+        self._body = session.body(**body)
         self._trace = trace
-        self._on_started = on_started
         self.ended: bool = False
         self._events: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue(_WAITING)
         self._heard = asyncio.Event()
         self._failure: Exception | None = None
-        self._deserted = False
+        self._left_to: Take | None = None
         self._reader = asyncio.create_task(self._read())
 
     # --- the run's side ---
@@ -103,11 +102,15 @@ class Exchange:
             # Not in time with the server's clock, and the reader may be done meanwhile.
             await asyncio.wait({self._reader}, timeout=_RETRY)
 
-    async def leave(self, patience: float) -> None:
-        """Stop it by force, and read what is left until the server ends it, or time is up."""
-        self._deserted = True
-        while not self._events.empty():
-            self._events.get_nowait()
+    async def leave(self, patience: float, take: Take) -> None:
+        """Stop it by force, and read what is left until the server ends it, or time is up.
+
+        Args:
+            patience: seconds.
+            take: called with every event that `events` has not given.
+        """
+        self._left_to = take
+        self._hand_over(take)
         stopping = asyncio.create_task(self.stop(force=True, timeout=patience))
         try:
             await asyncio.wait({self._reader}, timeout=patience)
@@ -117,6 +120,11 @@ class Exchange:
                 logger.warning("NexAU does not end a run that was stopped; its stream is closed")
             self._reader.cancel()
             await asyncio.gather(stopping, self._reader, return_exceptions=True)
+
+    def _hand_over(self, take: Take) -> None:
+        while not self._events.empty():
+            if (event := self._events.get_nowait()) is not None:
+                take(event)
 
     # --- the connection ---
 
@@ -136,9 +144,9 @@ class Exchange:
     async def _put(self, event: Mapping[str, Any]) -> None:
         if event.get("type") == "RUN_STARTED":
             self._heard.set()
-            self._on_started()
-        if not self._deserted:
-            await self._events.put(event)
+        await self._events.put(event)
+        if self._left_to is not None:
+            self._hand_over(self._left_to)
 
     def _put_last(self) -> None:
         if self._events.full():

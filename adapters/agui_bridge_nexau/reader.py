@@ -85,6 +85,8 @@ class Reader:
         error: what NexAU said when it failed, None if it did not.
         result: of the end, None if there was none.
         iterations: model steps begun.
+        step_text: what the model said since its last step began, or since a tool's last result.
+        said: whether it said or called anything.
         calls: every tool call, by id.
         usage: tokens by model name.
     """
@@ -95,6 +97,8 @@ class Reader:
     error: str | None = None
     result: Json = None
     iterations: int = 0
+    step_text: str = ""
+    said: bool = False
     calls: dict[str, CallSeen] = field(default_factory=dict)
     usage: dict[str, dict[str, int]] = field(default_factory=dict)
     _steps: set[str] = field(default_factory=set)
@@ -165,12 +169,15 @@ class Reader:
         if step is None or step not in self._steps:
             self._steps.add(str(step))
             self.iterations += 1
+            self.step_text = ""
         return []
 
     def _on_text_message_content(self, event: Raw) -> list[BaseEvent]:
         delta = event.get("delta")
         if not delta:
             return []
+        self.said = True
+        self.step_text += delta
         out = self._end_thought()
         if self._text is None:
             self._text = self._fresh(event.get("message_id"))
@@ -223,6 +230,7 @@ class Reader:
             str(event.get("tool_call_id") or self.mint()), str(event.get("tool_call_name"))
         )
         self.calls[call.id] = call
+        self.said = True
         # The text ends after its calls with NexAU; before them there is nothing left to say.
         start = ToolCallStartEvent(
             tool_call_id=call.id,
@@ -243,7 +251,14 @@ class Reader:
         if call is None or call.ended:
             return []
         call.ended = True
-        return [ToolCallEndEvent(tool_call_id=call.id)]
+        return [*self._no_arguments(call), ToolCallEndEvent(tool_call_id=call.id)]
+
+    def _no_arguments(self, call: CallSeen) -> list[BaseEvent]:
+        """What stands for no arguments: an empty text is none that a model's API takes."""
+        if call.arguments:
+            return []
+        call.arguments = "{}"
+        return [ToolCallArgsEvent(tool_call_id=call.id, delta="{}")]
 
     def _on_tool_call_result(self, event: Raw) -> list[BaseEvent]:
         call = self.calls.get(str(event.get("tool_call_id")))
@@ -251,10 +266,11 @@ class Reader:
             return []
         content = event.get("content")
         call.result = content if isinstance(content, str) else json.dumps(content)
+        self.step_text = ""
         out: list[BaseEvent] = []
         if not call.ended:
             call.ended = True
-            out.append(ToolCallEndEvent(tool_call_id=call.id))
+            out += [*self._no_arguments(call), ToolCallEndEvent(tool_call_id=call.id)]
         out.append(
             ToolCallResultEvent(
                 message_id=event.get("message_id") or self.mint(),

@@ -1,79 +1,162 @@
-"""What a run sends to NexAU: what the conversation gained, and nothing that NexAU has."""
+"""What NexAU is sent: what its session lacks of the conversation, and nothing that it has."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_nexau.pauses import answer_text
+from agui_bridge_nexau.standing import Standing
 
-__all__ = ["Request"]
+__all__ = ["Answer", "Request"]
+
+_NOT_TEXT: Final = "[The user sent something here that is no text.]"
+_REFUSED: Final = "NexAU is sent text only: the message has a part of another type."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to a question of NexAU's, which to NexAU is the next user message.
+
+    Attributes:
+        id: of the message.
+        text: of it.
+    """
+
+    id: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The part of a request that says what is asked.
+    """A request, before it is sent.
 
     Attributes:
+        session: the session's id.
+        fresh: whether NexAU has nothing of this session yet.
         body: `messages`, and `context` and `variables` where the input has them.
-        ids: of the user messages in it.
+        answers: those among the messages that the conversation does not have yet.
+        at: id of the last message that the conversation has once this was heard.
     """
 
+    session: str
+    fresh: bool
     body: Mapping[str, Json]
-    ids: frozenset[str]
+    answers: Sequence[Answer]
+    at: str
 
     @classmethod
-    def of(cls, run: Run, undelivered: Collection[str]) -> Request:
+    def of(cls, run: Run, standing: Standing | None, thread: str) -> Request:
         """Read a run.
 
         Args:
             run: fresh, or with the answers to a question.
-            undelivered: ids of user messages that never reached NexAU.
+            standing: what NexAU has; None for a new session that is given the whole conversation.
+            thread: the session id of the thread's first session.
 
         Raises:
-            UpstreamError: a message has something else than text.
+            UpstreamError: a new message has something else than text.
         """
-        new = {str(message["id"]) for message in run.raw_new_messages}
-        messages = [
-            message
-            for message in run.raw_messages
-            if message["role"] == "user" and (message["id"] in new or message["id"] in undelivered)
-        ]
-        texts = [*_answers(run), *(_text(message) for message in messages)]
+        lacking = standing.missing(run.raw_messages) if standing is not None else None
+        session = standing.session if standing is not None else thread
+        fresh = lacking is None
+        if lacking is None:
+            # Never a name that was used: what is under it, and who works on it, is unknown.
+            session, lacking = f"{thread}~{run.mint()}", run.raw_messages
+        answers = _answers(run)
+        new = {message["id"] for message in run.raw_new_messages}
+        told = [_user(answer.text) for answer in answers]
+        messages = [*map(_message, _carried(lacking, new))]
         # An empty list lets NexAU go on where it stands, as after a permission was decided there.
-        body: dict[str, Json] = {"messages": [_message(text) for text in texts]}
-        if run.input.context:
-            body["context"] = {item.description: item.value for item in run.input.context}
-        props = run.input.forwarded_props
-        if isinstance(props, Mapping) and isinstance(props.get("variables"), dict):
+        body: dict[str, Json] = {"messages": messages + told if fresh else told + messages}
+        given = run.input.forwarded_props
+        props: Mapping[str, Json] = given if isinstance(given, Mapping) else {}
+        context = {item.description: item.value for item in run.input.context or ()}
+        if isinstance(props.get("context"), dict):
+            # As NexAU's own clients send it: the input's values are text, these are any JSON.
+            context |= props["context"]
+        if context:
+            body["context"] = context
+        if isinstance(props.get("variables"), dict):
             body["variables"] = props["variables"]
-        return cls(body, frozenset(str(message["id"]) for message in messages))
+        last = run.raw_messages[-1]["id"] if run.raw_messages else ""
+        return cls(session, fresh, body, answers, answers[-1].id if answers else last)
+
+    def standing(self, *, whole: bool, said: bool) -> Standing:
+        """What the session has once this was heard (see `Standing`)."""
+        return Standing(self.session, self.at, whole, said)
 
 
-def _answers(run: Run) -> list[str]:
+def _answers(run: Run) -> list[Answer]:
     if run.resume is None:
         return []
     labels: Mapping[str, Any] = (run.resume.continuation or {}).get("labels", {})
     return [
-        answer_text(decision, labels.get(native_id, {}))
+        Answer(run.mint(), answer_text(decision, labels.get(native_id, {})))
         for native_id, decision in run.resume.decisions.items()
     ]
 
 
-def _message(text: str) -> Json:
-    # A plain string as content is refused.
+def _carried(messages: Sequence[Mapping[str, Json]], new: set[Json]) -> list[dict[str, Json]]:
+    """The messages that NexAU has a shape for, in which it is told text."""
+    carried: list[dict[str, Json]] = []
+    for message in messages:
+        if message["role"] == "user":
+            text = _text(message)
+            if text is None and message["id"] in new:
+                raise UpstreamError(_REFUSED)
+            carried.append({**message, "content": _NOT_TEXT if text is None else text})
+        elif message["role"] in ("assistant", "tool"):
+            carried.append(dict(message))
+    return [
+        m for m in carried if m["role"] != "assistant" or m.get("content") or m.get("toolCalls")
+    ]
+
+
+def _message(message: Mapping[str, Json]) -> Json:
+    """A message in NexAU's shape; a plain string as content is refused."""
+    if message["role"] == "user":
+        return _user(message["content"])
+    content = _text(message) or ""
+    if message["role"] == "tool":
+        result = {"type": "tool_result", "tool_use_id": message["toolCallId"], "content": content}
+        return {"role": "tool", "content": [result]}
+    calls = [
+        {
+            "type": "tool_use",
+            "id": call["id"],
+            "name": call["function"]["name"],
+            "input": _arguments(call["function"]["arguments"]),
+        }
+        for call in message.get("toolCalls") or ()
+    ]
+    texts = [{"type": "text", "text": content}] if content else []
+    return {"role": "assistant", "content": [*texts, *calls]}
+
+
+def _user(text: str) -> Json:
     return {"role": "user", "content": [{"type": "text", "text": text}]}
 
 
-def _text(message: Mapping[str, Json]) -> str:
+def _arguments(text: str) -> Json:
+    try:
+        arguments = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _text(message: Mapping[str, Json]) -> str | None:
+    """What a message says; None when a part of it is no text."""
     content = message.get("content")
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
     if any(part.get("type") != "text" for part in parts):
-        raise UpstreamError("NexAU is sent text only: the message has a part of another type.")
+        return None
     return "".join(str(part.get("text", "")) for part in parts)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from agui_bridge.protocol.answers.schemas import check_schema
+from agui_bridge.protocol.schemas.checking import check_schema
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["parameter_schema"]

@@ -8,7 +8,7 @@ import contextvars
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute
 from agui_bridge.bridge.registry import Registry
 from agui_bridge.bridge.telemetry_choice import TelemetryChoice, choose_telemetry
 from agui_bridge.engine.engine import Engine, mint
+from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import Telemetry
@@ -23,6 +24,7 @@ from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.http.app.routes import TAKEN, build_app, build_routes, document_route
 from agui_bridge.http.copilotkit.operations import BASE, check_base
 from agui_bridge.http.hosts import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
+from agui_bridge.http.scope_budget import ScopeBudget
 from agui_bridge.http.service import Authenticate
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
@@ -36,6 +38,10 @@ from agui_bridge.surfaces.json_text import check_json
 __all__ = ["Bridge"]
 
 T = TypeVar("T")
+
+_HEAVY_INPUTS: Final = 2
+"""Of one scope: one is worked on while the store has the other. Parsed, an input may take many
+times the memory of its text, all of which the garbage collector goes through."""
 
 
 class Bridge(Registry):
@@ -100,6 +106,9 @@ class Bridge(Registry):
         check_base(copilotkit, TAKEN)
         self.copilotkit = copilotkit
         self.playground = playground
+        self.turns = HeavyTurns()
+        self.bodies = ScopeBudget(self.settings.max_bytes_per_scope)
+        self.heavy_inputs = ScopeBudget(_HEAVY_INPUTS)
         self._engine: Engine | None = None
         self._drained: asyncio.Task[None] | None = None
         self._closing = False
@@ -144,6 +153,7 @@ class Bridge(Registry):
                     self.settings,
                     telemetry=self.telemetry,
                     on_run_end=self.run_end_hooks,
+                    turns=self.turns,
                 )
                 # Whichever request opens the bridge: the work beside is no part of its trace.
                 contextvars.Context().run(engine.start)

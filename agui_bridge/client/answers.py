@@ -15,7 +15,7 @@ from typing import Any
 from ag_ui.core import Interrupt
 
 from agui_bridge.client.errors import AnswerFault
-from agui_bridge.protocol.answers.schemas import UnsafeSchema, check_schema, find_schema_fault
+from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema, find_schema_fault
 
 __all__ = ["Answers", "Cancelled", "Resolved", "build_resume", "is_expired"]
 

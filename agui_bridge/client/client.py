@@ -23,6 +23,8 @@ from agui_bridge.client.dialects import DIALECTS, ClientDialectName
 from agui_bridge.client.errors import AnswerFault, BrokenStream, NotReached, RunFailed
 from agui_bridge.client.exchange import Exchange, open_exchange
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.content_parts import upgrade_parts
+from agui_bridge.protocol.versions import FIRST, NEWEST, first_version_messages
 
 __all__ = ["Client", "RunEnd"]
 
@@ -68,8 +70,9 @@ class Client:
         url: of the endpoint, to which inputs are POSTed.
         thread_id: of a conversation to go on with; by default a new one.
         headers: sent with every request, such as an Authorization.
-        dialect: `1.0`; `0.x` declares no version; `langgraph` and `draft` ask for, read and
-            answer pauses in those ways: see docs/dialects.md.
+        dialect: `1.1`, or `1.0` for a server that can't bear a newer version; `0.x` declares
+            none; `langgraph` and `draft` ask for, read and answer pauses in those ways: see
+            docs/dialects.md.
         messages: the conversation so far, as AG-UI messages.
         state: the shared state so far.
         timeout: seconds that the server may be silent; for a client that is made here.
@@ -82,7 +85,7 @@ class Client:
         *,
         thread_id: str | None = None,
         headers: Mapping[str, str] | None = None,
-        dialect: ClientDialectName = "1.0",
+        dialect: ClientDialectName = "1.1",
         messages: Sequence[Mapping[str, Any]] = (),
         state: Any = None,
         timeout: float = _SILENCE,
@@ -176,7 +179,7 @@ class Client:
         body: dict[str, Any] = {
             "threadId": self.thread_id,
             "runId": run_id or str(uuid.uuid4()),
-            "state": self.state or {},
+            "state": {} if self.state is None else self.state,
             "tools": list(tools),
             "context": list(context),
             **answer,
@@ -185,7 +188,8 @@ class Client:
         if self._dialect.version is not None:
             body["protocolVersion"] = self._dialect.version
         said = self._say(message)
-        body["messages"] = [m for m in self.messages if m["role"] != "activity"]
+        told = [upgrade_parts(m) for m in self.messages if m["role"] != "activity"]
+        body["messages"] = told if self._dialect.version == NEWEST else first_version_messages(told)
         opening = open_exchange(self._http, self.url, body, headers=self._headers)
         async with contextlib.aclosing(self._events(opening, said)) as events:
             async for event in events:
@@ -206,9 +210,14 @@ class Client:
             RunFailed: the run that was followed ended with RUN_ERROR.
         """
         self._check_free()
-        opening = open_exchange(
-            self._http, self._below("/connect"), None, headers=self._headers, method="GET"
-        )
+        body = {
+            "threadId": self.thread_id,
+            "runId": str(uuid.uuid4()),
+            "protocolVersion": self._dialect.version or FIRST,
+            "messages": [],
+        }
+        url = self._below("/connect")
+        opening = open_exchange(self._http, url, body, headers=self._headers)
         async with contextlib.aclosing(self._events(opening)) as events:
             async for event in events:
                 yield event
@@ -240,6 +249,7 @@ class Client:
                 if not exchange.is_stream:
                     raise await exchange.error()
                 self._exchange, said = exchange, None
+                self._conversation.begin_stream()
                 read = self._dialect.reader()
                 async for event in exchange.events():
                     for each in self._conversation.apply(read(event)):

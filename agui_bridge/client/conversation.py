@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ag_ui.core import Event, EventType, Interrupt
-from pydantic import TypeAdapter, ValidationError
+from ag_ui.core import Interrupt
+from pydantic import TypeAdapter
 
 from agui_bridge.client.errors import BrokenStream
 from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.chunks import ChunkFault, Chunks
 from agui_bridge.protocol.threads.history import STRIDE, History, StoredMessage
+from agui_bridge.protocol.verifier.verifier import Verifier
 
 __all__ = ["Conversation"]
 
 logger: Final = logging.getLogger("agui_bridge.client")
 
-_EVENT: Final[TypeAdapter[Any]] = TypeAdapter(Event)
 _INTERRUPTS: Final = TypeAdapter(list[Interrupt])
-_TYPES: Final = frozenset(kind.value for kind in EventType)
-_MAY_BE_NULL: Final = frozenset({"snapshot", "value", "event", "result", "rawEvent"})
-"""Members for which null is a value. Elsewhere older producers write it for what is absent."""
 
 
 class Conversation:
@@ -67,7 +64,7 @@ class Conversation:
             ],
             state,
         )
-        self._chunks = Chunks()
+        self.begin_stream()
         self.pending_interrupts: tuple[Interrupt, ...] = tuple(pending_interrupts)
 
     @property
@@ -106,46 +103,46 @@ class Conversation:
         kept = [m for m in self._history.messages if m["id"] != message_id]
         self.restore(kept, self.state, self.pending_interrupts)
 
-    def apply(self, event: WireEvent) -> list[WireEvent]:
-        """Fold one event in.
+    def begin_stream(self) -> None:
+        """Take what comes from now on for another stream than what came."""
+        self._verifier = Verifier("consumer", lambda: str(uuid.uuid4()))
+
+    def apply(self, event: WireEvent) -> Sequence[WireEvent]:
+        """Fold one event of a stream in.
 
         Args:
             event: as it came.
 
         Returns:
-            The events that it stands for, checked: itself, or for a chunk the START, CONTENT and
-            END events. Events of unknown types, which newer producers may send, are given back
-            as they are.
+            The events that it stands for: itself without what AG-UI does not describe, for a chunk
+            the START, CONTENT and END events, nothing for an event of an unknown type. What is
+            left out is logged.
 
         Raises:
-            BrokenStream: its shape is not AG-UI's.
+            BrokenStream: it is not AG-UI's, or may not come now.
         """
-        if event["type"] not in _TYPES:
-            return [event]
-        event = {
-            key: value for key, value in event.items() if value is not None or key in _MAY_BE_NULL
-        }
-        try:
-            _EVENT.validate_python(event)
-            events = self._chunks.expand(event)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            where = ".".join(str(step) for step in first["loc"])
-            raise BrokenStream(f"An event is not AG-UI's: {where}: {first['msg']}.") from None
-        except ChunkFault as fault:
-            raise BrokenStream(f"An event is not AG-UI's: {fault}.") from None
+        events, notes, faults = self._verifier.take(event)
+        for note in notes:
+            logger.warning("%s", note)
         for each in events:
             self._fold(each)
+        if faults:
+            raise BrokenStream(f"The stream is not AG-UI's: {faults[0].message}.")
         return events
 
     def _fold(self, event: WireEvent) -> None:
-        if event["type"] == "RUN_FINISHED":
+        kind = event["type"]
+        if kind == "RUN_FINISHED":
             outcome = event.get("outcome") or {}
             self.pending_interrupts = tuple(
                 _INTERRUPTS.validate_python(outcome.get("interrupts", []))
             )
+        elif kind == "RUN_STARTED":
+            for message in (event.get("input") or {}).get("messages") or ():
+                self._history.add(message)
         try:
             self._history.apply(event)
         except PatchError as error:
             # As the official client: the next snapshot mends it.
-            logger.warning("%s does not fit what is known: %s", event["type"], error)
+            what = "state" if kind == "STATE_DELTA" else "activity"
+            logger.warning("Failed to apply %s patch: %s does not fit: %s", what, kind, error)

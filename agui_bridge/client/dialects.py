@@ -19,7 +19,7 @@ from agui_bridge.protocol.json_values import WireEvent
 
 __all__ = ["DIALECTS", "ClientDialect", "ClientDialectName"]
 
-ClientDialectName = Literal["1.0", "0.x", "langgraph", "draft"]
+ClientDialectName = Literal["1.1", "1.0", "0.x", "langgraph", "draft"]
 """How the endpoint writes its pauses; docs/dialects.md tells them apart."""
 
 Entry = Mapping[str, Any]
@@ -78,7 +78,7 @@ def _only(entries: Sequence[Entry]) -> Entry:
 
 
 DIALECTS: Final[Mapping[ClientDialectName, ClientDialect]] = {
-    "1.0": ClientDialect("1.0", _as_it_is, _whole),
+    **{version: ClientDialect(version, _as_it_is, _whole) for version in ("1.1", "1.0")},
     "0.x": ClientDialect(None, _as_it_is, _whole),
     "langgraph": ClientDialect(None, lambda: CommandReader().read, _command, asked_for=True),
     "draft": ClientDialect(None, lambda: from_draft, _draft, asked_for=True),

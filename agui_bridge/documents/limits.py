@@ -45,6 +45,14 @@ LIMITS: Final = (
         "every request body, while it is read",
     ),
     Limit(
+        "max_bytes_per_scope",
+        "bytes",
+        None,
+        "memory, from one of the process's principals",
+        "bodies above 64 KiB, by scope and process: one waits until there is room for it, and is "
+        "read then; one may be larger",
+    ),
+    Limit(
         "max_values",
         "values",
         "PAYLOAD_TOO_LARGE",

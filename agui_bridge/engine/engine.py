@@ -13,10 +13,13 @@ import secrets
 from collections.abc import Coroutine, Sequence
 from typing import Final
 
+from agui_bridge.engine.heavy_turns import HeavyTurns
+from agui_bridge.engine.heavy_writes import HeavyWrites
 from agui_bridge.engine.input.auto_resume import request_of
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.weight import are_heavy_answers, is_heavy_thread
 from agui_bridge.engine.late_results import keep_late_result
 from agui_bridge.engine.observing.log_context import RunIds, enter_run
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Telemetry
@@ -70,6 +73,7 @@ class Engine:
         store: where threads live.
         running: the runs of this process, by thread.
         telemetry: is told of what the engine does.
+        turns: gives heavy work its turns.
         writes: knows whether the store takes writes.
     """
 
@@ -81,6 +85,7 @@ class Engine:
         *,
         telemetry: Telemetry = NO_TELEMETRY,
         on_run_end: Sequence[RunEndHook] = (),
+        turns: HeavyTurns | None = None,
     ) -> None:
         self.running: dict[ThreadKey, Execution] = {}
         self.store: Store = telemetry.observe(store, self)
@@ -88,6 +93,9 @@ class Engine:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
         self._stops = StopRequests(self.store, self.clock, self.running, settings.stop_poll)
+        self.turns: HeavyTurns = turns or HeavyTurns()
+        # Apart: a store that is slow keeps no other input from being read.
+        self._store_turns = HeavyTurns()
         self.writes = WriteCheck(self.store, self.clock)
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
@@ -139,10 +147,16 @@ class Engine:
             logger.warning("%s", warning)
         ids = [entry.interrupt_id for entry in submission.parsed.entries]
         patience = self.settings.busy_patience
+        turn = functools.partial(self.turns.turn, submission.key.scope)
         while True:
-            loaded = await self.store.load(submission.key, ids, messages=True)
-            incoming = StartingConversation.of(loaded, submission)
-            ruling = stream.ruling = admit(loaded, await request_of(submission, incoming))
+            async with self._store_turns.turn(submission.key.scope, submission.heavy):
+                loaded = await self.store.load(submission.key, ids, messages=True)
+            heavy = is_heavy_thread(loaded, submission)
+            async with turn(heavy):
+                incoming = StartingConversation.of(loaded, submission)
+            request = await request_of(submission, incoming)
+            async with turn(heavy or are_heavy_answers(loaded, request.entries)):
+                ruling = stream.ruling = admit(loaded, request)
             watch.decided(ruling, loaded)
             try:
                 match ruling:
@@ -157,14 +171,18 @@ class Engine:
                         return await self._claim(submission, stream, incoming, ruling, watch)
                     case Hold():
                         await self._hold(submission, loaded, ruling)
-                        stream.restate(await self.store.load(submission.key, ids, messages=True))
+                        loaded = await self.store.load(submission.key, ids, messages=True)
+                        async with turn(is_heavy_thread(loaded, submission)):
+                            stream.restate(loaded)
                         return None
                     case Replay(stopped):
                         idle = loaded.status is ThreadStatus.IDLE
-                        stream.restate(loaded, CANCELLED if stopped and idle else None)
+                        async with turn(heavy):
+                            stream.restate(loaded, CANCELLED if stopped and idle else None)
                         return None
                     case AskAgain(misunderstood):
-                        stream.restate(loaded, outcome_now(loaded, misunderstood))
+                        async with turn(heavy):
+                            stream.restate(loaded, outcome_now(loaded, misunderstood))
                         return None
                     case Reject(code="INTERRUPT_EXPIRED") if loaded.all_expired:
                         # Touched after its time: it is closed, and refused as closed.
@@ -173,7 +191,8 @@ class Engine:
                         until, patience = loaded.now + patience, 0.0
                         await self._wait(submission.key, loaded, Join(until))
                     case Reject():
-                        self._reject(submission, stream, loaded, ruling)
+                        async with turn(heavy):
+                            self._reject(submission, stream, loaded, ruling)
                         return None
             except Conflict:
                 watch.conflicted(ruling)
@@ -240,19 +259,22 @@ class Engine:
         """
         if self.closing:
             raise Refused("SHUTTING_DOWN", "The server is shutting down; try again.")
-        claim = Claim.of(submission, incoming, ruling, self.settings, mint)
-        sent_at = self.clock.monotonic()
-        committed = await self._commit(submission.key, claim.change, incoming.loaded)
+        key, heavy = submission.key, is_heavy_thread(incoming.loaded, submission)
+        async with self.turns.turn(key.scope, heavy):
+            claim = Claim.of(submission, incoming, ruling, self.settings, mint)
+        async with self._store_turns.turn(key.scope, heavy):
+            sent_at = self.clock.monotonic()
+            committed = await self._commit(key, claim.change, incoming.loaded)
         owner = Owner(
             self.store,
             self.clock,
-            submission.key,
+            key,
             committed,
             claimed_at=sent_at,
             lease_seconds=self.settings.lease_seconds,
             store_retry=self.settings.store_retry,
             mint=mint,
-            writes=self.writes,
+            writes=HeavyWrites(self.writes, self._store_turns) if heavy else self.writes,
         )
         run = claim.run_of(committed, owner)
         return Execution(

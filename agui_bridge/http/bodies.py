@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
@@ -12,42 +15,69 @@ from agui_bridge.errors import Refused
 from agui_bridge.http.service import Service
 from agui_bridge.protocol.input_limits import beyond
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.surfaces.json_text import parse_json
+from agui_bridge.surfaces.json_text import is_heavy, parse_json
 
-__all__ = ["read_json", "read_json_if_any"]
+__all__ = ["Body", "json_body", "json_body_if_any"]
 
-_LARGE: Final = 256 * 1024
-"""Bytes of a body that takes noticeable time."""
+_BUFFERED: Final = 64 * 1024
+"""Bytes that a connection's buffers hold of a body that nobody reads."""
 
 _CHARSET: Final = re.compile(r'charset\s*=\s*"?([^\s;"]+)')
 
 
-async def read_json(service: Service, request: Request) -> Json:
-    """Read a JSON body within the limits.
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a request's body holds.
+
+    Attributes:
+        value: the JSON.
+        heavy: whether what is done with it takes turns (`HeavyTurns`).
+    """
+
+    value: Json
+    heavy: bool = False
+
+
+@contextlib.asynccontextmanager
+async def json_body(service: Service, request: Request, scope: str) -> AsyncIterator[Body]:
+    """Read a JSON body within the limits, which is in hand for the length of a block.
+
+    Args:
+        service: the bridge.
+        request: the request.
+        scope: of who asks. Nothing is read before that is known.
 
     Raises:
         Refused: UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT, INVALID_INPUT.
     """
     _check_media_type(request)
-    return await _parsed(service, await _body(service, request))
+    async with service.bodies.hold(scope, _announced(service, request)):
+        content = await _read(service, request)
+        async with _parsed(service, scope, content) as body:
+            yield body
 
 
-async def read_json_if_any(service: Service, request: Request) -> Json:
+@contextlib.asynccontextmanager
+async def json_body_if_any(service: Service, request: Request, scope: str) -> AsyncIterator[Body]:
     """The same; a body without a byte, of whatever type, is an empty object."""
-    body = await _body(service, request)
-    if not body:
-        return {}
-    _check_media_type(request)
-    return await _parsed(service, body)
+    async with service.bodies.hold(scope, _announced(service, request)):
+        content = await _read(service, request)
+        if not content:
+            yield Body({})
+            return
+        _check_media_type(request)
+        async with _parsed(service, scope, content) as body:
+            yield body
 
 
-async def _parsed(service: Service, body: bytes) -> Json:
+@contextlib.asynccontextmanager
+async def _parsed(service: Service, scope: str, content: bytes) -> AsyncIterator[Body]:
     limits = service.settings
-    parsed = parse_json(body, limits.max_depth, max_values=limits.max_values)
-    if len(body) > _LARGE:
-        # What is done with it takes as long again: others have their turn before.
-        await asyncio.sleep(0)
-    return parsed
+    heavy = is_heavy(content)
+    async with service.heavy_inputs.hold(scope, int(heavy)):
+        async with service.turns.turn(scope, heavy):
+            value = parse_json(content, limits.max_depth, max_values=limits.max_values)
+        yield Body(value, heavy)
 
 
 def _check_media_type(request: Request) -> None:
@@ -70,11 +100,23 @@ def _check_media_type(request: Request) -> None:
         )
 
 
-async def _body(service: Service, request: Request) -> bytes:
-    limit, seconds = service.settings.max_body_bytes, service.settings.body_timeout
+def _announced(service: Service, request: Request) -> int:
+    """Bytes that the body may have; 0 where they are so few that a connection's buffers hold them.
+
+    Raises:
+        Refused: PAYLOAD_TOO_LARGE, it says itself that it has more.
+    """
+    limit = service.settings.max_body_bytes
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared[:20]) > limit:
-        raise _too_large(int(declared[:20]), limit)
+    if not declared.isdecimal():
+        return limit if "transfer-encoding" in request.headers else 0
+    if (size := int(declared[:20])) > limit:
+        raise _too_large(size, limit)
+    return size if size > _BUFFERED else 0
+
+
+async def _read(service: Service, request: Request) -> bytes:
+    limit, seconds = service.settings.max_body_bytes, service.settings.body_timeout
     body = bytearray()
     try:
         async with asyncio.timeout(seconds):

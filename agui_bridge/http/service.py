@@ -8,9 +8,11 @@ from typing import Protocol
 from starlette.requests import Request
 
 from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.observing.telemetry import Telemetry
+from agui_bridge.http.scope_budget import ScopeBudget
 from agui_bridge.protocol.threads.records import Principal
 
 __all__ = ["Authenticate", "Service"]
@@ -40,6 +42,21 @@ class Service(Protocol):
     @property
     def telemetry(self) -> Telemetry:
         """Who is told of requests."""
+        ...
+
+    @property
+    def turns(self) -> HeavyTurns:
+        """Gives heavy work its turns."""
+        ...
+
+    @property
+    def bodies(self) -> ScopeBudget:
+        """Counts the bytes of bodies, from before they are read until their answer begins."""
+        ...
+
+    @property
+    def heavy_inputs(self) -> ScopeBudget:
+        """Counts the heavy inputs, from before they are parsed until their answer begins."""
         ...
 
     @property

@@ -12,8 +12,8 @@ import json
 import math
 import re
 from collections import deque
-from collections.abc import Mapping, Set
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -62,50 +62,61 @@ def find_forbidden(value: Any, *, max_depth: int = MAX_DEPTH) -> str | None:
     """
     if _is_clean(value, max_depth):
         return None
-    # Paths are built for what offends only: one for every node would exhaust the memory.
-    pending: list[tuple[Any, _Place | None, int]] = [(value, None, 0)]
-    while pending:
-        node, place, depth = pending.pop()
+    for path, node in _walk(value):
         if isinstance(node, str):
             if found := _FORBIDDEN_CHARACTER.search(node):
                 reason = "NUL character" if found[0] == NUL else "lone surrogate"
-                return f"{_path(place)}: {reason}"
+                return f"{_path(path)}: {reason}"
         elif isinstance(node, float):
             if not math.isfinite(node):
-                return f"{_path(place)}: {node} is not a JSON number"
-        elif isinstance(node, dict | list):
-            if depth >= max_depth:
-                return f"{_path(place)}: nested deeper than {max_depth} levels"
-            pending.extend((child, where, depth + 1) for child, where in _inner(node, place))
+                return f"{_path(path)}: {node} is not a JSON number"
+        elif isinstance(node, dict | list) and len(path) >= max_depth:
+            return f"{_path(path)}: nested deeper than {max_depth} levels"
     return None
 
 
-class _Place(NamedTuple):
-    """Where a value stands: a step below another place."""
+class _Key(str):
+    """The step to a key itself, not to what stands under it."""
 
-    above: _Place | None
-    step: str | int
-    is_key: bool = False
+    __slots__ = ()
 
 
-def _inner(node: dict[str, Any] | list[Any], place: _Place | None) -> list[tuple[Any, _Place]]:
-    """What a container holds, last first; the keys of an object as texts of their own."""
+def _walk(root: Any) -> Iterator[tuple[list[str | int], Any]]:
+    """Every value in document order, an object's keys among them, and the steps to it.
+
+    The list of steps is one and the same, changed from one value to the next: a path of its own
+    for each would exhaust the memory, and most of the time.
+    """
+    path: list[str | int] = []
+    yield path, root
+    levels = [_members(root)]
+    while levels:
+        for step, node in levels[-1]:
+            path.append(step)
+            yield path, node
+            if isinstance(node, dict | list):
+                levels.append(_members(node))
+                break
+            path.pop()
+        else:
+            levels.pop()
+            if path:
+                path.pop()
+
+
+def _members(node: Any) -> Iterator[tuple[str | int, Any]]:
     if isinstance(node, list):
-        return [(item, _Place(place, index)) for index, item in enumerate(node)][::-1]
-    found: list[tuple[Any, _Place]] = []
-    for key, item in node.items():
-        found += ((key, _Place(place, key, is_key=True)), (item, _Place(place, key)))
-    return found[::-1]
+        yield from enumerate(node)
+    elif isinstance(node, dict):
+        for key, item in node.items():
+            yield _Key(key), key
+            yield key, item
 
 
-def _path(place: _Place | None) -> str:
-    steps = []
-    is_key = place is not None and place.is_key
-    while place is not None:
-        step = place.step
-        steps.append(f"[{step}]" if isinstance(step, int) else f".{clean_text(step)}")
-        place = place.above
-    return ("key " if is_key else "") + "$" + "".join(reversed(steps))
+def _path(path: list[str | int]) -> str:
+    steps = (f"[{step}]" if isinstance(step, int) else f".{clean_text(step)}" for step in path)
+    is_key = bool(path) and isinstance(path[-1], _Key)
+    return ("key " if is_key else "") + "$" + "".join(steps)
 
 
 def _is_clean(value: Any, max_depth: int) -> bool:

@@ -22,6 +22,7 @@ from pydantic_core import CoreSchema
 
 from agui_bridge.protocol.input_limits import NOT_IN_IDS
 from agui_bridge.protocol.threads.content_parts import KNOWN_PARTS
+from agui_bridge.protocol.versions import BESIDE
 
 __all__ = [
     "DIALECT",
@@ -55,6 +56,16 @@ _LATER_PART: Final[Schema] = {
             "not": {"enum": sorted(KNOWN_PARTS)},
         }
     },
+}
+
+_PARTED: Final = frozenset({"UserMessage", "ToolMessage", "ToolCallResultEvent"})
+
+_BESIDE: Final[Mapping[str, Schema]] = {
+    "encryptedValueType": {
+        "title": "Encrypted value type",
+        "description": "The producer's name for what kind of artefact the encrypted value is. "
+        "Since AG-UI 1.1.",
+    }
 }
 
 _AG_UI: Final = RunAgentInput.__module__
@@ -97,11 +108,14 @@ def schema_of(kind: Any, *, modules: Iterable[str] = (), nullable: Collection[st
     for schema in (made, *defs.values()):
         _drop_noise(schema)
         members = schema.get("properties", {})
+        for one, more in BESIDE.items():
+            if one in members and more not in members:
+                members[more] = {"type": "string", **_BESIDE[more]}
         for key in ("id", "interruptId") if {"role", "interruptId"} & members.keys() else ():
             if key in members:
                 members[key] |= OF_IDS
-    if "UserMessage" in defs:
-        [parts] = (c for c in defs["UserMessage"]["properties"]["content"]["anyOf"] if "items" in c)
+    for name in _PARTED & defs.keys():
+        [parts] = (c for c in defs[name]["properties"]["content"]["anyOf"] if "items" in c)
         parts["items"] = {"anyOf": [parts["items"], _LATER_PART]}
     return {**made, "$defs": dict(sorted(defs.items()))} if defs else made
 

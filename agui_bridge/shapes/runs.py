@@ -11,15 +11,15 @@ from pydantic import TypeAdapter
 
 from agui_bridge.protocol.dialects import STOP_REASON
 from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.versions import NEWEST, SPOKEN
 from agui_bridge.protocol.wire.refusals import RefusalChoice
-from agui_bridge.protocol.wire.run_events import PROTOCOL_VERSION
 from agui_bridge.shapes.errors import code_schema
 from agui_bridge.shapes.readable_schema import OF_IDS, REF, Schema, document, schema_of, within
 
 __all__ = ["events", "from_clients", "interrupt", "resume", "run_input"]
 
 VERSION_PATTERN: Final = r"^(0\.|1\.[0-9]{1,6}$|(?![0-9]{1,6}\.[0-9]{1,6}$))"
-"""What is no other major version; what can't be read counts as 1.0."""
+"""What is no other major version; what can't be read counts as the newest."""
 
 
 _DRAFT_ANSWER: Final[Schema] = {
@@ -85,13 +85,13 @@ def run_input() -> Schema:
         {
             "threadId": "thread-1",
             "runId": "run-1",
-            "protocolVersion": PROTOCOL_VERSION,
+            "protocolVersion": NEWEST,
             "messages": [{"id": "m1", "role": "user", "content": "Clean up the users."}],
         },
         {
             "threadId": "thread-1",
             "runId": "run-2",
-            "protocolVersion": PROTOCOL_VERSION,
+            "protocolVersion": NEWEST,
             "messages": [],
             "resume": [
                 {
@@ -186,8 +186,8 @@ def _frame(defs: dict[str, Schema]) -> None:
     for name in ("input", "parentRunId"):
         del started["properties"][name]
     started["properties"]["protocolVersion"] |= {
-        "const": PROTOCOL_VERSION,
-        "description": "The version that the bridge speaks, never an echo of the client's.",
+        "enum": [*SPOKEN],
+        "description": "The version that the stream is spoken in, never an echo of the client's.",
     }
     started["required"] = [*started["required"], "protocolVersion"]
     error["properties"]["code"] = {

@@ -18,8 +18,7 @@ from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.protocol.wire.sse import Decoder
-from agui_bridge.stdio.lines import LineReader, LineTooLong, LineWriter, Pipes
-from agui_bridge.stdio.requests import (
+from agui_bridge.stdio.json_rpc import (
     FAILED,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -34,6 +33,7 @@ from agui_bridge.stdio.requests import (
     read_request,
     read_stop,
 )
+from agui_bridge.stdio.lines import LineReader, LineTooLong, LineWriter, Pipes
 from agui_bridge.surfaces.session_stop import stop_session
 
 __all__ = ["StdioBridge", "serve_stdio"]
@@ -196,7 +196,7 @@ class _Server:
             try:
                 if isinstance(line, LineTooLong):
                     raise RpcError(INVALID_REQUEST, f"The request is too large: {line}.")
-                self._begin(read_request(line))
+                self._begin(read_request(line, self._settings.max_values))
             except RpcError as error:
                 # Nothing more is read before it is taken, so that a flood of nonsense waits.
                 await self._writer.write(message_line(error))

@@ -60,6 +60,7 @@ def encode_thread(record: ThreadRecord) -> str:
             # Apart, because a process of an earlier version takes the list as it is.
             "iteration": ended and ended.iteration,
             "unheard": record.unheard,
+            "memo": record.memo,
         }
     )
 
@@ -77,6 +78,7 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
         handoff=data["handoff"],
         ended=_ending(data),
         unheard=tuple(data.get("unheard", ())),
+        memo=data.get("memo"),
     )
 
 

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Final
 
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.input_limits import beyond
 from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["check_json", "count_values", "parse_json"]
+__all__ = ["check_json", "count_values", "is_heavy", "parse_json"]
+
+_LARGE: Final = 64 * 1024
+"""Bytes of a text that takes noticeable time, whatever is in it."""
+
+_MANY: Final = 1_000
+"""Values of a text that does, however short they are."""
 
 _LONGEST_KEY = 100
+_LONGEST_INTEGER = 1_000
 
 
 def parse_json(
@@ -43,7 +51,10 @@ def parse_json(
         )  # fmt: skip
     try:
         return json.loads(
-            text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_object
+            text.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            parse_int=_integer,
+            object_pairs_hook=_object,
         )
     except UnicodeDecodeError as error:
         raise Refused("INVALID_INPUT", f"{what} is not UTF-8 (byte {error.start}).") from None
@@ -60,6 +71,13 @@ def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
 
 
+def _integer(digits: str) -> int:
+    # The time for one grows with the square of its length.
+    if len(digits) > _LONGEST_INTEGER:
+        raise ValueError(f"an integer has over {_LONGEST_INTEGER} digits")
+    return int(digits)
+
+
 def _object(members: list[tuple[str, Json]]) -> Json:
     made = dict(members)
     if len(made) < len(members):
@@ -71,6 +89,14 @@ def _object(members: list[tuple[str, Json]]) -> Json:
                 raise ValueError(f"an object has the key {quoted} more than once")
             seen.add(key)
     return made
+
+
+def is_heavy(text: bytes) -> bool:
+    """Whether reading a JSON text, and what is done with it then, may take noticeable time.
+
+    That is milliseconds. What is less is not worth waiting for a turn.
+    """
+    return len(text) > _LARGE or (len(text) > 2 * _MANY and count_values(text, _MANY) > _MANY)
 
 
 def count_values(text: bytes, enough: int) -> int:

@@ -20,10 +20,13 @@ from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey, Thr
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.surfaces.ids import check_text_id
 
-__all__ = ["LONGEST_STOP", "SessionStop", "stop_options", "stop_session"]
+__all__ = ["DEFAULT_USER", "LONGEST_STOP", "SessionStop", "stop_options", "stop_session"]
 
 LONGEST_STOP: Final = 600.0
 """Seconds that a graceful stop may be given at most."""
+
+DEFAULT_USER: Final = "default-user"
+"""Whom NexAU's clients name when nobody told them a user."""
 
 _DEFAULT_TIMEOUT: Final = 30.0
 
@@ -34,7 +37,7 @@ class SessionStop:
 
     Attributes:
         session_id: the thread.
-        user_id: whose; None is whoever asks.
+        user_id: whose; None is whoever asks, and so is `DEFAULT_USER` in a request.
         agent_id: the agent's name; None is any.
         force: cancel at once.
         timeout: seconds that a graceful stop may take.
@@ -63,9 +66,10 @@ class SessionStop:
                 {"field": "session_id", "reason": "Field required"},
             )
         force, timeout = stop_options(body, _DEFAULT_TIMEOUT)
+        user = _text(body, "user_id", max_id_bytes)
         return cls(
             session,
-            _text(body, "user_id", max_id_bytes),
+            None if user == DEFAULT_USER else user,
             _text(body, "agent_id", max_id_bytes),
             force,
             timeout,

@@ -94,7 +94,7 @@ async def test_a_conversation_keeps_messages_and_state(site: Site) -> None:
     ]
 
 
-DIALECTS = ["1.0", "0.x", "langgraph", "draft"]
+DIALECTS = ["1.1", "1.0", "0.x", "langgraph", "draft"]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -214,7 +214,7 @@ async def test_a_fresh_client_follows_a_run_that_goes_on(site: Site) -> None:
             assert second.messages[-1]["content"].startswith("0 1 2 ")
 
 
-@pytest.mark.parametrize("dialect", ["1.0", "0.x", "langgraph", "draft"])
+@pytest.mark.parametrize("dialect", ["1.1", "1.0", "0.x", "langgraph", "draft"])
 async def test_a_client_that_comes_back_to_a_question_answers_it(site: Site, dialect: Any) -> None:
     async with site.client(dialect=dialect) as first:
         await first.complete("send it")

@@ -24,7 +24,7 @@ async def test_it_declares_its_version_and_sends_the_conversation() -> None:
         await client.complete("one", tools=[{"name": "f", "description": "", "parameters": {}}])
         await client.complete("two", forwarded_props={"a": 1})
     first, second = server.bodies
-    assert first["protocolVersion"] == "1.0"
+    assert first["protocolVersion"] == "1.1"
     assert [tool["name"] for tool in first["tools"]] == ["f"]
     assert [m["role"] for m in second["messages"]] == ["user", "assistant", "user"]
     assert (second["threadId"], second["forwardedProps"]) == (first["threadId"], {"a": 1})
@@ -33,14 +33,17 @@ async def test_it_declares_its_version_and_sends_the_conversation() -> None:
     assert "x-key: 1" in server.heads[0].lower()
 
 
-async def test_chunks_nulls_unknown_events_and_done_are_understood() -> None:
+async def test_chunks_nulls_and_done_are_understood_and_unknown_events_passed_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     chunk = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "a", "rawEvent": None}
     call = {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "f", "delta": "{}"}
     news = {"type": "SOMETHING_NEW", "x": None}
     body = sse(STARTED, chunk, news, call, {**FINISHED, "outcome": None}) + b"data: [DONE]\n\n"
     async with raw_server(body) as server, Client(server.url) as client:
         events = [event async for event in client.run("go")]
-    assert news in events
+    assert [event["type"] for event in events if event["type"] == "SOMETHING_NEW"] == []
+    assert "SOMETHING_NEW is no event of AG-UI's" in caplog.text
     assert [event["type"] for event in events if "CHUNK" in event["type"]] == []
     assert client.messages[1]["content"] == "a"
     assert client.messages[2]["toolCalls"][0]["function"] == {"name": "f", "arguments": "{}"}

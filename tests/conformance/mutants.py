@@ -33,6 +33,7 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
     "crlf": Mutant("stream.framing"),
     "null-members": Mutant("stream.types"),
     "unclosed-text": Mutant("stream.order"),
+    "chunks-in-another-role": Mutant("stream.order", also="stop.partial-text"),
     "own-run-id": Mutant("stream.ids"),
     "empty-deltas": Mutant("stream.no-empty-deltas"),
     "echo-version": Mutant("stream.version"),

@@ -125,7 +125,9 @@ class Reference:
     async def _run(self, who: str, body: dict[str, Any]) -> AsyncIterator[Event]:
         thread = self.process.store.thread(who, body["threadId"])
         run = "own" if self.has("own-run-id") else body["runId"]
-        version = body.get("protocolVersion", "1.0") if self.has("echo-version") else "1.0"
+        version = "1.1" if self.has("speaks-1.1") else "1.0"
+        if self.has("echo-version"):
+            version = body.get("protocolVersion", version)
         ids = {"threadId": thread.id, "runId": run}
         yield {"type": "RUN_STARTED", **ids, "protocolVersion": version}
         users = [m for m in body["messages"] if m["role"] == "user"]
@@ -293,8 +295,15 @@ class Reference:
     def _says(self, thread: Thread, text: str) -> list[Event]:
         message = uuid.uuid4().hex
         thread.messages.append({"id": message, "role": "assistant", "content": text})
+        if self.has("chunks-in-another-role"):
+            chunk = {"type": "TEXT_MESSAGE_CHUNK", "messageId": message}
+            return [
+                {**chunk, "role": "assistant", "delta": text},
+                {**chunk, "role": "user", "delta": text},
+            ]
+        tag = {"subagentRunId": "unannounced"} if self.has("unannounced-subagents") else {}
         events = [
-            {"type": "TEXT_MESSAGE_START", "messageId": message, "role": "assistant"},
+            {"type": "TEXT_MESSAGE_START", "messageId": message, "role": "assistant", **tag},
             text_content(message, text),
         ]
         if self.has("empty-deltas"):

@@ -38,6 +38,13 @@ async def test_a_correct_server_passes_every_check() -> None:
     assert [f"{r.check.id}: {r.status}, {r.detail}" for r in results if r.status != "pass"] == []
 
 
+async def test_a_server_of_1_1_that_announces_no_subagents_is_as_correct() -> None:
+    streams = [check for check in CHECKS if check.id.startswith("stream.")]
+    results = (await judge("speaks-1.1", "unannounced-subagents", checks=streams)).values()
+
+    assert [f"{r.check.id}: {r.status}, {r.detail}" for r in results if r.status != "pass"] == []
+
+
 @pytest.mark.parametrize("name", MUTANTS)
 async def test_a_flaw_is_noticed_by_its_checks(name: str, noticed: Judged) -> None:
     results = noticed[name].values()

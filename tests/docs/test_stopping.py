@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "stopping.md"
 async def test_a_run_is_stopped_and_the_hook_is_told() -> None:
     page = await run_page(PAGE)
     bridge = page["bridge"]
-    assert sorted(bridge.agents) == ["coder", "counter"]
+    assert sorted(bridge.agents) == ["counter"]
     async with bridge.lifespan():
         engine = await bridge.open()
         talk = Conversation(bridge, "counter")

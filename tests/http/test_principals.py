@@ -11,7 +11,7 @@ from agui_bridge.errors import CODES
 from agui_bridge.protocol.threads.records import Principal
 from tests.http.agui.test_threads import STOP
 from tests.http.conftest import Serving, by_token
-from tests.support.server import run_input
+from tests.support.server import PATIENCE, run_input
 
 EVE = {"authorization": "Bearer eve"}
 
@@ -46,6 +46,19 @@ async def test_wrong_credentials_are_refused_everywhere_but_for_health(
         assert site.store.commits == []
         assert (await site.http.get("/healthz")).status_code == 200
         assert (await site.http.get("/readyz")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/agents/agent", "/agents/agent/threads/t/stop", "/copilotkit"])
+async def test_no_body_is_read_before_it_is_known_who_asks(serving: Serving, path: str) -> None:
+    async with serving(authenticate=by_token) as site:
+        port = int(site.base.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        # Of the body nothing comes.
+        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 8000000\r\n"
+        writer.write(f"{head}content-type: application/json\r\n\r\n".encode())
+        async with asyncio.timeout(PATIENCE):
+            assert b" 401 " in await reader.readline()
+        writer.close()
 
 
 async def test_a_thread_of_another_scope_looks_absent_everywhere(serving: Serving) -> None:

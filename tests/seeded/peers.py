@@ -70,10 +70,10 @@ PEERS: Final = (
     Fault(
         id="nexau-not-stopped",
         broken="A graceful stop is not passed on to NexAU, whose run goes on.",
-        file="adapters/agui_bridge_nexau/adapter.py",
-        before="        await exchange.stop(force=run.stop.force, timeout=self._stop_timeout)\n",
-        after="        if run.stop.force:\n"
-        "            await exchange.stop(force=True, timeout=self._stop_timeout)\n",
+        file="adapters/agui_bridge_nexau/turn.py",
+        before="        await self._exchange.stop(force=stop.force, timeout=timeout)\n",
+        after="        if stop.force:\n"
+        "            await self._exchange.stop(force=True, timeout=timeout)\n",
         tests="tests/adapters/nexau/test_stopping.py",
     ),
 )

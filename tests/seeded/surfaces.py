@@ -45,7 +45,7 @@ SURFACES: Final = (
     Fault(
         id="stdio-users-mixed-up",
         broken="All users of a stdio process share their threads.",
-        file="agui_bridge/stdio/requests.py",
+        file="agui_bridge/stdio/json_rpc.py",
         before="return Principal(user, user)",
         after="return Principal(actor=user)",
         tests="tests/stdio/test_stdio.py",

@@ -208,6 +208,7 @@ BAD: list[tuple[bytes, int, str | None]] = [
     (b'{"jsonrpc":"3.0","id":"1","id":"2","method":"initialize"}', -32700, None),
     (b'{"a":"\xff"}', -32700, None),
     (b"[" * 100_000, -32700, None),
+    (b"[" + b"0," * 100_000 + b"0]", -32600, None),
     (b"7", -32600, None),
     (b"null", -32600, None),
     (b"{}", -32600, None),

@@ -107,6 +107,7 @@ def full_record() -> ThreadRecord:
         handoff=[ODD_JSON, 0],
         ended=RunEnding("token-0", "failed", 3),
         unheard=("message-1", "nachricht-é"),
+        memo={"session": "é", "at": [1, 1.0, None]},
     )
 
 

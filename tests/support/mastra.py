@@ -19,6 +19,8 @@ from tests.support.ports import free_port
 __all__ = ["FOLDER", "MastraProcess"]
 
 FOLDER = Path(__file__).parent.parent / "servers" / "mastra"
+PACKAGES = Path(os.environ.get("MASTRA_PACKAGES", FOLDER)).resolve()
+"""Where its packages are installed: of another version, if the variable says so."""
 PATIENCE = 60.0
 
 
@@ -31,14 +33,12 @@ class MastraProcess:
 
     def __init__(self, folder: Path, *, storage: bool = True) -> None:
         node = shutil.which("node")
-        if node is None or not (FOLDER / "node_modules" / "@mastra").is_dir():
-            unavailable(
-                "the Mastra server", "get Node.js 20 and run npm ci in tests/servers/mastra"
-            )
+        if node is None or not (PACKAGES / "node_modules" / "@mastra").is_dir():
+            unavailable("the Mastra server", f"get Node.js 20 and run npm ci in {PACKAGES}")
         self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._folder = folder
-        self._command = [node, str(FOLDER / "server.mjs")]
+        self._command = [node, str(_sources(folder) / "server.mjs")]
         self._environment = {
             **os.environ,
             "PORT": str(self._port),
@@ -88,3 +88,16 @@ class MastraProcess:
             yield self
         finally:
             self.kill()
+
+
+def _sources(folder: Path) -> Path:
+    """The folder of the server's files, which stand where their packages are."""
+    if PACKAGES == FOLDER:
+        return FOLDER
+    copies = folder / "server"
+    copies.mkdir(exist_ok=True)
+    for source in FOLDER.glob("*.mjs"):
+        shutil.copy(source, copies)
+    with contextlib.suppress(FileExistsError):
+        (copies / "node_modules").symlink_to(PACKAGES / "node_modules")
+    return copies

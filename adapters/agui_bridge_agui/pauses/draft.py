@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from agui_bridge.adapters import Ask, Pause
+from agui_bridge.adapters import Ask, Pause, Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.answers.decisions import (
     APPROVE,
@@ -26,13 +26,30 @@ from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_agui.pauses.answers import Answers, Calls, calls_like, seconds_left
 
-__all__ = ["DRAFT", "draft_answers", "draft_pause", "take_question"]
+__all__ = ["DRAFT", "completed", "draft_answers", "draft_pause", "take_question"]
 
 DRAFT: Final = "draft"
 """The dialect of such a pause, in its continuation."""
 
 _HUMAN_APPROVAL: Final = "human_approval"
 _ONLY: Final = "interrupt"
+
+
+def completed(wire: WireEvent, run: Run) -> WireEvent:
+    """An event with what servers of the draft leave out, or call otherwise.
+
+    Args:
+        wire: the event as it came.
+        run: the bridge's run.
+    """
+    if wire["type"] in ("RUN_STARTED", "RUN_FINISHED"):
+        return {"threadId": run.thread_id, "runId": run.run_id, **wire}
+    if wire["type"] == "TOOL_CALL_RESULT" and "content" not in wire and "result" in wire:
+        told = {key: value for key, value in wire.items() if key != "result"}
+        result = wire["result"]
+        content = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+        return {"messageId": run.mint(), **told, "content": content}
+    return wire
 
 
 def take_question(finished: WireEvent) -> tuple[WireEvent, Mapping[str, Any] | None]:
@@ -49,6 +66,8 @@ def take_question(finished: WireEvent) -> tuple[WireEvent, Mapping[str, Any] | N
         finished = {**finished, "outcome": outcome.lower()}
         if finished["outcome"] not in ("success", "interrupt"):
             raise UpstreamError(f"The upstream agent sent a malformed RUN_FINISHED: {outcome:.60}.")
+    elif outcome is not None:
+        return finished, None
     made = from_draft(finished)
     if made is finished:
         return finished, None

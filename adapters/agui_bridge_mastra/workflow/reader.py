@@ -8,9 +8,10 @@ from typing import Any
 
 from ag_ui.core import BaseEvent
 
-from agui_bridge.errors import UpstreamError
+from agui_bridge.errors import AgentRefused, UpstreamError
+from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.http_client import LOST, Chunk, as_mapping
-from agui_bridge_mastra.reader import AgentReader, Place
+from agui_bridge_mastra.reader import AgentReader
 
 __all__ = ["WorkflowReader"]
 
@@ -25,9 +26,8 @@ class WorkflowReader(AgentReader):
 
     suspended: bool = False
 
-    def read(self, chunk: Chunk) -> Iterator[BaseEvent]:
+    def chunk_events(self, chunk: Chunk) -> Iterator[BaseEvent]:
         """The events of one record."""
-        self.seen = True
         yield from self.workflow_chunk(chunk, Place())
         if chunk.get("type") == "workflow-finish":
             self._end(as_mapping(chunk.get("payload")))
@@ -47,6 +47,6 @@ class WorkflowReader(AgentReader):
             case "tripwire":
                 # Written for who asked, unlike the text of an error.
                 reason = as_mapping(payload.get("tripwire")).get("reason") or "it gave no reason"
-                raise UpstreamError(f"A processor in Mastra blocked the workflow: {reason}")
+                raise AgentRefused(f"A guard of the workflow would not go on: {reason}")
             case "canceled" if not self.run.stop.requested:
                 raise UpstreamError("The workflow was cancelled at Mastra, not by the bridge.")

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.parameter_schema import parameter_schema
 from agui_bridge.protocol.answers.decisions import Cancel
-from agui_bridge.protocol.answers.schemas import find_schema_fault
+from agui_bridge.protocol.schemas.checking import find_schema_fault
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["AskUser"]

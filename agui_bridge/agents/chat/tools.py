@@ -13,7 +13,7 @@ from pydantic_core import ArgsKwargs
 
 from agui_bridge.agents.parameter_schema import parameter_schema
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.protocol.answers.schemas import UnsafeSchema, find_schema_fault
+from agui_bridge.protocol.schemas.checking import UnsafeSchema, find_schema_fault
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Approval", "Tool", "tool"]

@@ -18,7 +18,7 @@ from agui_bridge.agents.replay.journal import copied
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict, judge
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
-from agui_bridge.protocol.answers.schemas import UnsafeSchema
+from agui_bridge.protocol.schemas.checking import UnsafeSchema
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["Permit", "pass_by", "permit_approved", "permit_call"]

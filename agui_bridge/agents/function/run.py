@@ -22,7 +22,7 @@ from agui_bridge.agents.replay.continuation import Awaited, Decided, Value
 from agui_bridge.agents.replay.journal import copied, jsonable
 from agui_bridge.errors import ReplayMismatch
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Answer, Cancel
-from agui_bridge.protocol.answers.schemas import check_schema
+from agui_bridge.protocol.schemas.checking import check_schema
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["FunctionRun"]

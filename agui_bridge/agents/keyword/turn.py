@@ -65,6 +65,8 @@ class Turn:
         self._frontend = {tool.name for tool in run.input.tools or ()}
         self._answer: tuple[str, str] | None = None
         self.inner: Run = self._inner()
+        # What is not reported is not known.
+        run.memo = None
 
     # --- what goes in ---
 
@@ -212,6 +214,7 @@ class Turn:
         self._run.iteration = self.inner.iteration
         self._run.not_begun = self.inner.not_begun
         self._run.end_reason = self.inner.end_reason
+        self._run.memo = self.inner.memo
 
     # --- the end ---
 

@@ -11,7 +11,7 @@ from ag_ui.core import Interrupt
 from agui_bridge.cli.chat.screen import Screen, plain, proposal_of
 from agui_bridge.client import Cancelled, Client, Resolved, is_expired
 from agui_bridge.protocol.answers.forms import FormField, fields_from_schema, payload_from_input
-from agui_bridge.protocol.answers.schemas import UnsafeSchema, check_schema
+from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema
 
 __all__ = ["QUIT", "answer_all"]
 

@@ -24,8 +24,8 @@ __all__ = ["chat"]
 @click.option("--thread", help="The thread to go on with.")
 @click.option(
     "--dialect",
-    type=click.Choice(["1.0", "0.x", "langgraph", "draft"]),
-    default="1.0",
+    type=click.Choice(["1.1", "1.0", "0.x", "langgraph", "draft"]),
+    default="1.1",
     help="How pauses are told and answered.",
 )
 @click.option(

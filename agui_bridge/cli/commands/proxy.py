@@ -31,7 +31,7 @@ __all__ = ["proxy"]
 @click.option("--name", default="agent", help="The agent's name here.")
 @click.option(
     "--dialect",
-    type=click.Choice(["auto", "1.0", "0.x", "draft"]),
+    type=click.Choice(["auto", "1.1", "1.0", "0.x", "draft"]),
     default="auto",
     help="That of the server; auto finds it out.",
 )

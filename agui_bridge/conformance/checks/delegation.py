@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 
 from agui_bridge.conformance.check import Table
-from agui_bridge.conformance.grammar import order_faults
 from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.stream_faults import order_faults
 from agui_bridge.conformance.verdicts import expect, fail, require
 
 __all__ = ["DELEGATION"]

@@ -8,7 +8,7 @@ from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.lab import Lab
 from agui_bridge.conformance.verdicts import expect, fail, require
 from agui_bridge.errors import AgentMistake
-from agui_bridge.protocol.answers.schemas import check_schema, find_schema_fault
+from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
 
 __all__ = ["PAUSING"]
 

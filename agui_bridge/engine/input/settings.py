@@ -69,6 +69,7 @@ _COUNTS: Final = frozenset(
         "max_depth",
         "max_id_bytes",
         "max_runs_per_scope",
+        "max_bytes_per_scope",
     }
 )
 _POSITIVE: Final = _COUNTS | {
@@ -123,6 +124,9 @@ class Settings:
         max_id_bytes: bytes of the id of a thread, run, message or interrupt in UTF-8 at most.
         max_runs_per_scope: inputs of one scope that this process carries out at once; one that
             waits for another run counts too. As many requests to stop may wait besides.
+        max_bytes_per_scope: bytes of one scope's bodies that this process has in hand at once, from
+            before they are read until their answer begins; what comes beyond that waits. Bodies of
+            64 KiB are not counted.
         on_disconnect: policy of the plain AG-UI endpoint, whose clients abort by closing the
             connection.
         skip_unknown_interrupts: ignore resume entries that the thread never raised, as the
@@ -164,6 +168,7 @@ class Settings:
     max_depth: int = MAX_DEPTH
     max_id_bytes: int = 1024
     max_runs_per_scope: int = 1000
+    max_bytes_per_scope: int = 32 * 1024 * 1024
     on_disconnect: DisconnectPolicy = "stop"
     skip_unknown_interrupts: bool = False
     history: HistoryPolicy = "server"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -22,6 +21,7 @@ from agui_bridge.protocol.threads.client_messages import (
 from agui_bridge.protocol.threads.content_parts import with_unknown_parts
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.records import Json, Loaded, ThreadStatus
+from agui_bridge.protocol.verifier.shapes import wire_names
 
 __all__ = ["StartingConversation"]
 
@@ -147,13 +147,9 @@ def _known_members(raw: Mapping[str, Json], message: BaseModel) -> dict[str, Jso
     may hold a null deeper down, which clients refuse.
     """
     plain = not any(item is None or isinstance(item, list) for item in raw.values())
-    if plain and raw.keys() <= _wire_names(type(message)):
+    described = wire_names(type(message))
+    if plain and raw.keys() <= described:
         return dict(raw)
-    unknown = set(message.model_extra or ())
+    unknown = (message.model_extra or {}).keys() - described
     known = message.model_dump(mode="json", by_alias=True, exclude=unknown)
     return with_unknown_parts(known, raw)
-
-
-@cache
-def _wire_names(model: type[BaseModel]) -> frozenset[str]:
-    return frozenset(field.alias or name for name, field in model.model_fields.items())

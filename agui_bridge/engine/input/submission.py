@@ -23,6 +23,7 @@ class Submission:
         parsed: the input, normalised.
         on_disconnect: what happens to the run when the caller goes away.
         refusals: how the request asks to be refused, apart from its input; None: it does not say.
+        heavy: whether it is so large that what is done with it takes turns.
     """
 
     agent: Agent
@@ -30,6 +31,7 @@ class Submission:
     parsed: ParsedInput
     on_disconnect: DisconnectPolicy = "stop"
     refusals: RefusalChoice | None = None
+    heavy: bool = False
 
     @property
     def refused_as(self) -> RefusalChoice:

@@ -123,6 +123,7 @@ class Claim:
             check_lease=owner.check,
             policy=self.submission.agent.policy,
             mint=owner.mint,
+            memo=record.memo,
         )
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}

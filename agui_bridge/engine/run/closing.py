@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agui_bridge.engine.run.commit_end import (
     commit_end,
     emit_all,
+    memo_of,
     still_pending,
     usage_of,
     waiting_handoff,
@@ -120,6 +121,7 @@ async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> Non
         handoff=waiting_handoff(execution),
         unheard=_unheard(execution),
         iteration=_iteration(execution.run.iteration),
+        memo=memo_of(execution),
         unsettled=unsettled,
     )
     await commit_end(execution, write)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "commit_end",
     "emit_all",
+    "memo_of",
     "plain_json",
     "still_pending",
     "usage_of",
@@ -92,6 +93,15 @@ def usage_of(execution: Execution) -> list[Json]:
         else:
             usage.append(known.model_dump(mode="json", by_alias=True))
     return usage
+
+
+def memo_of(execution: Execution) -> Json:
+    """What the adapter noted for its next run; nothing where that is no JSON."""
+    try:
+        return plain_json(execution.run.memo)
+    except ProtocolViolation:
+        logger.warning("the adapter's memo is left out: it is no plain JSON")
+        return None
 
 
 def plain_json(continuation: Json) -> Json:

@@ -27,18 +27,17 @@ from agui_bridge.engine.run.leases import Owner
 from agui_bridge.engine.run.listeners import Listeners
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.folding import fold
 from agui_bridge.engine.streaming.signal import Signal
 from agui_bridge.errors import (
     AgentMistake,
     Fenced,
     NotDelivered,
-    ProtocolViolation,
     StoreUnavailable,
 )
 from agui_bridge.protocol.answers.decisions import Approve, Decision
 from agui_bridge.protocol.answers.unexecuted import refused
 from agui_bridge.protocol.contract.transitions import Change, flush
-from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
 from agui_bridge.protocol.threads.history import History, StoredMessage
@@ -110,7 +109,9 @@ class Execution:
             settled_calls=[m["toolCallId"] for m in messages if m["role"] == "tool"],
             known_messages=[m["id"] for m in messages],
             known_activities=[m["id"] for m in messages if m["role"] == "activity"],
+            relayed=(relayed := self.agent.adapter.capabilities.relays),
         )
+        self._relayed = relayed
         self._settings = submission.agent.settings
         self._clock = clock
         self._repairs = claim.repairs
@@ -123,7 +124,7 @@ class Execution:
         self.listeners: Listeners = Listeners(
             stream.pipe, submission.on_disconnect, self._signal.set
         )
-        self._deserted: asyncio.Task[None] | None = None
+        self._announcing: asyncio.Task[None] | None = None
         self._stop_timeout = self._settings.stop_timeout
 
     # --- from outside ---
@@ -132,7 +133,7 @@ class Execution:
         """Ask the run to end: gracefully within `timeout` seconds, or at once."""
         if timeout is not None:
             self._stop_timeout = timeout
-        self.run.stop.request(force=force)
+        self.run.stop.request(force=force, timeout=self._stop_timeout)
         self.stream.release()
         self._signal.set()
 
@@ -179,9 +180,9 @@ class Execution:
             self.joinable = False
             self.stream.pipe.on_detach = None
             await keeper.aclose()
-            if self._deserted is not None:
-                self._deserted.cancel()
-                await asyncio.gather(self._deserted, return_exceptions=True)
+            if self._announcing is not None:
+                self._announcing.cancel()
+                await asyncio.gather(self._announcing, return_exceptions=True)
 
     def _bring_up_to_date(self) -> None:
         """Show the conversation first where the client can't know what this run builds on.
@@ -269,10 +270,7 @@ class Execution:
             self.stream.send(state_snapshot(self.history.state))
         if kind in ("STATE_DELTA", "STATE_SNAPSHOT"):
             self._told_state = True
-        try:
-            self.history.apply(event)
-        except PatchError as error:
-            raise ProtocolViolation(f"{kind} can't be applied: {error}") from error
+        fold(event, self.history, relayed=self._relayed)
         if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self.calls:
             self.unsent = event["messageId"]
             await self._settle(event["toolCallId"])
@@ -328,10 +326,10 @@ class Execution:
 
         Never between an approval and its result: what was approved is carried out.
         """
-        if not self.listeners.deserted or self._deserted or self.approved_calls:
+        if not self.listeners.deserted or self._announcing or self.approved_calls:
             return
         self.request_stop(force=False)
-        self._deserted = asyncio.create_task(self._announce_stop())
+        self._announcing = asyncio.create_task(self._announce_stop())
 
     async def _announce_stop(self) -> None:
         # So that the next input, which may be here already, waits for the end.

@@ -18,8 +18,8 @@ from agui_bridge.protocol.answers.decisions import (
     EDIT,
     approval_schema,
 )
-from agui_bridge.protocol.answers.schemas import UnsafeSchema, check_schema
 from agui_bridge.protocol.json_values import clean
+from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Interrupt,

@@ -13,6 +13,7 @@ from agui_bridge.engine.input.auto_resume import question_in_words
 from agui_bridge.engine.run.commit_end import (
     commit_end,
     emit_all,
+    memo_of,
     plain_json,
     still_pending,
     usage_of,
@@ -65,6 +66,7 @@ async def pause_run(execution: Execution, pause: Pause) -> None:
         interrupts=interrupts,
         pending_calls=still_pending(execution, pause.frontend_calls),
         handoff=waiting_handoff(execution),
+        memo=memo_of(execution),
     )
     await commit_end(execution, end)
     execution.stream.snapshots(execution.history.state, execution.history.messages)

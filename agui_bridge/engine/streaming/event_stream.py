@@ -13,8 +13,9 @@ from agui_bridge.errors import CODES
 from agui_bridge.protocol.contract.requests import Ruling
 from agui_bridge.protocol.dialects import proposal_of
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.late_reader import Openings
+from agui_bridge.protocol.lifecycle.joining_reader import Openings
 from agui_bridge.protocol.threads.records import Json, Loaded
+from agui_bridge.protocol.versions import CARRIERS
 from agui_bridge.protocol.wire.refusals import (
     empty_message,
     refused_event,
@@ -58,6 +59,7 @@ class EventStream:
         self._refused_as = submission.refused_as
         self._told: list[Mapping[str, Json]] = []
         self._begun = False
+        self._null = False
         self._openings = Openings()
 
     @property
@@ -69,13 +71,20 @@ class EventStream:
         """Send RUN_STARTED, once."""
         if not self._begun:
             self._begun = True
-            self.pipe.write(encode(run_started(self._thread_id, self._run_id)))
+            version = self._dialect.version
+            self.pipe.write(encode(run_started(self._thread_id, self._run_id, version)))
 
     def send(self, event: WireEvent) -> None:
         """Send a content event."""
         self._openings.note(event)
-        self.pipe.write(chunk := encode(event))
-        self.relay(chunk)
+        if event["type"] == "STATE_SNAPSHOT":
+            self._null = event["snapshot"] is None
+        if event["type"] in CARRIERS:
+            for each in (self, *self.followers):
+                each.pipe.write(encode(each._dialect.content(event)))
+        else:
+            self.pipe.write(chunk := encode(event))
+            self.relay(chunk)
 
     def send_question(self, event: WireEvent) -> None:
         """Send an event of the message that says a question, to clients that need it."""
@@ -91,7 +100,7 @@ class EventStream:
 
     def snapshots(self, state: Json, messages: Iterable[Mapping[str, Json]]) -> None:
         """Send the state and the conversation whole."""
-        self.send(state_snapshot(state))
+        self.send(state_snapshot(state, null=self._null))
         self._told = list(messages)
         for follower in self.followers:
             follower._told = self._told

@@ -116,7 +116,8 @@ _SESSION_STOP_BODY: Final[Json] = {
         "user_id": {
             "type": ["string", "null"],
             "title": "User",
-            "description": "Whose session; another user's than the caller's is an unknown one.",
+            "description": "Whose session; another user's than the caller's is an unknown one. "
+            "NexAU's own default, default-user, is the caller, as null is.",
             **OF_IDS,
         },
         "agent_id": {

@@ -14,10 +14,10 @@ from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui.runs import dialect_of, read_input
 from agui_bridge.http.agui.threads import unknown_thread
-from agui_bridge.http.bodies import read_json
+from agui_bridge.http.bodies import json_body
 from agui_bridge.http.callers import asked_of
-from agui_bridge.http.event_stream import stream_of
 from agui_bridge.http.service import Service
+from agui_bridge.http.stream_response import stream_of
 from agui_bridge.protocol.dialects import parse_input
 
 __all__ = ["connect_to_thread", "watch_thread"]
@@ -28,8 +28,9 @@ Answer = Callable[[Scope, Receive, Send], Awaitable[None]]
 async def connect_to_thread(service: Service, request: Request) -> Answer:
     """`POST …/threads/{thread}/connect` with a RunAgentInput, of which only the ids count."""
     principal, agent, key = await asked_of(service, request)
-    body = await read_json(service, request)
-    parsed = read_input(service, body, dialect_of(request, agent.settings))
+    choice = dialect_of(request, agent.settings)
+    async with json_body(service, request, principal.scope) as body:
+        parsed = await read_input(service, principal, body, choice)
     if parsed.input.thread_id != key.thread:
         raise Refused(
             "INVALID_INPUT", "threadId: must be the thread of the path.", {"field": "threadId"}

@@ -15,12 +15,12 @@ from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import Refused
-from agui_bridge.http.bodies import read_json
+from agui_bridge.http.bodies import Body, json_body
 from agui_bridge.http.callers import agent_of, check_addressable, principal_of
-from agui_bridge.http.event_stream import EventStreamResponse, stream_of
 from agui_bridge.http.service import Service
-from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_input
-from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.http.stream_response import EventStreamResponse, stream_of
+from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_in_steps
+from agui_bridge.protocol.threads.records import Principal
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
 __all__ = [
@@ -46,17 +46,17 @@ async def run_agent(
     """Begin a run and answer with its stream."""
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
-    body = await read_json(service, request)
     choice, refusals = dialect_of(request, agent.settings), refusals_of(request)
     policy = agent.settings.on_disconnect
-    return await begin_run(service, principal, agent, body, policy, choice, refusals)
+    async with json_body(service, request, principal.scope) as body:
+        return await begin_run(service, principal, agent, body, policy, choice, refusals)
 
 
 async def begin_run(
     service: Service,
     principal: Principal,
     agent: Agent,
-    body: Json,
+    body: Body,
     on_disconnect: DisconnectPolicy,
     choice: DialectChoice,
     refusals: RefusalChoice | None,
@@ -67,19 +67,29 @@ async def begin_run(
         Refused: the input is none, or no stream could be begun.
         StoreUnavailable: the store did not answer before the run began.
     """
-    parsed = read_input(service, body, choice)
+    parsed = await read_input(service, principal, body, choice)
     engine = await service.open()
-    pipe, _ = engine.submit(Submission(agent, principal, parsed, on_disconnect, refusals))
+    submission = Submission(agent, principal, parsed, on_disconnect, refusals, heavy=body.heavy)
+    pipe, _ = engine.submit(submission)
     return await stream_of(pipe, agent.settings)
 
 
-def read_input(service: Service, body: Json, choice: DialectChoice) -> ParsedInput:
+async def read_input(
+    service: Service, principal: Principal, body: Body, choice: DialectChoice
+) -> ParsedInput:
     """Read an input within the limits, in the dialect that was asked for.
 
     Raises:
         Refused: INVALID_INPUT, PAYLOAD_TOO_LARGE, UNSUPPORTED_VERSION.
     """
-    parsed = parse_input(body, service.settings.input_limits, choice)
+    steps = parse_in_steps(body.value, service.settings.input_limits, choice)
+    parsed: ParsedInput | None = None
+    while parsed is None:
+        async with service.turns.turn(principal.scope, body.heavy):
+            try:
+                next(steps)
+            except StopIteration as done:
+                parsed = done.value
     check_addressable("threadId", parsed.input.thread_id)
     return parsed
 

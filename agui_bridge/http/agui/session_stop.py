@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agui_bridge.http.bodies import read_json
+from agui_bridge.http.bodies import json_body
 from agui_bridge.http.callers import principal_of
 from agui_bridge.http.endpoint import json_response
 from agui_bridge.http.service import Service
@@ -20,6 +20,7 @@ async def post_stop(service: Service, request: Request) -> Response:
     200 also for a session that is unknown or another user's, with `status: "error"`.
     """
     principal = await principal_of(service, request)
-    stop = SessionStop.of(await read_json(service, request), service.settings.max_id_bytes)
+    async with json_body(service, request, principal.scope) as body:
+        stop = SessionStop.of(body.value, service.settings.max_id_bytes)
     engine = await service.open()
     return json_response(await stop_session(engine, service.agents, principal, stop))

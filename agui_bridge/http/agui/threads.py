@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui.views import InterruptList, PinnedCall, Stopped, Thread, ThreadList
-from agui_bridge.http.bodies import read_json_if_any
+from agui_bridge.http.bodies import json_body_if_any
 from agui_bridge.http.callers import agent_of, asked_of, principal_of
 from agui_bridge.http.endpoint import json_response
 from agui_bridge.http.service import Service
@@ -116,8 +116,8 @@ async def list_interrupts(service: Service, request: Request) -> Response:
 async def stop_thread(service: Service, request: Request) -> Response:
     """`POST …/threads/{thread}/stop` with `{force?, timeout?}` or no body."""
     principal, agent, key = await asked_of(service, request)
-    body = await read_json_if_any(service, request)
-    force, timeout = stop_options(body, agent.settings.stop_timeout)
+    async with json_body_if_any(service, request, principal.scope) as body:
+        force, timeout = stop_options(body.value, agent.settings.stop_timeout)
     engine = await service.open()
     if (await engine.store.load(key)).record is None:
         raise unknown_thread()

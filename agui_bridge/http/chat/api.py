@@ -7,7 +7,8 @@ Source: seed 000_9c3a40ec0d8c2fa7.txt, "HTTP API".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 
 from starlette.requests import Request
@@ -18,15 +19,15 @@ from agui_bridge.engine.engine import Engine, mint
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import Refused
-from agui_bridge.http.bodies import read_json
+from agui_bridge.http.bodies import json_body
 from agui_bridge.http.callers import check_addressable, find_agent, principal_of
 from agui_bridge.http.chat.frames import A2UIFrames, Frames, LegacyFrames
 from agui_bridge.http.chat.interrupt_state import payload_of, pending_of, state_of
 from agui_bridge.http.chat.refusal_statuses import in_its_statuses
 from agui_bridge.http.chat.reply import ChatReply
 from agui_bridge.http.endpoint import json_response
-from agui_bridge.http.event_stream import EventStreamResponse
 from agui_bridge.http.service import Service
+from agui_bridge.http.stream_response import EventStreamResponse
 from agui_bridge.protocol.dialects import CHAT, parse_input
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
@@ -46,14 +47,12 @@ class _Session:
 async def stream_chat(service: Service, request: Request) -> EventStreamResponse:
     """`POST /api/v1/chat/stream` `{agent_id, session_id, message}`: a message, and its reply."""
     principal = await principal_of(service, request)
-    body = await _object(service, request)
-    session = _session(service, principal, body)
-    message = _text(body, "message")
-    engine = await service.open()
-    said = {"id": mint(), "role": "user", "content": message}
-    return await _reply(
-        engine, session, request, messages=[*await _seen_last(engine, session), said]
-    )
+    async with _object(service, request, principal) as (body, heavy):
+        session = _session(service, principal, body)
+        said = {"id": mint(), "role": "user", "content": _text(body, "message")}
+        engine = await service.open()
+        messages = [*await _seen_last(engine, session), said]
+        return await _reply(engine, session, request, heavy, messages=messages)
 
 
 @in_its_statuses
@@ -72,20 +71,20 @@ async def get_interrupt_state(service: Service, request: Request) -> Response:
 async def resume_chat(service: Service, request: Request) -> EventStreamResponse:
     """`POST /api/v1/chat/resume` `{agent_id, session_id, input}`: an answer, and what follows."""
     principal = await principal_of(service, request)
-    body = await _object(service, request)
-    session = _session(service, principal, body)
-    values = body.get("input")
-    if not isinstance(values, dict):
-        raise _fault("input", "must be a JSON object: a value for each field, by its name")
-    can = session.agent.adapter.capabilities
-    if not (can.answer or can.approve):
-        raise Refused("INTERRUPTS_UNSUPPORTED", f"Agent {session.agent.name!r} asks nothing.")
-    engine = await service.open()
-    ask = pending_of(await engine.store.load(session.key))
-    if ask is None:
-        raise Refused("INTERRUPT_NOT_PENDING", "This session has no pending interrupt.")
-    entry = {"interruptId": ask.id, "status": "resolved", "payload": payload_of(ask, values)}
-    return await _reply(engine, session, request, resume=[entry])
+    async with _object(service, request, principal) as (body, heavy):
+        session = _session(service, principal, body)
+        values = body.get("input")
+        if not isinstance(values, dict):
+            raise _fault("input", "must be a JSON object: a value for each field, by its name")
+        can = session.agent.adapter.capabilities
+        if not (can.answer or can.approve):
+            raise Refused("INTERRUPTS_UNSUPPORTED", f"Agent {session.agent.name!r} asks nothing.")
+        engine = await service.open()
+        ask = pending_of(await engine.store.load(session.key))
+        if ask is None:
+            raise Refused("INTERRUPT_NOT_PENDING", "This session has no pending interrupt.")
+        entry = {"interruptId": ask.id, "status": "resolved", "payload": payload_of(ask, values)}
+        return await _reply(engine, session, request, heavy, resume=[entry])
 
 
 async def _seen_last(engine: Engine, session: _Session) -> list[Json]:
@@ -104,22 +103,21 @@ async def _seen_last(engine: Engine, session: _Session) -> list[Json]:
 
 
 async def _reply(
-    engine: Engine, session: _Session, request: Request, **members: Json
+    engine: Engine, session: _Session, request: Request, heavy: bool, **members: Json
 ) -> EventStreamResponse:
     """Submit an input and answer with frames, or raise what it is refused for."""
     agent = session.agent
     # A message comes alone here: the conversation is the stored one, whatever the agent's setting.
     settings = replace(agent.settings, history="server")
-    parsed = parse_input(
-        {
-            "threadId": session.key.thread,
-            "runId": mint(),
-            "protocolVersion": "1.0",
-            "messages": [],
-            **members,
-        },
-        settings.input_limits,
-    )
+    body = {
+        "threadId": session.key.thread,
+        "runId": mint(),
+        "protocolVersion": "1.0",
+        "messages": [],
+        **members,
+    }
+    async with engine.turns.turn(session.key.scope, heavy):
+        parsed = parse_input(body, settings.input_limits)
     submission = Submission(
         replace(agent, settings=settings),
         session.principal,
@@ -127,6 +125,7 @@ async def _reply(
         on_disconnect=settings.on_disconnect,
         # Refusals have statuses and frames of their own here.
         refusals="error",
+        heavy=heavy,
     )
     adapter = agent.adapter
     scanner = adapter.scanner if isinstance(adapter, KeywordAdapter) else None
@@ -146,14 +145,19 @@ def _frames(request: Request) -> Frames:
     return A2UIFrames() if a2ui else LegacyFrames()
 
 
-async def _object(service: Service, request: Request) -> dict[str, Json]:
-    body = await read_json(service, request)
-    if not isinstance(body, dict):
-        raise Refused("INVALID_INPUT", "The body must be a JSON object.")
-    fault = find_forbidden(body, max_depth=service.settings.max_depth)
-    if fault is not None:
-        raise Refused("INVALID_INPUT", f"The body holds what JSON may not: {fault[:300]}.")
-    return body
+@contextlib.asynccontextmanager
+async def _object(
+    service: Service, request: Request, principal: Principal
+) -> AsyncIterator[tuple[dict[str, Json], bool]]:
+    """Read a body that is an object; also gives whether it is heavy."""
+    async with json_body(service, request, principal.scope) as body:
+        if not isinstance(body.value, dict):
+            raise Refused("INVALID_INPUT", "The body must be a JSON object.")
+        async with service.turns.turn(principal.scope, body.heavy):
+            fault = find_forbidden(body.value, max_depth=service.settings.max_depth)
+        if fault is not None:
+            raise Refused("INVALID_INPUT", f"The body holds what JSON may not: {fault[:300]}.")
+        yield body.value, body.heavy
 
 
 def _session(service: Service, principal: Principal, named: Mapping[str, Json]) -> _Session:

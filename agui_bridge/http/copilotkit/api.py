@@ -12,6 +12,7 @@ Source: `@copilotkit/core` and `@copilotkit/runtime` 1.75.0; docs/copilotkit.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -25,12 +26,12 @@ from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui.agents import capabilities_of
 from agui_bridge.http.agui.runs import begin_run, read_input, refusals_of
-from agui_bridge.http.bodies import read_json, read_json_if_any
+from agui_bridge.http.bodies import Body, json_body, json_body_if_any
 from agui_bridge.http.callers import agent_of, find_agent, key_of, principal_of
 from agui_bridge.http.copilotkit.views import RunStopped, RuntimeInfo
 from agui_bridge.http.endpoint import json_response
-from agui_bridge.http.event_stream import EventStreamResponse, stream_of
 from agui_bridge.http.service import Service
+from agui_bridge.http.stream_response import EventStreamResponse, stream_of
 from agui_bridge.protocol.threads.records import Json, Principal
 
 __all__ = ["METHODS", "connect_agent", "dispatch", "get_info", "run_agent", "stop_agent"]
@@ -51,43 +52,55 @@ async def run_agent(service: Service, request: Request) -> EventStreamResponse:
     """`POST {base}/agent/{agent}/run`: begin a run, or answer what it asked."""
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
-    return await _run(service, request, principal, agent, await read_json(service, request))
+    async with json_body(service, request, principal.scope) as body:
+        return await _run(service, request, principal, agent, body)
 
 
 async def connect_agent(service: Service, request: Request) -> EventStreamResponse:
     """`POST {base}/agent/{agent}/connect`: the thread as it stands, and what runs on it."""
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
-    return await _connect(service, principal, agent, await read_json(service, request))
+    async with json_body(service, request, principal.scope) as body:
+        return await _connect(service, principal, agent, body)
 
 
 async def stop_agent(service: Service, request: Request) -> Response:
     """`POST {base}/agent/{agent}/stop/{thread}` with `{"runId"?}` or no body."""
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
-    body = await read_json_if_any(service, request)
-    return await _stop(service, principal, agent, request.path_params["thread"], body)
+    async with json_body_if_any(service, request, principal.scope) as body:
+        run_id = _run_id(body.value)
+    return await _stop(service, principal, agent, request.path_params["thread"], run_id)
 
 
 async def dispatch(service: Service, request: Request) -> Response | EventStreamResponse:
     """`POST {base}`: each of the above, in an envelope."""
     principal = await principal_of(service, request)
-    envelope = await read_json(service, request)
-    if not isinstance(envelope, dict):
+    async with json_body(service, request, principal.scope) as body:
+        return await _open(service, request, principal, body)
+
+
+async def _open(
+    service: Service, request: Request, principal: Principal, envelope: Body
+) -> Response | EventStreamResponse:
+    """Do what an envelope asks for."""
+    asked = envelope.value
+    if not isinstance(asked, dict):
         raise _fault("method", "the body must be an object that has one")
-    method = envelope.get("method")
+    method = asked.get("method")
     if method not in METHODS:
         raise _fault("method", f"must be one of {', '.join(METHODS)}")
     if method == "info":
         return json_response(_info(service))
-    params, body = envelope.get("params"), envelope.get("body")
+    params, body = asked.get("params"), replace(envelope, value=asked.get("body"))
     agent = find_agent(service, _param(params, "agentId"))
     if method == "agent/run":
         return await _run(service, request, principal, agent, body)
     if method == "agent/connect":
         return await _connect(service, principal, agent, body)
     thread = _param(params, "threadId")
-    return await _stop(service, principal, agent, thread, {} if body is None else body)
+    run_id = _run_id({} if body.value is None else body.value)
+    return await _stop(service, principal, agent, thread, run_id)
 
 
 def _info(service: Service) -> RuntimeInfo:
@@ -117,26 +130,25 @@ def _info(service: Service) -> RuntimeInfo:
 
 
 async def _run(
-    service: Service, request: Request, principal: Principal, agent: Agent, body: Json
+    service: Service, request: Request, principal: Principal, agent: Agent, body: Body
 ) -> EventStreamResponse:
     choice, refusals = agent.settings.dialect, refusals_of(request)
     return await begin_run(service, principal, agent, body, _ON_DISCONNECT, choice, refusals)
 
 
 async def _connect(
-    service: Service, principal: Principal, agent: Agent, body: Json
+    service: Service, principal: Principal, agent: Agent, body: Body
 ) -> EventStreamResponse:
-    parsed = read_input(service, body, agent.settings.dialect)
+    parsed = await read_input(service, principal, body, agent.settings.dialect)
     engine = await service.open()
     pipe, _ = show_thread(engine, Submission(agent, principal, parsed, _ON_DISCONNECT))
     return await stream_of(pipe, agent.settings)
 
 
 async def _stop(
-    service: Service, principal: Principal, agent: Agent, thread: str, body: Json
+    service: Service, principal: Principal, agent: Agent, thread: str, run_id: str | None
 ) -> Response:
     key = key_of(service, principal, agent, thread)
-    run_id = _run_id(body)
     engine = await service.open()
     result = await engine.stop(
         key, timeout=agent.settings.stop_timeout, actor=principal.actor, run_id=run_id

@@ -1,1 +1,1 @@
-"""What people answer: schemas that questions ask for, forms, answers made into decisions."""
+"""What people answer: questions, forms, answers made into decisions."""

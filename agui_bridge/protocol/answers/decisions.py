@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agui_bridge.protocol.answers.check_work import CheckWork
-from agui_bridge.protocol.answers.left_out import REFERENCES
-from agui_bridge.protocol.answers.schemas import find_schema_fault, is_known_draft
+from agui_bridge.protocol.schemas.check_work import CheckWork
+from agui_bridge.protocol.schemas.checking import find_schema_fault, is_known_draft
+from agui_bridge.protocol.schemas.left_out import REFERENCES
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
 
 __all__ = [

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from agui_bridge.errors import CODES
-from agui_bridge.protocol.answers.check_work import CheckWork
 from agui_bridge.protocol.answers.decisions import find_fault
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
@@ -31,6 +30,7 @@ from agui_bridge.protocol.contract.requests import (
     Start,
 )
 from agui_bridge.protocol.json_values import same_json
+from agui_bridge.protocol.schemas.check_work import CheckWork
 from agui_bridge.protocol.threads.records import (
     InterruptStatus,
     Loaded,
@@ -42,6 +42,9 @@ from agui_bridge.protocol.threads.records import (
 __all__ = ["ROWS", "admit"]
 
 _TAKEN = "This answer was taken before, and is not carried out again."
+
+_MOST_NAMED = 100
+"""Interrupts that a refusal names: an input may name thousands that there are not."""
 
 
 def admit(loaded: Loaded, request: Request) -> Ruling:
@@ -305,7 +308,12 @@ def _ids(request: Request) -> list[str]:
 
 def _names(ids: Iterable[str]) -> str:
     listed = list(ids)
-    return ("interrupt " if len(listed) == 1 else "interrupts ") + ", ".join(listed)
+    more = len(listed) - _MOST_NAMED
+    return (
+        ("interrupt " if len(listed) == 1 else "interrupts ")
+        + ", ".join(listed[:_MOST_NAMED])
+        + (f" and {more} more" if more > 0 else "")
+    )
 
 
 def _same(answer: RecordedAnswer, other: RecordedAnswer) -> bool:

@@ -46,6 +46,7 @@ class FinalWrite:
         handoff: continuation for their results.
         unheard: ids of the messages that the run was to bring to its agent, and did not.
         iteration: model steps that the run had begun, None if unknown.
+        memo: what the adapter noted for its next run.
         unsettled: statuses of claimed interrupts whose approved call has no result: cancelled where
             it certainly never began, else indeterminate. The others take what their answers mean.
     """
@@ -58,6 +59,7 @@ class FinalWrite:
     handoff: Json = None
     unheard: tuple[str, ...] = ()
     iteration: int | None = None
+    memo: Json = None
     unsettled: Mapping[str, InterruptStatus] = field(default_factory=dict)
 
 
@@ -113,6 +115,7 @@ def end_run(
             if record.run
             else record.ended,
             unheard=end.unheard,
+            memo=end.memo,
         ),
         interrupts=(
             *(

@@ -159,7 +159,8 @@ def recover(loaded: Loaded, messages: Sequence[StoredMessage] = ()) -> Change:
     """
     record = _existing(loaded)
     ended = RunEnding(record.run.token, "lost") if record.run else record.ended
-    idle = replace(record, status=ThreadStatus.IDLE, run=None, batch=None, ended=ended)
+    # What an adapter noted is of the run before the lost one, which may have changed all of it.
+    idle = replace(record, status=ThreadStatus.IDLE, run=None, batch=None, ended=ended, memo=None)
     if record.batch is None:
         return Change(record=idle, messages=tuple(messages))
     asks = loaded.batch_interrupts()

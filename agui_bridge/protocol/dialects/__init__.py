@@ -8,22 +8,25 @@ from agui_bridge.protocol.dialects.dialect import (
     STOP_REASON,
     V0,
     V1,
+    V1_1,
     CallOf,
     Dialect,
     DialectChoice,
     proposal_of,
 )
-from agui_bridge.protocol.dialects.parsing import ParsedInput, parse_input
+from agui_bridge.protocol.dialects.parsing import ParsedInput, parse_in_steps, parse_input
 
 __all__ = [
     "CHAT",
     "STOP_REASON",
     "V0",
     "V1",
+    "V1_1",
     "CallOf",
     "Dialect",
     "DialectChoice",
     "ParsedInput",
+    "parse_in_steps",
     "parse_input",
     "proposal_of",
 ]

@@ -14,8 +14,19 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.versions import FIRST, first_version_event
 
-__all__ = ["CHAT", "STOP_REASON", "V0", "V1", "CallOf", "Dialect", "DialectChoice", "proposal_of"]
+__all__ = [
+    "CHAT",
+    "STOP_REASON",
+    "V0",
+    "V1",
+    "V1_1",
+    "CallOf",
+    "Dialect",
+    "DialectChoice",
+    "proposal_of",
+]
 
 STOP_REASON = "USER_INTERRUPTED"
 
@@ -49,9 +60,10 @@ class Dialect:
     """One wire dialect.
 
     Attributes:
-        name: `1.0`, `0.x`, `langgraph`, `langgraph-both`, `draft` or `chat`.
+        name: `1.1`, `1.0`, `0.x`, `langgraph`, `langgraph-both`, `draft` or `chat`.
         answers_singly: its clients answer one interrupt at a time.
         finish: makes this dialect's events of a RUN_FINISHED event in the 1.0 shape.
+        version: of AG-UI, in which the stream is spoken and which RUN_STARTED declares.
         restates: whether a refusal tells the thread's outcome before its error. Not where
             RUN_FINISHED is the end: it would be read as the answer's success.
         hangs_questions: whether its pages show a question only beside a message of the same run,
@@ -63,6 +75,7 @@ class Dialect:
     name: str
     answers_singly: bool
     finish: Callable[[WireEvent, CallOf], Sequence[WireEvent]]
+    version: str = FIRST
     restates: bool = True
     hangs_questions: bool = False
     asks_apart: bool = False
@@ -75,6 +88,10 @@ class Dialect:
             call_of: knows the thread's tool calls.
         """
         return self.finish(event, call_of) if event["type"] == "RUN_FINISHED" else (event,)
+
+    def content(self, event: WireEvent) -> WireEvent:
+        """An event within a run as this dialect's clients know it."""
+        return event if self.version != FIRST else first_version_event(event)
 
 
 def _same(event: WireEvent, _: CallOf) -> Sequence[WireEvent]:
@@ -104,6 +121,7 @@ def _before_one(event: WireEvent, _: CallOf) -> Sequence[WireEvent]:
 
 
 V1 = Dialect("1.0", answers_singly=False, finish=_same)
+V1_1 = Dialect("1.1", answers_singly=False, finish=_same, version="1.1")
 V0 = Dialect("0.x", answers_singly=False, finish=_before_one, hangs_questions=True)
 CHAT = Dialect("chat", answers_singly=True, finish=_same, asks_apart=True)
 """SuperAgent's chat API, whose surface makes frames of its own of the 1.0 shapes."""

@@ -52,7 +52,8 @@ def langgraph_dialect(version: Dialect, *, outcome: bool) -> Dialect:
         plain = {key: event[key] for key in event if key not in ("outcome", "result")}
         return (custom, plain)
 
-    return Dialect("langgraph-both" if outcome else "langgraph", not outcome, finish)
+    name = "langgraph-both" if outcome else "langgraph"
+    return Dialect(name, not outcome, finish, version.version)
 
 
 def _value(interrupt: Mapping[str, Any], call_of: CallOf) -> dict[str, Any]:

@@ -9,8 +9,8 @@ Source: AG-UI 1.0, versioning; docs/dialects.md.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
@@ -19,7 +19,7 @@ from pydantic import FailFast, TypeAdapter, ValidationError
 
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.contract.requests import Entry
-from agui_bridge.protocol.dialects.dialect import V0, V1, Dialect, DialectChoice
+from agui_bridge.protocol.dialects.dialect import V0, V1, V1_1, Dialect, DialectChoice
 from agui_bridge.protocol.dialects.draft import draft_dialect, read_draft
 from agui_bridge.protocol.dialects.langgraph import langgraph_dialect, read_command
 from agui_bridge.protocol.input_limits import (
@@ -31,15 +31,21 @@ from agui_bridge.protocol.input_limits import (
     depth_of,
 )
 from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.protocol.threads.content_parts import upgrade_parts, without_unknown_parts
+from agui_bridge.protocol.threads.content_parts import (
+    is_unknown_part,
+    upgrade_parts,
+    without_unknown_parts,
+)
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
+from agui_bridge.protocol.versions import NEWEST, SPOKEN, no_text, parse_version
 from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
-__all__ = ["ParsedInput", "parse_input"]
-
-_VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\Z")
+__all__ = ["ParsedInput", "parse_in_steps", "parse_input"]
 
 _LONGEST_REASON = 300
+
+_UNKNOWN_NAMED = 20
+"""Unknown members that are named in the log; there may be as many as there may be values."""
 
 _LISTS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "messages": TypeAdapter(Annotated[list[Message], FailFast()]),
@@ -98,6 +104,31 @@ def parse_input(
         Refused: INVALID_INPUT, naming the field; PAYLOAD_TOO_LARGE for too many members;
             UNSUPPORTED_VERSION for another major version.
     """
+    steps = parse_in_steps(body, limits, choice)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            parsed: ParsedInput = done.value
+            return parsed
+
+
+def parse_in_steps(
+    body: Any, limits: InputLimits = UNLIMITED, choice: DialectChoice = "auto"
+) -> Generator[None, None, ParsedInput]:
+    """Read a run's input as `parse_input` does, with a rest wherever much has been done.
+
+    Args:
+        body: the request's body, parsed from JSON.
+        limits: how much it may hold.
+        choice: the dialect that was asked for.
+
+    Returns:
+        The input, as the generator's value.
+
+    Raises:
+        Refused: as `parse_input`.
+    """
     if not isinstance(body, dict):
         raise Refused("INVALID_INPUT", "The body must be a JSON object, a RunAgentInput.")
     check_members(body, limits)
@@ -109,11 +140,13 @@ def parse_input(
                 setting="max_depth",
             )  # fmt: skip
         raise Refused("INVALID_INPUT", f"The body holds what JSON may not: {_short(fault)}.")
+    yield
     shaped = _shaped(body, commands=choice != "ag-ui")
     body = shaped.body
     if isinstance(listed := body.get("messages"), list):
         body = {**body, "messages": [upgrade_parts(message) for message in listed]}
-    parsed = _validated(body)
+    parsed = yield from _validated(body)
+    yield
     if not parsed.thread_id or not parsed.run_id:
         field = "runId" if parsed.thread_id else "threadId"
         raise Refused("INVALID_INPUT", f"{field}: must not be empty.", {"field": field})
@@ -123,7 +156,7 @@ def parse_input(
     if shaped.dialect == "langgraph":
         # Such a client knows one question at a time, whatever else it is told.
         dialect = replace(dialect, answers_singly=True)
-    unknown = sorted(set(parsed.model_extra or ()))
+    unknown = heapq.nsmallest(_UNKNOWN_NAMED, parsed.model_extra or ())
     if unknown:
         warnings = (*warnings, f"unknown members were ignored: {unknown!r:.200}")
     return ParsedInput(
@@ -189,8 +222,8 @@ def _chosen(choice: DialectChoice, version: Dialect) -> Dialect:
     return version
 
 
-def _validated(body: Mapping[str, Any]) -> RunAgentInput:
-    """The input as a model.
+def _validated(body: Mapping[str, Any]) -> Generator[None, None, RunAgentInput]:
+    """The input as a model, list by list.
 
     Raises:
         Refused: INVALID_INPUT, naming the first field that is wrong.
@@ -200,16 +233,25 @@ def _validated(body: Mapping[str, Any]) -> RunAgentInput:
     try:
         parsed = RunAgentInput.model_validate({**body, **{name: [] for name in members}})
         for field, given in members.items():
+            yield
             if field == "messages":
                 given = [
                     without_unknown_parts(message) if isinstance(message, dict) else message
                     for message in given
                 ]
             setattr(parsed, field, _LISTS[field].validate_python(given))
+            if field == "messages" and (where := no_text(given)) is not None:
+                reason = "Input should be a valid string"
+                raise Refused(
+                    "INVALID_INPUT",
+                    f"messages.{where}: {reason}.",
+                    {"field": f"messages.{where}", "reason": reason},
+                )
     except ValidationError as error:
         first = _first_of(error)
         steps = first["loc"] if field is None else (field, *first["loc"])
         if field == "messages":
+            yield
             steps, first = _within_part(body, steps, first)
         where = ".".join(_steps_in(body, steps)) or "the body"
         # Some of its messages repeat the value, however long it is.
@@ -235,13 +277,17 @@ def _within_part(
     if "content" not in steps or not isinstance(message, dict) or message.get("role") != "user":
         return steps, fault
     content = message.get("content")
-    for position, part in enumerate(content if isinstance(content, list) else ()):
-        sample = without_unknown_parts({"role": "user", "content": [part]})["content"]
-        try:
-            _PARTS.validate_python(sample)
-        except ValidationError as error:
-            found = _first_of(error)
-            return ("messages", steps[1], "content", position, *found["loc"][1:]), found
+    known = [
+        (position, part)
+        for position, part in enumerate(content if isinstance(content, list) else ())
+        if not is_unknown_part(part)
+    ]
+    try:
+        _PARTS.validate_python([part for _, part in known])
+    except ValidationError as error:
+        found = _first_of(error)
+        position, _ = known[found["loc"][0]]
+        return ("messages", steps[1], "content", position, *found["loc"][1:]), found
     return steps, fault
 
 
@@ -263,18 +309,19 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
 
 
-def _negotiate(version: str | None) -> tuple[Dialect, tuple[str, ...]]:
+def _negotiate(declared: str | None) -> tuple[Dialect, tuple[str, ...]]:
+    if declared is None or declared.startswith("0."):
+        return V0, ()
+    version = parse_version(declared)
     if version is None:
-        return V0, ()
-    if version.startswith("0."):
-        return V0, ()
-    match = _VERSION.match(version)
-    if match is None:
-        return V1, (f"protocolVersion {version[:40]!r} can't be read; 1.0 is spoken",)
-    if match[1] != "1":
+        return V1_1, (f"protocolVersion {declared[:40]!r} can't be read; {NEWEST} is spoken",)
+    if not declared.startswith("1."):
         raise Refused(
             "UNSUPPORTED_VERSION",
-            f"This server speaks AG-UI 1.0; the input declares {version[:40]!r}.",
+            f"This server speaks AG-UI {' and '.join(SPOKEN)}; the input declares "
+            f"{declared[:40]!r}.",
         )
-    newer = int(match[2]) > 0
-    return V1, (f"the client speaks {version}; 1.0 is spoken",) if newer else ()
+    if version[1] == 0:
+        return V1, ()
+    newer = declared not in SPOKEN
+    return V1_1, (f"the client speaks {declared}; {NEWEST} is spoken",) if newer else ()

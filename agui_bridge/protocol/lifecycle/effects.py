@@ -9,7 +9,7 @@ from typing import Any
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.event_rules import KINDS, Rule
 from agui_bridge.protocol.lifecycle.made_events import (
-    SHARED_KEYS,
+    FIELDS,
     delta_event,
     end_event,
     start_event,
@@ -85,9 +85,10 @@ class Effects:
                 step = (wire.get("subagentRunId"), wire["stepName"])
                 if verb == "open":
                     self._state.steps[step] = None
-                else:
+                    out.append(wire)
+                elif step in self._state.steps:
                     del self._state.steps[step]
-                out.append(wire)
+                    out.append(wire)
             case "open", "subagent":
                 self._open_subagent(wire, out)
             case "close", "subagent":
@@ -111,7 +112,8 @@ class Effects:
                 started_here = ("rawEvent", "metadata")
                 self.handle(Rule("open", kind), start_event(kind, {**wire, key: named}), out)
         content: WireEvent = {"type": KINDS[kind].content}
-        content |= {k: wire[k] for k in SHARED_KEYS if k in wire and k not in started_here}
+        kept = FIELDS[KINDS[kind].content][1:]
+        content |= {k: wire[k] for k in kept if k in wire and k not in started_here}
         content |= {key: named, "delta": wire.get("delta", "")}
         self.handle(Rule("append", kind), content, out)
 
@@ -159,7 +161,7 @@ class Effects:
         if owner is None and named:
             # A tool call belongs to the message that carries it.
             carrier = self._ids.owner(self._ids.find(named, ("text",)))
-            owner = carrier if state.is_active(carrier) else None
+            owner = carrier if state.may_speak(carrier) else None
         parent = self._ids.parent(named, owner) or state.turns.get(owner)
         if parent is None:
             parent = self._ids.create_parent(self._mint(), owner)

@@ -10,7 +10,8 @@ a `ProtocolViolation`. The tables are in `lifecycle_tables`, the decisions in
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, Final
 
 from ag_ui.core import BaseEvent, TextMessageContentEvent, ToolCallArgsEvent
 
@@ -66,6 +67,7 @@ class Lifecycle:
         settled_calls: Collection[str] = (),
         known_messages: Collection[str] = (),
         known_activities: Collection[str] = (),
+        relayed: bool = False,
     ) -> None:
         """Begin a run.
 
@@ -77,8 +79,10 @@ class Lifecycle:
             known_messages: The ids of the messages in the thread's history. An event that
                 would write into one of them gets a new id.
             known_activities: Those of them that are activities, which a run may update.
+            relayed: Whether another server says the events: they may name subagents that
+                were never announced.
         """
-        self._state = RunState({*known_calls, *settled_calls}, set(settled_calls))
+        self._state = RunState({*known_calls, *settled_calls}, set(settled_calls), relayed)
         self._effects = Effects(
             self._state, MessageIds(mint, known_messages, known_activities), mint
         )
@@ -123,13 +127,13 @@ class Lifecycle:
             # A model's own look-up of an attribute takes thrice that of its dict.
             fields = item.__dict__
             stream = self._texts.get(fields["message_id"])
-            if stream is not None and _is_plain(item, fields, stream.owner):
+            if stream is not None and _is_plain(item, fields, stream.owner, _TEXT):
                 delta = clean_text(fields["delta"])
                 return delta_event("text", stream.wire_id, fields["subagent_run_id"], delta)
         elif kind is ToolCallArgsEvent:
             fields = item.__dict__
             call = self._state.calls.get(fields["tool_call_id"])
-            if call is not None and call.open and _is_plain(item, fields, call.owner):
+            if call is not None and call.open and _is_plain(item, fields, call.owner, _ARGUMENTS):
                 delta = clean_text(fields["delta"])
                 call.parts.append(delta)
                 return delta_event("call", call.id, fields["subagent_run_id"], delta)
@@ -187,9 +191,14 @@ class Lifecycle:
     def cancel(self, message: str = "stopped") -> list[WireEvent]:
         """Close what is open when the run was stopped, before RUN_FINISHED cancelled.
 
-        Subagents, which did not finish, close with SUBAGENT_ERROR and ``message``.
+        Subagents, which did not finish, close with SUBAGENT_ERROR and ``message``. A call that
+        broke off before its first argument gets none: a model's API takes no empty text.
         """
-        return self._close_all(lambda _: {"type": "SUBAGENT_ERROR", "message": message})
+        empty = [call for call in self._state.calls.values() if call.open and not call.parts]
+        for call in empty:
+            call.parts.append("{}")
+        ended = self._close_all(lambda _: {"type": "SUBAGENT_ERROR", "message": message})
+        return [*(delta_event("call", call.id, call.owner, "{}") for call in empty), *ended]
 
     def fail(self, message: str = "failed") -> list[WireEvent]:
         """Close what is open, before RUN_ERROR: clients may keep half-open cards else."""
@@ -248,13 +257,31 @@ def _view(call: Call) -> StreamedCall:
     return StreamedCall(call.id, call.name, "".join(call.parts), call.owner, call.open)
 
 
-def _is_plain(event: BaseEvent, fields: Mapping[str, Any], owner: Owner) -> bool:
+def _besides(kind: type[BaseEvent]) -> tuple[Callable[[Mapping[str, Any]], Any], tuple[Any, ...]]:
+    """What makes a delta more than one: gets the fields, and what they are when nothing does.
+
+    Of the type as it is declared, so that a field which a newer `ag_ui` adds is not left out.
+    """
+    optional = {n: f.default for n, f in kind.model_fields.items() if not f.is_required()}
+    del optional["type"], optional["subagent_run_id"]
+    return itemgetter(*optional), tuple(optional.values())
+
+
+_TEXT: Final = _besides(TextMessageContentEvent)
+_ARGUMENTS: Final = _besides(ToolCallArgsEvent)
+
+
+def _is_plain(
+    event: BaseEvent,
+    fields: Mapping[str, Any],
+    owner: Owner,
+    besides: tuple[Callable[[Mapping[str, Any]], Any], tuple[Any, ...]],
+) -> bool:
     """Tell whether a delta of ``owner``'s has text and nothing but it."""
+    others, absent = besides
     return (
         fields["delta"] != ""
-        and fields["timestamp"] is None
-        and fields["raw_event"] is None
-        and fields["metadata"] is None
+        and others(fields) == absent
         and fields["subagent_run_id"] in (None, owner)
         and not event.__pydantic_extra__
     )

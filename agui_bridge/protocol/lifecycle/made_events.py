@@ -1,17 +1,25 @@
 """Events made here: from an adapter's event objects, or supplied in its stead."""
 
-from typing import Any, Final, cast
+from collections.abc import Mapping
+from typing import Any, Final, cast, get_args
 
-from ag_ui.core import BaseEvent, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
+from ag_ui.core import BaseEvent, Event, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
 from pydantic_core import PydanticSerializationError, to_json
 
 from agui_bridge.protocol.json_values import WireEvent, clean
 from agui_bridge.protocol.lifecycle.event_rules import KINDS
 
-__all__ = ["SHARED_KEYS", "delta_event", "end_event", "start_event", "to_wire", "whole_call"]
+__all__ = ["FIELDS", "delta_event", "end_event", "start_event", "to_wire", "whole_call"]
 
-SHARED_KEYS: Final = ("timestamp", "rawEvent", "metadata", "subagentRunId")
-"""The optional keys that most events may have, in the official order, after ``type``."""
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    kind.value: tuple(field.alias or name for name, field in model.model_fields.items())
+    for model in get_args(get_args(Event)[0])
+    for kind in get_args(model.model_fields["type"].annotation)
+}
+"""The keys of every type of event, in the official order.
+
+As the installed `ag_ui` declares them: what a newer one adds is passed on like the others.
+"""
 
 
 def to_wire(event: BaseEvent) -> WireEvent:
@@ -29,7 +37,7 @@ def to_wire(event: BaseEvent) -> WireEvent:
 def start_event(kind: str, wire: WireEvent) -> WireEvent:
     """Make the START of a thing whose first CONTENT or CHUNK is ``wire``."""
     start: WireEvent = {"type": KINDS[kind].start}
-    for key in (*SHARED_KEYS, KINDS[kind].key, "role", "name", "toolCallName", "parentMessageId"):
+    for key in FIELDS[KINDS[kind].start][1:]:
         if key in wire:
             start[key] = wire[key]
         elif key == "role" and KINDS[kind].role:

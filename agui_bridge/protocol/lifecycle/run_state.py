@@ -57,6 +57,8 @@ class RunState:
     """Calls in the thread's history, whose repetition is not passed on."""
     settled: set[str]
     """Calls that have a result, from the history or from this run."""
+    relayed: bool = False
+    """Whether events may name subagents that were never announced."""
     streams: dict[str, dict[str, Stream]] = field(
         default_factory=lambda: {"text": {}, "reasoning": {}, "span": {}}
     )
@@ -85,7 +87,7 @@ class RunState:
         if rule.kind == "subagent":
             return self._subagent_objection(rule, wire)
         owner = wire.get("subagentRunId")
-        if owner is not None and not self.is_active(owner):
+        if owner is not None and not self.may_speak(owner):
             return f"{wire['type']}: subagent {owner!r} is not active in this run"
         if rule.kind in self.streams:
             stream = self.streams[rule.kind].get(wire[KINDS[rule.kind].key])
@@ -101,6 +103,10 @@ class RunState:
     def is_active(self, owner: Owner) -> bool:
         """Tell whether a subagent was started in this run and has not closed."""
         return owner in self.subagents and self.subagents[owner].open
+
+    def may_speak(self, owner: Owner) -> bool:
+        """Tell whether events may name a subagent."""
+        return self.relayed or self.is_active(owner)
 
     def _subagent_objection(self, rule: Rule, wire: WireEvent) -> str | None:
         subagent_id, parent = wire["subagentRunId"], wire.get("parentSubagentRunId")
@@ -136,7 +142,10 @@ class RunState:
         active = (wire.get("subagentRunId"), name) in self.steps
         if rule.verb == "open":
             return f"STEP_STARTED: step {name!r} is already active" if active else None
-        return None if active else f"STEP_FINISHED: its owner has not started step {name!r}"
+        if active or self.relayed:
+            # A relayed one may have been closed with its subagent.
+            return None
+        return f"STEP_FINISHED: its owner has not started step {name!r}"
 
     def locate_chunk(self, kind: str, wire: WireEvent) -> WireEvent | str:
         """Give a chunk the id and the owner that it left out.

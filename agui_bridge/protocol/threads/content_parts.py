@@ -1,4 +1,4 @@
-"""The parts of a user's message: those of 1.0, those of before it, and those of later versions.
+"""The parts of a user's message, or of a tool's: those of 1.0, those of before, those of later.
 
 A part of a type that is not known makes no input invalid: it is kept, told to clients and to
 adapters as it came, and left out where the types of 1.0 are wanted. The `binary` part of 0.x is
@@ -99,7 +99,7 @@ def with_unknown_parts(message: dict[str, Any], sent: Mapping[str, Any]) -> dict
 
 
 def _parts_of(message: Any) -> list[Any]:
-    if not isinstance(message, Mapping) or message.get("role") != "user":
+    if not isinstance(message, Mapping) or message.get("role") not in ("user", "tool"):
         return []
     content = message.get("content")
     return content if isinstance(content, list) else []

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from agui_bridge.protocol.json_patch import apply_patch
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.threads.streamed_message import StreamedMessage
+from agui_bridge.protocol.threads.streamed_message import StreamedMessage, with_encrypted
 
 __all__ = ["STRIDE", "TRUNCATED", "History", "StoredMessage"]
 
@@ -270,12 +270,12 @@ class History:
         self._insert_result(message | _some(event, "subagentRunId", "metadata"))
 
     def _encrypted(self, event: WireEvent) -> None:
-        entity, value = event["entityId"], event["encryptedValue"]
+        entity = event["entityId"]
         if event["subtype"] == "tool-call":
             if entry := self._calls.get(entity):
-                entry.change_call(entity, lambda call: {**call, "encryptedValue": value})
+                entry.change_call(entity, lambda call: with_encrypted(call, event))
         elif (found := self._entries.get(entity)) and found.message["role"] != "activity":
-            found.change(encryptedValue=value)
+            found.put(with_encrypted(found.settle(), event))
 
     # Activities, state, snapshots.
 

@@ -273,6 +273,7 @@ class ThreadRecord:
         pending_calls: ids of frontend tool calls that wait for the application's result.
         handoff: what the adapter needs to go on once those results are here.
         ended: how the last run ended.
+        memo: what the adapter noted of the thread, for its next run.
         unheard: ids of messages whose runs reached no agent; the next run brings them again.
         write_id: id of the last commit, by which a retry knows that it has succeeded.
         key: the thread.
@@ -294,6 +295,7 @@ class ThreadRecord:
     handoff: Json = None
     ended: RunEnding | None = None
     unheard: tuple[str, ...] = ()
+    memo: Json = None
     write_id: str = ""
     created_at: float = 0.0
     updated_at: float = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["StreamedMessage"]
+__all__ = ["StreamedMessage", "with_encrypted"]
 
 
 class StreamedMessage:
@@ -53,7 +53,11 @@ class StreamedMessage:
 
     def change(self, **members: Any) -> None:
         """Set members of the message."""
-        self.message = {**self.settle(), **members}
+        self.put({**self.settle(), **members})
+
+    def put(self, message: dict[str, Any]) -> None:
+        """Put another message in its place, which has the deltas so far."""
+        self.message = message
         self.dirty = True
 
     def merge_metadata(self, metadata: Mapping[str, Any] | None) -> None:
@@ -65,6 +69,13 @@ class StreamedMessage:
         """Put what `change` makes of one of its tool calls in that call's place."""
         calls = self.settle()["toolCalls"]
         self.change(toolCalls=[change(call) if call["id"] == call_id else call for call in calls])
+
+
+def with_encrypted(thing: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
+    """A message or call with an event's encrypted value, and the name of its kind if it has one."""
+    told = ("encryptedValue", "encryptedValueType")
+    kept = {key: value for key, value in thing.items() if key not in told}
+    return kept | {key: event[key] for key in told if key in event}
 
 
 def _with_arguments(call: dict[str, Any], parts: Mapping[str, list[str]]) -> dict[str, Any]:

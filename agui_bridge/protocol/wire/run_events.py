@@ -12,10 +12,10 @@ from typing import Any
 
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadStatus
+from agui_bridge.protocol.versions import NEWEST
 
 __all__ = [
     "CANCELLED",
-    "PROTOCOL_VERSION",
     "SUCCESS",
     "interrupt_outcome",
     "iso_time",
@@ -28,26 +28,34 @@ __all__ = [
     "state_snapshot",
 ]
 
-PROTOCOL_VERSION = "1.0"
-"""What this producer speaks; never an echo of the client's."""
-
 SUCCESS: Mapping[str, Json] = {"type": "success"}
 CANCELLED: Mapping[str, Json] = {"type": "cancelled"}
 
 
-def run_started(thread_id: str, run_id: str) -> WireEvent:
-    """The first event of every stream."""
+def run_started(thread_id: str, run_id: str, version: str = NEWEST) -> WireEvent:
+    """The first event of every stream.
+
+    Args:
+        thread_id: of the input.
+        run_id: of the input.
+        version: of AG-UI, in which the stream is spoken; never an echo of the client's.
+    """
     return {
         "type": "RUN_STARTED",
         "threadId": thread_id,
         "runId": run_id,
-        "protocolVersion": PROTOCOL_VERSION,
+        "protocolVersion": version,
     }
 
 
-def state_snapshot(state: Json) -> WireEvent:
-    """The shared state, whole; a thread without one has an empty object."""
-    return {"type": "STATE_SNAPSHOT", "snapshot": {} if state is None else state}
+def state_snapshot(state: Json, *, null: bool = False) -> WireEvent:
+    """The shared state, whole; a thread without one has an empty object.
+
+    Args:
+        state: None for a thread without one.
+        null: whether None is the state itself, as this stream has told it.
+    """
+    return {"type": "STATE_SNAPSHOT", "snapshot": {} if state is None and not null else state}
 
 
 def messages_snapshot(messages: Sequence[Mapping[str, Json]]) -> WireEvent:

@@ -31,6 +31,7 @@ _LONGEST_INT = 14_000
 def copy_thread(record: ThreadRecord) -> ThreadRecord:
     """Copy a record; one that holds nothing mutable is returned as it is."""
     batch, state, handoff = record.batch, _copy(record.state), _copy(record.handoff)
+    memo = _copy(record.memo)
     continuation = _copy(batch.continuation) if batch is not None else None
     if batch is not None and continuation is not batch.continuation:
         batch = replace(batch, continuation=continuation)
@@ -38,6 +39,7 @@ def copy_thread(record: ThreadRecord) -> ThreadRecord:
         batch is record.batch
         and state is record.state
         and handoff is record.handoff
+        and memo is record.memo
         and not record.closed
     ):
         return record
@@ -46,6 +48,7 @@ def copy_thread(record: ThreadRecord) -> ThreadRecord:
         batch=batch,
         state=state,
         handoff=handoff,
+        memo=memo,
         closed=tuple(ClosedBatch(_copy(one.continuation), one.cause) for one in record.closed),
     )
 

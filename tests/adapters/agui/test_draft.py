@@ -192,7 +192,7 @@ async def test_a_server_that_refuses_the_newer_shape_is_spoken_to_in_the_older_f
         await talk.say("send it")
         assert await talk.send(resume=answer(talk, {"approved": True})) == "success"
     versions = [body.get("protocolVersion") for body in upstream.bodies]
-    assert versions == ["1.0", None, None]
+    assert versions == ["1.1", "1.0", None, None]
 
 
 async def test_a_server_that_took_the_newer_shape_is_asked_once_when_it_refuses_later() -> None:

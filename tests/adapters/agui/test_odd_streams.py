@@ -111,8 +111,8 @@ BROKEN: dict[str, tuple[Any, str, str]] = {
     "no JSON": ([started(), "data: {oops\n\n"], "UPSTREAM_ERROR", "no AG-UI event"),
     "arguments of no call": (
         [started(), call()[1], finished()],
-        "AGENT_PROTOCOL_ERROR",
-        "'call-1' was not started",
+        "UPSTREAM_ERROR",
+        "No active tool call found with ID 'call-1'",
     ),
     "a result of no call": (
         [started(), result("x"), finished()],

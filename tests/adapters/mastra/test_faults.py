@@ -143,7 +143,10 @@ async def test_an_empty_stream_of_a_run_that_is_gone_names_the_storage() -> None
         (status(500, '{"error": "secret"}'), "Mastra failed (500)"),
         (status(502, "<html>secret"), "Mastra failed (502)"),
         (status(307), "Mastra failed (307)"),
-        (stream({"secret": 1}, {"type": "tool-call", "payload": {}}), "unknown shape"),
+        (
+            stream({"stack": "secret"}, {"type": "tool-call", "payload": {}}),
+            "ended before the run did",
+        ),
         (stream(agent("text-start", id="t"), end=False), "ended before the run did"),
         (stream(agent("finish", stepResult={"reason": "error"})), "failed in Mastra"),
     ],

@@ -8,7 +8,7 @@ from agui_bridge import Principal
 from agui_bridge.errors import ConfigurationError
 from agui_bridge_mastra import MastraAdapter
 from tests.adapters.mastra.replay import Server
-from tests.adapters.mastra.scripted import FINISH, SUSPENDED, Talk, stream
+from tests.adapters.mastra.scripted import FINISH, SUSPENDED, Talk, status, stream
 
 
 async def test_a_message_with_an_answer_is_told_once_the_run_is_through() -> None:
@@ -87,10 +87,26 @@ async def test_a_workflow_without_an_input_is_told_what_it_needs() -> None:
 
 
 def test_options_that_make_no_sense_are_refused() -> None:
-    for options in ({"kind": "team"}, {"kind": "network", "memory": False}):
+    for options in (
+        {"kind": "team"},
+        {"kind": "network", "memory": False},
+        {"working_memory": "yes"},
+        {"working_memory": "tell", "memory": False},
+        {"working_memory": "share", "kind": "workflow"},
+    ):
         with pytest.raises(ConfigurationError):
             MastraAdapter("http://x", "a", **options)
     with pytest.raises(ConfigurationError, match="url should be"):
         MastraAdapter("x:4111", "a")
     with pytest.raises(ConfigurationError, match=r"step_schemas\['ask'\]: .* is invalid"):
         MastraAdapter("http://x", "a", kind="workflow", step_schemas={"ask": {"type": "strange"}})
+
+
+async def test_a_run_stands_whose_working_memory_can_not_be_read() -> None:
+    server = Server("01", status(500))
+    talk = Talk(server, working_memory="tell")
+    said = await talk.say("lookup 7")
+
+    assert said.startswith("Result: lookupRecord")
+    assert talk.events[-1]["outcome"] == {"type": "success"}
+    assert server.used_up

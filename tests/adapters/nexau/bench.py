@@ -31,11 +31,11 @@ class NexauBench(Bench):
 @contextlib.asynccontextmanager
 async def bench_of(server: Nexau, **options: Any) -> AsyncIterator[NexauBench]:
     """A bench whose agent is the server's."""
-    told = options.pop("on_run_end", ())
+    settings = {k: options.pop(k) for k in ("on_run_end", "store", "lease_seconds") if k in options}
     async with serve(server.app, lifespan="off") as base:
         adapter = NexauAdapter(base, **{"drain_timeout": 5.0, **options})
         try:
-            yield NexauBench(adapter, base, on_run_end=told)
+            yield NexauBench(adapter, base, **settings)
         finally:
             server.go.set()
             await adapter.aclose()

@@ -114,7 +114,8 @@ def _is_frame(line: Line) -> bool:
 class Replay:
     """Serves a recording: in its order, and with its times in proportion.
 
-    Where a stop was recorded, the stream waits for one.
+    Where a stop was recorded, the stream waits for one. A session that the bridge goes on in by
+    itself is in no recording, and is not found.
 
     Attributes:
         sent: the bodies of the streams that were asked for.
@@ -141,6 +142,8 @@ class Replay:
 
     async def _stream(self, request: Request) -> Response:
         self.sent.append(await request.json())
+        if "~" in str(self.sent[-1]["session_id"]):
+            return Response(status_code=404)
         exchange = self._left.pop(0)
         self._stop_came.clear()
         self.at_stop.clear()

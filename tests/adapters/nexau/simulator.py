@@ -30,7 +30,8 @@ class Run:
     Attributes:
         body: of its request.
         headers: of its request.
-        stopped: set by a stop that reached it; `force` is in the last one.
+        stopped: set by a stop that reached it.
+        force: whether that was by force: nothing of what it says is kept then.
         over: set once it has ended, whoever listens.
         closed: whether its client went away before its end.
     """
@@ -39,6 +40,7 @@ class Run:
     headers: dict[str, str]
     registered: bool = False
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    force: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
     closed: bool = False
 
@@ -57,6 +59,7 @@ class Nexau:
         log: what happened, in order.
         go: lets the model say its last word.
         begin: lets runs begin.
+        leaked: sessions that stay locked though nothing runs in them.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class Nexau:
         self.log: list[str] = []
         self.go, self.begin = asyncio.Event(), asyncio.Event()
         self.begin.set()
+        self.leaked: set[str] = set()
         self.history: dict[tuple[str, str], list[str]] = {}
         self.app = Starlette(
             routes=[
@@ -86,7 +90,7 @@ class Nexau:
         run = Run(body, dict(request.headers))
         self.runs.append(run)
         events: asyncio.Queue[Event | None] = asyncio.Queue()
-        if key in self._locked:
+        if key in self._locked or key[1] in self.leaked:
             self.log.append("locked")
             error = {"type": "TRANSPORT_ERROR", "timestamp": 1795224861}
             message = f"Agent agent_1 in session {key[1]} is already locked (holder: 1:2)"
@@ -145,7 +149,7 @@ class Nexau:
             way.cancel()
         if run.stopped.is_set():
             # The message is left open, and nothing tells that it was stopped.
-            return said
+            return "" if run.force else said
         last = {"type": "TEXT_MESSAGE_CONTENT", "message_id": message, "delta": self._words[-1]}
         events.put_nowait(last)
         events.put_nowait({"type": "TEXT_MESSAGE_END", "message_id": message})
@@ -165,6 +169,7 @@ class Nexau:
             return JSONResponse(
                 {"status": "error", "stop_reason": None, "message_count": 0, "error": error}
             )
+        run.force = body["force"]
         run.stopped.set()
         await run.over.wait()
         return JSONResponse(

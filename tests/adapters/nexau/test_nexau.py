@@ -11,11 +11,13 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.stdio.json_rpc import read_query
 from agui_bridge_nexau import NexauAdapter
 from tests.adapters.nexau.bench import FINISHED, bench_of, saying
 from tests.adapters.nexau.simulator import Nexau
-from tests.support.agents import Bench, outcome
+from tests.support.agents import Bench, Reader, outcome
 from tests.support.server import serve
 
 
@@ -25,7 +27,7 @@ async def test_only_new_messages_are_sent_under_scope_and_thread(nulls: bool) ->
     server.go.set()
     async with bench_of(server, session_prefix="x-", headers={"x-key": "k"}) as bench:
         await bench.say("first")
-        events = await bench.say("first", "second")
+        events = await bench.say("second")
     assert outcome(events) == "success"
     assert [run.body["messages"] for run in server.runs] == [
         [{"role": "user", "content": [{"type": "text", "text": text}]}]
@@ -47,6 +49,23 @@ async def test_context_and_variables_are_passed_on() -> None:
         )
     assert server.runs[0].body["context"] == {"date": "today"}
     assert server.runs[0].body["variables"] == {"a": 1}
+
+
+async def test_what_nexaus_clients_send_over_pipes_reaches_nexau_with_its_types() -> None:
+    server = Nexau()
+    server.go.set()
+    params = {
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "go"}]}],
+        "user_id": "default-user",
+        "session_id": "s",
+        "context": {"date": "today", "days": 7, "dry": False, "none": None, "list": [1, "1"]},
+        "variables": {"template": {"name": "Ann"}, "runtime_vars": {"key": "k"}},
+    }
+    async with bench_of(server) as bench:
+        query = read_query(params, bench.settings.input_limits, lambda: "minted")
+        call = Submission(bench.agent, query.principal, query.parsed)
+        assert outcome(await Reader(*bench.engine.submit(call)).rest()) == "success"
+    assert server.runs[0].body == {**params, "user_id": "default"}
 
 
 async def test_a_server_that_is_not_there_has_seen_nothing() -> None:

@@ -25,7 +25,9 @@ def test_missing_ids_and_ends_are_supplied() -> None:
     ]  # fmt: skip
     start = {"type": "TOOL_CALL_START", "tool_call_name": "x", "tool_call_id": "c"}
     result = {"type": "TOOL_CALL_RESULT", "tool_call_id": "c", "content": {"a": 1}}
-    assert kinds(start, result) == ["TOOL_CALL_START", "TOOL_CALL_END", "TOOL_CALL_RESULT"]
+    assert kinds(start, result) == [
+        "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT",
+    ]  # fmt: skip
 
 
 def test_text_around_thoughts_is_two_messages() -> None:

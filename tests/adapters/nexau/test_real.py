@@ -1,4 +1,7 @@
-"""A real NexAU server, if `NEXAU_URL` names one: a run, a stop, and a run with the history."""
+"""A real NexAU with a real model, if `NEXAU_URL` names one: a run, a stop, a run with the history.
+
+With a model that does what tests say: `test_phases`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from tests.support.agents import Bench, Reader, outcome
 URL = os.environ.get("NEXAU_URL", "")
 
 pytestmark = pytest.mark.skipif(
-    not URL, reason="only on machines with a NexAU server: NEXAU_URL is its address"
+    not URL or "NEXAU_MODEL_PORT" in os.environ,
+    reason="only on machines with a NexAU server of a real model: NEXAU_URL is its address",
 )
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError, field_validator
 from agui_bridge.agents.function.approval import Approval
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
-from agui_bridge.protocol.answers.schemas import UnsafeSchema
+from agui_bridge.protocol.schemas.checking import UnsafeSchema
 from tests.agents.function.harness import Thread, no, yes
 
 pytestmark = pytest.mark.anyio

@@ -76,7 +76,7 @@ async def test_a_waiting_writer_goes_on_once_the_pipe_was_read() -> None:
     await settle()
     assert not waiting.done()
     await pipe.read()
-    await asyncio.wait_for(waiting, 1)
+    await asyncio.wait_for(waiting, 20)
 
 
 async def test_a_waiting_writer_goes_on_once_nobody_reads() -> None:
@@ -85,7 +85,7 @@ async def test_a_waiting_writer_goes_on_once_nobody_reads() -> None:
     waiting = asyncio.create_task(pipe.drained())
     await settle()
     pipe.detach()
-    await asyncio.wait_for(waiting, 1)
+    await asyncio.wait_for(waiting, 20)
     assert pipe.detached and not pipe.full
 
 

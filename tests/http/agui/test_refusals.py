@@ -238,16 +238,24 @@ async def test_another_major_version_is_refused_and_a_garbled_one_is_not(
 
 
 @pytest.mark.parametrize(
-    "version, warned",
-    [("1.0", False), ("1.7", True), ("garbage", True), ("", True), ("1.0.0", True), ("0.9", False)],
+    "version, spoken, warned",
+    [
+        ("1.0", "1.0", False),
+        ("1.1", "1.1", False),
+        ("1.7", "1.1", True),
+        ("garbage", "1.1", True),
+        ("", "1.1", True),
+        ("1.0.0", "1.1", True),
+        ("0.9", "1.0", False),
+    ],
 )
 async def test_newer_minors_and_garbage_are_served_with_a_warning(
-    serving: Serving, version: str, warned: bool, caplog: pytest.LogCaptureFixture
+    serving: Serving, version: str, spoken: str, warned: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serving() as site:
         with caplog.at_level(logging.WARNING, "agui_bridge"):
             stream = await site.run("hi", version=version)
-        assert stream.events[0]["protocolVersion"] == "1.0"
+        assert stream.events[0]["protocolVersion"] == spoken
         assert any(record.name == "agui_bridge" for record in caplog.records) is warned
 
 

@@ -39,6 +39,8 @@ def unknown(session: str, user: str = "anonymous", agent: str = "any") -> dict[s
         {"force": True},
         {"agent_id": None, "force": False, "timeout": 30.0},
         {"user_id": "anonymous", "agent_id": "agent"},
+        # All that NexAU's own client sends.
+        {"user_id": "default-user", "agent_id": None, "force": False, "timeout": 30.0},
     ],
 )
 async def test_a_running_session_is_stopped_and_counted(

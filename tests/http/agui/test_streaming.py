@@ -11,7 +11,7 @@ import pytest
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.streaming.pipe import Pipe
-from agui_bridge.http.event_stream import EventStreamResponse
+from agui_bridge.http.stream_response import EventStreamResponse
 from agui_bridge.protocol.threads.records import ThreadKey
 from tests.http.conftest import Serving, Site
 from tests.support.agents import Answering, Scripted, approval, eventually

@@ -100,7 +100,7 @@ async def test_thread_and_run_are_echoed_and_the_version_is_the_producers_own(
             "type": "RUN_STARTED",
             "threadId": "thread/ü",
             "runId": "run 1",
-            "protocolVersion": "1.0",
+            "protocolVersion": "1.1",
         }
         assert stream.events[-1] == {
             "type": "RUN_FINISHED",

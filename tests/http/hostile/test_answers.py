@@ -110,17 +110,25 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
+WEAKENED = frozenset(
+    ("circular", "circular in two", "look-around", "back-reference", "huge repetition")
+)
+"""These are shown, and checked by what remains of them."""
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
-async def test_a_schema_that_could_do_harm_never_becomes_a_question(
+async def test_a_schema_that_could_do_harm_is_left_out_of_its_question_which_says_so(
     serving: Serving, name: str
 ) -> None:
     ask = type(approval())("n", "input_required", response_schema=SCHEMAS[name])
     async with serving(Answering(ask)) as site:
         began = time.perf_counter()
-        stream = await site.run("go")
+        [waiting] = await site.ask()
+        response = await answered(site, waiting["id"], b'{"a": "b"}')
         assert time.perf_counter() - began < SECONDS
-        assert stream.events[-1]["type"] == "RUN_ERROR"
-        assert stream.events[-1]["code"] == "AGENT_ERROR"
-        assert (await site.http.get("/interrupts")).json() == {"interrupts": []}
-        thread = (await site.http.get("/agents/agent/threads/t")).json()
-        assert thread["status"] == "idle"
+        assert response.status_code == 200
+    if name == "itself":
+        assert waiting["responseSchema"] == SCHEMAS[name]
+        return
+    assert waiting["metadata"]["agui_bridge"]["unchecked"]
+    assert ("responseSchema" in waiting) == (name in WEAKENED)

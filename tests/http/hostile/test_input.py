@@ -57,6 +57,7 @@ HOSTILE: dict[str, tuple[bytes, str, str]] = {
     "-1e400": (with_state(b'{"a": [-1e400]}'), "INVALID_INPUT", "$.state.a[0]"),
     "NaN": (with_state(b"NaN"), "INVALID_INPUT", "NaN"),
     "Infinity": (with_state(b"-Infinity"), "INVALID_INPUT", "Infinity"),
+    "1001 digits": (with_state(b"1" * 1001), "INVALID_INPUT", "over 1000 digits"),
     "5000 digits": (with_state(b"1" * 5000), "INVALID_INPUT", "not valid JSON"),
     "2000000 digits": (with_state(b"9" * 2_000_000), "INVALID_INPUT", "not valid JSON"),
     "leading zero": (with_state(b"007"), "INVALID_INPUT", "not valid JSON"),

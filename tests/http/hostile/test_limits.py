@@ -57,6 +57,30 @@ async def _(serving: Serving, beyond: bool) -> Any:
     return await sent(serving, body, max_body_bytes=1000)
 
 
+@probe("max_bytes_per_scope")
+async def _(serving: Serving, beyond: bool) -> Any:
+    body = json.dumps(run_input("hi")).encode().ljust(100_000)
+    head = f"POST /agents/agent HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
+    async with serving(Scripted(["hello"]), max_bytes_per_scope=2 * len(body) - beyond) as site:
+        in_hand = vars(site.bridge.bodies)["_scopes"]
+        port = int(site.base.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"{head}content-type: application/json\r\n\r\n".encode() + body[:10])
+        await eventually(lambda: "default" in in_hand)
+        post = site.http.post("/agents/agent", content=body, headers=JSON)
+        second = asyncio.ensure_future(post)
+        if beyond:
+            await eventually(lambda: bool(in_hand["default"].waiting))
+        else:
+            assert error_of(await second) is None
+        writer.write(body[10:])
+        async with asyncio.timeout(PATIENCE):
+            assert b" 200 " in await reader.readline()
+            assert error_of(await second) is None
+        writer.close()
+        return {"held": True} if beyond else None
+
+
 @probe("max_values")
 async def _(serving: Serving, beyond: bool) -> Any:
     body = json.dumps({**run_input("hi"), "state": {"n": [0] * 100}}, separators=(",", ":"))

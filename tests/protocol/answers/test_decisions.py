@@ -24,7 +24,7 @@ from agui_bridge.protocol.answers.decisions import (
     decide,
     find_fault,
 )
-from agui_bridge.protocol.answers.schemas import check_schema
+from agui_bridge.protocol.schemas.checking import check_schema
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer, ToolCall
 
 PINNED: Final = {"table": "users", "limit": 10}

@@ -17,7 +17,7 @@ from agui_bridge.protocol.answers.forms import (
     payload_from_input,
     schema_from_fields,
 )
-from agui_bridge.protocol.answers.schemas import check_schema, find_schema_fault
+from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
 
 letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 texts = st.text(letters, max_size=8)

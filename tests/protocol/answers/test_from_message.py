@@ -9,7 +9,7 @@ import pytest
 from agui_bridge.protocol.answers.decisions import Answer
 from agui_bridge.protocol.answers.from_message import Reply, extract_by_rule
 from agui_bridge.protocol.answers.reply_words import read_yes_or_no
-from agui_bridge.protocol.answers.schemas import find_schema_fault
+from agui_bridge.protocol.schemas.checking import find_schema_fault
 
 
 def asking(**schema: Any) -> dict[str, Any]:

@@ -367,3 +367,10 @@ def test_order_of_entries_does_not_matter(loaded: Loaded, request: Request) -> N
         assert one.code == other.code
     elif isinstance(one, Resume | Hold):
         assert one == other
+
+
+def test_a_refusal_names_a_hundred_interrupts_however_many_an_input_names() -> None:
+    ruling = admit(idle(), resume(*(yes(f"unknown-{n}") for n in range(10_000))))
+    assert isinstance(ruling, Reject)
+    assert ruling.message.endswith(", unknown-98, unknown-99 and 9900 more.")
+    assert len(ruling.interrupt_ids) == 10_000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.errors import Refused
-from agui_bridge.protocol.dialects import V0, V1, parse_input
+from agui_bridge.protocol.dialects import V0, V1, V1_1, parse_input
 from agui_bridge.protocol.threads.records import RecordedAnswer
 
 BODY: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": []}
@@ -24,11 +24,12 @@ def parse(**members: Any) -> Any:
     [
         (None, V0, False),
         ("1.0", V1, False),
-        ("1.7", V1, True),
+        ("1.1", V1_1, False),
+        ("1.7", V1_1, True),
         ("0.0", V0, False),
         ("0.0.59", V0, False),
-        ("one", V1, True),
-        ("1", V1, True),
+        ("one", V1_1, True),
+        ("1", V1_1, True),
     ],
 )
 def test_the_declared_version_chooses_the_dialect(version: Any, dialect: Any, warned: bool) -> None:

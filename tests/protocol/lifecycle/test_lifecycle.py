@@ -218,6 +218,15 @@ class TestEnds:
         events = getattr(self.opened(), ending)()
         assert events[-1] == {"type": "SUBAGENT_ERROR", "subagentRunId": "s", "message": message}
 
+    @pytest.mark.parametrize("ending", ["cancel", "fail"])
+    def test_a_call_that_broke_off_before_its_first_argument_has_none(self, ending: str) -> None:
+        live = Lifecycle(lambda: "new")
+        feed(live, agui.ToolCallStartEvent(tool_call_id="c", tool_call_name="tool"))
+        assert [(e["type"], e.get("delta")) for e in getattr(live, ending)()] == [
+            ("TOOL_CALL_ARGS", "{}"),
+            ("TOOL_CALL_END", None),
+        ]
+
     @pytest.mark.parametrize("closed", [False, True])
     def test_suspend_refuses_a_subagent_that_is_not_active(self, closed: bool) -> None:
         live = self.opened()

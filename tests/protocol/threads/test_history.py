@@ -175,6 +175,19 @@ class TestToolCalls:
         assert user == {**USER, "encryptedValue": "v"}
         assert untouched == activity
 
+    def test_the_kind_of_an_encrypted_value_goes_with_that_value(self) -> None:
+        value = {"type": "REASONING_ENCRYPTED_VALUE", "encryptedValue": "v"}
+        typed = {"encryptedValueType": "acme.signature"}
+        call_value = {**value, "subtype": "tool-call", "entityId": "c"}
+        user_value = {**value, "subtype": "message", "entityId": "u"}
+        first = [{**call_value, **typed}, {**user_value, **typed}]
+        caller, user = fold(*first, messages=(CALLER, USER)).messages
+        assert caller["toolCalls"][0] == call("c", "{}", encryptedValue="v", **typed)
+        assert user == {**USER, "encryptedValue": "v", **typed}
+        caller, user = fold(*first, call_value, user_value, messages=(CALLER, USER)).messages
+        assert caller["toolCalls"][0] == call("c", "{}", encryptedValue="v")
+        assert user == {**USER, "encryptedValue": "v"}
+
 
 class TestStoring:
     def test_positions_go_on_after_the_last_message(self) -> None:

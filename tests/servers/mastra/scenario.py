@@ -78,8 +78,14 @@ async def events_of(
 def transcript_of(events: list[dict[str, Any]]) -> str:
     """Events as lines of JSON, with ids by the order in which they appear: they are random."""
     names = _Names()
-    told = [names.of(event) for event in events if not event["type"].endswith("_SNAPSHOT")]
+    told = [names.of(event) for event in events if not _restates(event)]
     return "".join(json.dumps(e, ensure_ascii=False, sort_keys=True) + "\n" for e in told)
+
+
+def _restates(event: dict[str, Any]) -> bool:
+    """Whether an event only says again what is known: the conversation, an empty state."""
+    kind = event["type"]
+    return kind == "MESSAGES_SNAPSHOT" or (kind == "STATE_SNAPSHOT" and not event["snapshot"])
 
 
 class _Names:

@@ -13,6 +13,8 @@ import { Memory } from '@mastra/memory';
 import { Hono } from 'hono';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import * as depth from './depth.mjs';
+import * as outputs from './outputs.mjs';
 import { pausingWorkflows } from './workflows.mjs';
 
 process.env.MASTRA_TELEMETRY_DISABLED ??= '1'; // read lazily by @mastra/core
@@ -40,6 +42,7 @@ process.env.MASTRA_TELEMETRY_DISABLED ??= '1'; // read lazily by @mastra/core
 //   recall with approval -> recallApproved(), the same tool behind an approval
 //   slow 7               -> slowRecord({id:"7"}), which runs until POST /x/release/7, then noteRecord({id:"7"})
 //   drip 7               -> words of text, one every 20 ms, until the model call is aborted
+//   to NAME ...          -> see depth.mjs; void 42, data 42, remember ... -> see outputs.mjs
 //   boom                 -> the model throws
 //   anything else        -> plain text "Echo: ..."
 const HASH = (s) => { let h = 5381; for (const c of s) h = ((h * 33) ^ c.charCodeAt(0)) >>> 0; return h.toString(36); };
@@ -49,6 +52,7 @@ const textOf = (m) => typeof m.content === 'string' ? m.content
 function parse(cmd) {
   const t = cmd.trim();
   let m;
+  for (const family of [depth, outputs]) { const calls = family.parse(t); if (calls) return calls; }
   if ((m = /^agent\s+(.+)$/is.exec(t))) {
     const inner = m[1].trim();
     return [{ agent: /^refund|^book|^ask/i.test(inner) ? 'suspendAgent' : 'approvalAgent', prompt: inner }];
@@ -104,11 +108,14 @@ function decide(prompt) {
     return { text: JSON.stringify({ resumeData: JSON.stringify(resumeDataFrom(reply, schema)) }) };
   }
 
+  const spoken = outputs.spoken(reply, prompt, executions);
+  if (spoken) return { text: spoken };
+
   // 2. Tool results just came back -> summarise
   if (last?.role === 'tool') {
     if (/"confirmed":true,"action"/.test(JSON.stringify(last.content))) return { text: 'Records deleted successfully' };
     const out = last.content.filter((p) => p.type === 'tool-result')
-      .map((p) => `${p.toolName} => ${JSON.stringify(p.output?.value ?? p.output)}`);
+      .map((p) => `${p.toolName} => ${JSON.stringify(outputs.repeated(p.output?.value ?? p.output))}`);
     const slow = last.content.find((p) => p.toolName === 'slowRecord');
     if (slow) return { calls: [{ toolName: 'noteRecord', input: { id: (slow.output?.value ?? slow.output).id } }] };
     return { text: `Result: ${out.join('; ')}` };
@@ -299,12 +306,15 @@ export function buildMastra({ dbUrl = 'file:./mastra-hitl.db' } = {}) {
   const routingAgent = base('routing-agent', routing);
   const autoRoutingAgent = base('auto-routing-agent', { ...routing, defaultNetworkOptions: { autoResumeSuspendedTools: true } });
 
+  const deep = depth.agents(base, { supervisor, approvalAgent, suspendAgent, refundWorkflow, did });
+  const telling = outputs.agents(base, { Memory, did });
   const flows = pausingWorkflows({ did, base, agents: { approvalAgent, suspendAgent } });
   const flowAgent = base('flow-agent', { workflows: flows });
 
   return new Mastra({
-    agents: { flowAgent, approvalAgent, suspendAgent, askAgent, mixedAgent, recordsAgent, noMemoryAgent, workAgent, autoAgent, supervisor, routingAgent, autoRoutingAgent },
-    workflows: { refundWorkflow, slowWorkflow, ...flows }, ...(storage ? { storage } : {}), logger: false,
+    agents: { ...deep, ...telling, flowAgent, approvalAgent, suspendAgent, askAgent, mixedAgent, recordsAgent, noMemoryAgent, workAgent, autoAgent, supervisor, routingAgent, autoRoutingAgent },
+    workflows: { refundWorkflow, slowWorkflow, ...flows },
+    ...(storage ? { storage, backgroundTasks: { enabled: true } } : {}), logger: false,
   });
 }
 

@@ -39,7 +39,7 @@ async def store(url: str, proxy: Proxy) -> AsyncIterator[PostgresStore]:
     """A store with one connection, which leads through the proxy."""
     by_proxy = url.replace(f":{server().port}/", f":{proxy.port}/")
     store = await PostgresStore.open(
-        by_proxy.replace("command_timeout=3", "command_timeout=0.6&pool_size=1&listen=off")
+        by_proxy.replace("command_timeout=3", "command_timeout=2&pool_size=1&listen=off")
     )
     yield store
     proxy.down = False

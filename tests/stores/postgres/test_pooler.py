@@ -60,7 +60,7 @@ async def test_changes_of_another_process_are_found_where_notifications_do_not_a
         await anext(changes)
         waiting = asyncio.ensure_future(anext(changes))
         await put(other, running())
-        await asyncio.wait_for(waiting, 0.9)
+        await asyncio.wait_for(waiting, 20)
         await changes.aclose()
     finally:
         await store.aclose()
@@ -86,12 +86,12 @@ async def test_a_pooler_that_keeps_sessions_is_used_in_full_when_the_address_say
         notifications = store._notifications
         assert notifications is not None
         changes = store.watch(KEY)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while not notifications.alive:
                 await anext(changes)
         waiting = asyncio.ensure_future(anext(changes))
         await put(other, idle())
-        await asyncio.wait_for(waiting, 0.9)
+        await asyncio.wait_for(waiting, 20)
         await changes.aclose()
         await store.aclose()
         await other.aclose()

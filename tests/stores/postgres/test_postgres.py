@@ -228,9 +228,7 @@ async def test_watching_by_notification_asks_the_database_nothing(
         patch.setattr(store._connections, "run", unwanted)
         waiting = asyncio.ensure_future(anext(changes))
         await asyncio.sleep(0)
-        began = asyncio.get_running_loop().time()
         await other.commit(KEY, Change(idle()), ABSENT, write_id())
-        await waiting
-        assert asyncio.get_running_loop().time() - began < 0.9
+        await asyncio.wait_for(waiting, 20)
         await changes.aclose()
     await other.aclose()

@@ -22,7 +22,7 @@ def url() -> str:
 
 
 async def test_a_row_that_another_session_locks_is_waited_for_in_bounds(url: str) -> None:
-    store = await PostgresStore.open(f"{url}&command_timeout=0.6")
+    store = await PostgresStore.open(f"{url}&command_timeout=2")
     await put(store, idle())
     other = await asyncpg.connect(server().dsn)
     schema = url.partition("schema=")[2]

@@ -1,0 +1,1 @@
+"""What the chunks of an agent's stream become, each kind of them by itself."""

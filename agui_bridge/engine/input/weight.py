@@ -1,0 +1,58 @@
+"""Which work on an input may take noticeable time, and so takes turns (`HeavyTurns`).
+
+An input is marked where it is read, by its size. But a small one may meet a long conversation, or
+be the answer to a question whose schema is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from pydantic_core import to_json
+
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.protocol.contract.requests import Entry
+from agui_bridge.protocol.threads.records import Json, Loaded
+
+__all__ = ["are_heavy_answers", "is_heavy_thread"]
+
+_MESSAGES: Final = 1_000
+
+_ROOM: Final = 64 * 1024
+"""Characters that a state may have before it takes long; each value takes as long as some."""
+_VALUE: Final = 64
+
+_SCHEMA_TIMES_PAYLOAD: Final = 1_000_000
+"""Bytes of a schema times those of a payload: each value may be looked at by each rule."""
+
+
+def is_heavy_thread(loaded: Loaded, submission: Submission) -> bool:
+    """Whether to compare an input with what is stored, or to show that, may take long."""
+    state = loaded.record.state if loaded.record is not None else None
+    return submission.heavy or len(loaded.messages) > _MESSAGES or _is_large(state)
+
+
+def _is_large(value: Json) -> bool:
+    """Whether a value is one that takes long, found out without looking at all of it."""
+    room, level = _ROOM, [value]
+    while level:
+        node = level.pop()
+        room -= _VALUE + (len(node) if isinstance(node, str) else 0)
+        if isinstance(node, dict | list):
+            room -= _VALUE * len(node)
+            if room >= 0:
+                level.extend(node.values() if isinstance(node, dict) else node)
+        if room < 0:
+            return True
+    return False
+
+
+def are_heavy_answers(loaded: Loaded, entries: Iterable[Entry]) -> bool:
+    """Whether to check answers against the schemas of their questions may take long."""
+    work = 0
+    for entry in entries:
+        asked = loaded.interrupts.get(entry.interrupt_id)
+        if asked is not None and asked.response_schema is not None:
+            work += len(to_json(asked.response_schema)) * len(to_json(entry.answer.payload))
+    return work > _SCHEMA_TIMES_PAYLOAD

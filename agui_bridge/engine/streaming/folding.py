@@ -1,0 +1,41 @@
+"""A run's events folded into the thread's history."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from agui_bridge.errors import ProtocolViolation
+from agui_bridge.protocol.json_patch import PatchError
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.verifier.shapes import without_unknown
+
+__all__ = ["fold"]
+
+logger: Final = logging.getLogger("agui_bridge")
+
+_PATCHES: Final = frozenset({"STATE_DELTA", "ACTIVITY_DELTA"})
+
+
+def fold(event: WireEvent, history: History, *, relayed: bool) -> None:
+    """Fold one event in.
+
+    Args:
+        event: that clients are told.
+        history: the thread's.
+        relayed: whether another server said it: a delta that does not fit then changes nothing, as
+            with every client, and operations that nobody knows are passed over.
+
+    Raises:
+        ProtocolViolation: a delta does not fit.
+    """
+    kind = event["type"]
+    if relayed and kind in _PATCHES:
+        event, _ = without_unknown(event, members=False)
+    try:
+        history.apply(event)
+    except PatchError as error:
+        if not relayed:
+            raise ProtocolViolation(f"{kind} can't be applied: {error}") from error
+        logger.warning("%s of the upstream agent can't be applied, and is passed on", kind)

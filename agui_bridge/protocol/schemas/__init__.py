@@ -1,0 +1,1 @@
+"""Response schemas: which may be used, and whether an answer fits, within bounded work."""

@@ -1,0 +1,251 @@
+"""JSON Schemas of answers: refused when they could hurt, compiled once, checked fast.
+
+Schemas come from tools and models, payloads from clients. A schema that is invalid, refers
+elsewhere, or expands beyond bounds is refused. One that refers to itself is checked as deep as the
+payload goes; patterns run on a linear-time engine, and what of them can't is left out.
+Source: docs/contract.md, "Decisions".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.json_values import canonical
+from agui_bridge.protocol.schemas.bounds import (
+    MAX_SCHEMA_DEPTH,
+    MAX_SCHEMA_LENGTH,
+    MAX_SCHEMA_NODES,
+    UnsafeSchema,
+    measure,
+    references_of,
+    resolve,
+)
+from agui_bridge.protocol.schemas.check_work import (
+    MAX_CHECK_STEPS,
+    CheckWork,
+    TooMuchWork,
+    counted,
+    counting_work,
+)
+from agui_bridge.protocol.schemas.formats import check_format
+from agui_bridge.protocol.schemas.left_out import (
+    SchemaNode,
+    leave_out,
+    leaving_out,
+)
+from agui_bridge.protocol.schemas.patterns import PATTERN_KEYWORDS
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+__all__ = [
+    "MAX_SCHEMA_DEPTH",
+    "MAX_SCHEMA_NODES",
+    "UnsafeSchema",
+    "check_schema",
+    "find_schema_fault",
+    "is_known_draft",
+    "require_checkable",
+]
+
+_MAX_FAULT_LENGTH = 300
+_MAX_PLACE_LENGTH = 120
+_MAX_FAULTS = 100
+
+_DRAFTS = {
+    "http://json-schema.org/draft-06/schema": "Draft6Validator",
+    "http://json-schema.org/draft-07/schema": "Draft7Validator",
+    "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
+    "https://json-schema.org/draft/2020-12/schema": "Draft202012Validator",
+}
+
+
+def check_schema(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """Refuse a response schema that is no valid JSON Schema object or could do harm.
+
+    Args:
+        schema: a JSON Schema, an object, of draft 6, 7, 2019-09 or 2020-12 (the default).
+
+    Returns:
+        What of it `find_schema_fault` leaves out, in sentences for people: patterns that the
+        linear-time engine can't run, circles that say nothing.
+
+    Raises:
+        UnsafeSchema: it names what is wrong: not an object, invalid, a remote `$ref`, too large
+            once expanded, too deep.
+    """
+    if not isinstance(schema, Mapping):
+        raise UnsafeSchema(f"A response schema must be an object, not {type(schema).__name__}.")
+    measure(schema)
+    text = canonical(schema)
+    if len(text) > MAX_SCHEMA_LENGTH:
+        raise UnsafeSchema(f"The response schema is longer than {MAX_SCHEMA_LENGTH} characters.")
+    return _compile(text).left_out
+
+
+def require_checkable(option: str, schemas: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse schemas of an adapter's author that can't be checked, or not whole.
+
+    Args:
+        option: what the author calls them.
+        schemas: by any name.
+
+    Raises:
+        ConfigurationError: it names the schema and what is wrong.
+    """
+    for name, schema in schemas.items():
+        try:
+            left_out = check_schema(schema)
+        except UnsafeSchema as error:
+            raise ConfigurationError(f"{option}[{name!r}]: {error}") from None
+        if left_out:
+            raise ConfigurationError(
+                f"{option}[{name!r}]: {left_out[0]} Write it otherwise, or leave it out: "
+                "what stands in this schema is checked."
+            )
+
+
+def find_schema_fault(
+    schema: Mapping[str, Any], value: Any, work: CheckWork | None = None
+) -> str | None:
+    """Check a value against a schema.
+
+    Args:
+        schema: a schema that `check_schema` accepted.
+        value: any JSON value.
+        work: what may be done for this and other values together; None is as much as one input
+            may take.
+
+    Returns:
+        None when it is valid, else one sentence that names the place and the rule, or says that
+        the check would take too much work.
+    """
+    # More faults than a few are not collected: a large payload may have one per item.
+    try:
+        with counting_work(work or CheckWork()):
+            errors = list(islice(_compiled(schema).validator.iter_errors(value), _MAX_FAULTS))
+    except RecursionError:
+        return "the payload: it nests too deep to be checked against its schema."
+    except OverflowError:
+        return "the payload: a number is too large to be checked."
+    except TooMuchWork:
+        return (
+            "the payload: it is too large for its schema; to check all answers of an input may "
+            f"take {MAX_CHECK_STEPS} steps."
+        )
+    if not errors:
+        return None
+    error = min(errors, key=lambda e: (len(e.absolute_path), str(e.validator)))
+    place = "".join(f"/{step}" for step in error.absolute_path) or "the payload"
+    if len(place) > _MAX_PLACE_LENGTH:
+        place = place[:_MAX_PLACE_LENGTH] + "…"
+    text = f"{place}: {error.message}"
+    if len(text) > _MAX_FAULT_LENGTH:
+        text = f"{place}: does not satisfy `{error.validator}` of its schema."
+    return text
+
+
+def is_known_draft(uri: Any) -> bool:
+    """Tell whether a `$schema` names a draft of JSON Schema that is supported."""
+    return isinstance(uri, str) and uri.rstrip("#") in _DRAFTS
+
+
+# --- compilation -------------------------------------------------------------------------------
+
+
+class _Compiled(NamedTuple):
+    """A schema that can be checked, and what of it is not."""
+
+    validator: Validator
+    left_out: tuple[str, ...]
+
+
+def _compiled(schema: Mapping[str, Any]) -> _Compiled:
+    """A schema compiled, found by its text.
+
+    The text of the schema as it is takes a small part of the time that canonical text does, which
+    is longer than the check itself.
+    """
+    try:
+        return _compile_as_written(to_json(schema))
+    except (PydanticSerializationError, ValueError):
+        return _compile(canonical(schema))
+
+
+@lru_cache(maxsize=256)
+def _compile_as_written(text: bytes) -> _Compiled:
+    return _compile(canonical(json.loads(text)))
+
+
+@lru_cache(maxsize=256)
+def _compile(text: str) -> _Compiled:
+    """Compile a schema given as canonical JSON (equal schemas share one validator)."""
+    import jsonschema
+    from jsonschema.validators import extend
+    from referencing import Registry
+
+    schema = json.loads(text, object_hook=SchemaNode)
+    draft = schema.pop("$schema", "https://json-schema.org/draft/2020-12/schema")
+    if not is_known_draft(draft):
+        raise UnsafeSchema(
+            f"The response schema's $schema {draft!r} is not supported: "
+            "leave it out, or use draft 6, 7, 2019-09 or 2020-12."
+        )
+    cls = getattr(jsonschema, _DRAFTS[draft.rstrip("#")])
+    targets = {reference: resolve(schema, reference) for reference in _references(schema)}
+    # What a reference points at acts as a schema, wherever it stands.
+    parts = {id(part): part for part in (schema, *targets.values())}
+    for part in parts.values():
+        try:
+            # No check of formats: that of "regex" is Python's, but RE2 is what runs them.
+            cls.check_schema(part, format_checker=None)
+        except jsonschema.SchemaError as error:
+            message = error.message[:_MAX_FAULT_LENGTH].rstrip(".")
+            raise UnsafeSchema(f"The response schema is invalid: {message}.") from None
+    left_out = leave_out(schema, targets)
+    linear: Any = extend(cls, _KEYWORDS)  # type: ignore[no-untyped-call]  # its stubs lack types
+    if left_out:
+        linear = extend(linear, leaving_out(linear.VALIDATORS))  # type: ignore[no-untyped-call]  # as above
+    return _Compiled(counted(linear)(schema, registry=Registry()), left_out)
+
+
+def _references(node: Any) -> Iterator[str]:
+    """Every reference within a schema."""
+    if isinstance(node, dict):
+        yield from references_of(node)
+    if isinstance(node, dict | list):
+        for value in node.values() if isinstance(node, dict) else node:
+            yield from _references(value)
+
+
+# --- a keyword that would take more than linear time as jsonschema has it ------------------------
+
+
+def _unique_items(_: Any, unique: bool, instance: Any, __: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError
+
+    if unique and isinstance(instance, list):
+        seen = {canonical(_with_plain_numbers(item)) for item in instance}
+        if len(seen) < len(instance):
+            yield ValidationError("the items are not all different")
+
+
+def _with_plain_numbers(value: Any) -> Any:
+    """Write 1.0 as 1: to JSON Schema they are the same number."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _with_plain_numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_plain_numbers(item) for item in value]
+    return value
+
+
+_KEYWORDS = {**PATTERN_KEYWORDS, "format": check_format, "uniqueItems": _unique_items}

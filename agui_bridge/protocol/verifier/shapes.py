@@ -1,0 +1,260 @@
+"""What AG-UI's types describe, and what somebody sends besides.
+
+Both are read from the `ag_ui` package that is installed, so that a member which a newer one
+declares is known here at once. What versions add to an older package is in `protocol.versions`.
+
+Three things are told apart, as AG-UI 1.1, processing, has them: a member that is not described and
+a member of a union that is not described are left out, with a note; a described member with another
+value than it may have is a fault.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin
+
+from ag_ui.core import BaseEvent, Event, EventType
+from ag_ui.core.events import StateDeltaEvent
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.verifier.rules import Fault
+from agui_bridge.protocol.versions import BESIDE, CARRIERS, no_text
+
+__all__ = ["EVENT_TYPES", "MAY_BE_NULL", "model_of", "shape_fault", "wire_names", "without_unknown"]
+
+EVENT_TYPES: Final = frozenset(kind.value for kind in EventType)
+
+MAY_BE_NULL: Final = frozenset({"snapshot", "value", "event", "result", "rawEvent"})
+"""Members for which null is a value. Elsewhere older producers write it for what is absent."""
+
+_EVENT: Final[TypeAdapter[Any]] = TypeAdapter(Event)
+
+
+class _Dropped:
+    """Stands for a value that is of no described member of its union."""
+
+
+_DROPPED: Final = _Dropped()
+
+Path: TypeAlias = str
+_Walk: TypeAlias = Callable[[Any, Path, list[Path], bool], Any]
+"""Gives a value without what is not described, appending the paths of that; or `_DROPPED`.
+
+The last argument: whether members of objects are left out too, or of unions only.
+"""
+
+
+def without_unknown(event: WireEvent, *, members: bool = True) -> tuple[WireEvent, list[Path]]:
+    """An event without what AG-UI's types do not describe.
+
+    Args:
+        event: of a type of EVENT_TYPES.
+        members: whether members of objects are left out too; else only what is of no described
+            member of its union, such as a content part of a new type.
+
+    Returns:
+        The event, itself if nothing was left out, and the paths of what was.
+    """
+    paths: list[Path] = []
+    found = _EVENTS[event["type"]](event, "", paths, members)
+    return (found, paths) if paths else (event, paths)
+
+
+@cache
+def wire_names(model: type[BaseModel]) -> frozenset[str]:
+    """The members that a type has on the wire, those of later versions included."""
+    names = {_alias(name, field) for name, field in model.model_fields.items()}
+    return frozenset(names | {more for one, more in BESIDE.items() if one in names})
+
+
+def shape_fault(event: WireEvent) -> Fault | None:
+    """What is wrong with the described members of an event.
+
+    Args:
+        event: as `without_unknown` gives it.
+    """
+    try:
+        _EVENT.validate_python(event, strict=True)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False, include_context=False):
+            if not _is_whole(fault):
+                where = ".".join(str(step) for step in fault["loc"][1:]) or "type"
+                return Fault("shape", f"{event['type']}: {where}: {_expected(fault)}")
+    if event["type"] in CARRIERS:
+        listed = event.get("messages")
+        if member := no_text((event,) if listed is None else listed):
+            return Fault("shape", f"{event['type']}: {member}: Input should be a valid string")
+    return None
+
+
+def model_of(event: WireEvent) -> BaseEvent:
+    """The object of `ag_ui` for an event without fault, with all that it carries.
+
+    What its type does not describe stands in it as it came.
+    """
+    model: BaseEvent
+    try:
+        # Members of objects that are not described are let through here, those of unions are not.
+        model = _EVENT.validate_python(event)
+        return model
+    except ValidationError:
+        known, paths = without_unknown(event, members=False)
+    model = _EVENT.validate_python(known)
+    for member in {path.split("/")[1] for path in paths}:
+        name = next(n for n, f in type(model).model_fields.items() if _alias(n, f) == member)
+        # Not by attribute, which may validate.
+        model.__dict__[name] = event[member]
+    return model
+
+
+def _is_whole(fault: Any) -> bool:
+    """Whether a number is whole, though written with a point, which JSON does not tell apart."""
+    value = fault["input"]
+    return fault["type"] == "int_type" and isinstance(value, float) and value.is_integer()
+
+
+def _expected(fault: Any) -> str:
+    message: str = fault["msg"]
+    if isinstance(fault["input"], list) and fault["type"] == "model_attributes_type":
+        return "expected object, received array"
+    if fault["type"] == "literal_error":
+        return "expected " + message.removeprefix("Input should be ").replace("'", '"')
+    return message
+
+
+# --- what is described, made of the types ----------------------------------------------------
+
+
+def _alias(name: str, field: FieldInfo) -> str:
+    return field.alias or name
+
+
+def _walk_of(shape: Any) -> _Walk | None:
+    """How values of a type are walked; None for what is taken as it is."""
+    if isinstance(shape, type) and issubclass(shape, BaseModel):
+        return _of_model(shape)
+    origin, arguments = get_origin(shape), get_args(shape)
+    if origin is Annotated:
+        tag = next((getattr(a, "discriminator", None) for a in arguments[1:]), None)
+        return _of_union(arguments[0], tag) if tag else _walk_of(arguments[0])
+    if origin is list:
+        inner = _walk_of(arguments[0])
+        return None if inner is None else _of_list(inner)
+    if origin in (Union, types.UnionType):
+        walks = [(option, _walk_of(option)) for option in arguments]
+        return _of_either({_json_kind(option): walk for option, walk in walks if walk is not None})
+    return None
+
+
+def _json_kind(shape: Any) -> type:
+    if get_origin(shape) is Annotated:
+        return _json_kind(get_args(shape)[0])
+    return list if get_origin(shape) is list else dict
+
+
+def _of_either(walks: Mapping[type, _Walk]) -> _Walk | None:
+    """Of an optional value, and of a text or parts: by what the value is."""
+    if not walks:
+        return None
+
+    def walk(value: Any, path: Path, paths: list[Path], members: bool) -> Any:
+        inner = walks.get(type(value))
+        return value if inner is None else inner(value, path, paths, members)
+
+    return walk
+
+
+def _of_list(inner: _Walk) -> _Walk:
+    def walk(value: Any, path: Path, paths: list[Path], members: bool) -> Any:
+        if not isinstance(value, list):
+            return value
+        kept = []
+        for number, item in enumerate(value):
+            mark, where = len(paths), f"{path}/{number}"
+            found = inner(item, where, paths, members)
+            if found is _DROPPED:
+                paths[mark:] = [where]
+            else:
+                kept.append(found)
+        return kept
+
+    return walk
+
+
+def _of_union(options: Any, tag: str) -> _Walk:
+    walks: dict[Any, _Walk] = {}
+    for option in get_args(options):
+        for value in get_args(option.model_fields[tag].annotation):
+            walks[getattr(value, "value", value)] = _of_model(option)
+
+    def walk(value: Any, path: Path, paths: list[Path], members: bool) -> Any:
+        if not isinstance(value, dict):
+            return value
+        found = value.get(tag)
+        inner = walks.get(found) if isinstance(found, str) else None
+        return _DROPPED if inner is None else inner(value, path, paths, members)
+
+    return walk
+
+
+_OPERATIONS: Final = frozenset(
+    get_args(get_args(get_args(StateDeltaEvent.model_fields["delta"].annotation)[0])[0])
+)
+"""The operations of a patch: RFC 6902 wants members that they do not need ignored."""
+
+_MODELS: Final[dict[type[BaseModel], _Walk]] = {}
+
+
+def _of_model(model: type[BaseModel]) -> _Walk:
+    if model in _MODELS:
+        return _MODELS[model]
+    walks: dict[str, _Walk | None] = {}
+    needed: set[str] = set()
+    for name, field in model.model_fields.items():
+        shape: Any = field.annotation
+        if field.discriminator:
+            shape = Annotated[shape, field]
+        alias = _alias(name, field)
+        walks[alias] = _walk_of(shape)
+        if field.is_required():
+            needed.add(alias)
+    described, is_open = wire_names(model), model in _OPERATIONS
+    deep = {key: inner for key, inner in walks.items() if inner is not None}
+
+    def walk(value: Any, path: Path, paths: list[Path], members: bool) -> Any:
+        if not isinstance(value, dict):
+            return value
+        if members and not is_open and not described.issuperset(value):
+            paths += [f"{path}/{key}" for key in value if key not in described]
+            value = {key: inner for key, inner in value.items() if key in described}
+        for key in [key for key in deep if key in value]:
+            mark, where = len(paths), f"{path}/{key}"
+            found = deep[key](value[key], where, paths, members)
+            if len(paths) == mark and found is not _DROPPED:
+                continue
+            if found is not _DROPPED:
+                value = {**value, key: found}
+            elif key in needed:
+                return _DROPPED
+            else:
+                paths[mark:] = [where]
+                value = {name: inner for name, inner in value.items() if name != key}
+        return value
+
+    _MODELS[model] = walk
+    return walk
+
+
+def _events() -> dict[str, _Walk]:
+    return {
+        kind.value: _of_model(model)
+        for model in get_args(get_args(Event)[0])
+        for kind in get_args(model.model_fields["type"].annotation)
+    }
+
+
+_EVENTS: Final[Mapping[str, _Walk]] = _events()

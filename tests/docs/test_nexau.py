@@ -1,0 +1,28 @@
+"""docs/nexau.md: its bridge can be made, and it names every argument."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from agui_bridge_nexau import NexauAdapter
+from tests.adapters.nexau.real.phases import PHASES
+from tests.docs.pages import ROOT, run_page
+
+PAGE = ROOT / "docs" / "nexau.md"
+
+
+async def test_its_bridge_is_made() -> None:
+    page = await run_page(PAGE)
+    assert isinstance(page["bridge"].agents["coder"].adapter, NexauAdapter)
+    await page["bridge"].aclose()
+
+
+def test_the_table_names_every_argument() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ", PAGE.read_text(), re.MULTILINE)
+    given = [name for name in inspect.signature(NexauAdapter).parameters if name != "self"]
+    assert [name for name in given if name not in rows] == []
+
+
+def test_it_tells_how_many_moments_were_tried() -> None:
+    assert f"{len(PHASES)} moments of a run" in PAGE.read_text()
