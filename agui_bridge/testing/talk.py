@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import secrets
 from collections.abc import AsyncIterator
 from typing import Any
@@ -87,7 +88,8 @@ async def talk(
                 done = await ops.answer(asked, {"approved": True})
                 assert done.text == "Done: 1234 rows of users deleted."
 
-    The bridge is closed at the end, and has its own store again. Use a file
+    The bridge is closed at the end, and has its own store and settings again; what still runs then
+    has `patience` seconds to end. Use a file
     (`sqlite:///{tmp_path}/test.db`) twice to see what survives a restart.
 
     Args:
@@ -103,11 +105,13 @@ async def talk(
         Refused: there is no such agent.
         Failed: while you read: a stream is silent for too long, or breaks the protocol.
     """
-    own = bridge.store
+    own, settings = bridge.store, bridge.settings
     bridge.store = store
+    grace = min(settings.shutdown_grace, patience)
+    bridge.settings = dataclasses.replace(settings, shutdown_grace=grace)
     try:
         engine = await bridge.open()
         yield Talk(bridge, engine, agent, thread, patience, principal or Principal())
     finally:
         await bridge.aclose()
-        bridge.store = own
+        bridge.store, bridge.settings = own, settings

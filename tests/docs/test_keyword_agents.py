@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agui_bridge.agents.keyword.phrases import PHRASES
+from tests.agents.sentences.measuring import row, scores, sets
 from tests.docs.pages import ROOT, Conversation, run_page
 
 PAGE = ROOT / "docs" / "keyword-agents.md"
@@ -39,3 +41,20 @@ async def test_the_deployer_is_told_the_whole_form() -> None:
     assert ask["message"] == "Deploy v2.0 to production? [y/n]"
     assert "expiresAt" in ask
     assert said.endswith("Told: Yes, deploy tonight.\nNote: quietly")
+
+
+def test_the_page_lists_the_phrases() -> None:
+    _, _, listed = PAGE.read_text(encoding="utf-8").partition("```text\n")
+    listed, _, _ = listed.partition("```")
+
+    assert tuple(each.strip() for each in listed.replace("\n", "·").split("·") if each.strip()) == (
+        PHRASES
+    )
+
+
+def test_the_page_tells_the_figures_of_every_set() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+
+    for file in sets():
+        for language, result in scores(file):
+            assert language == "all" or row(file, language, result) in page

@@ -31,6 +31,12 @@ def called(call: str, content: Any = "seen") -> CalledTool:
     return CalledTool(call, "look", '{"at": 1}', content)
 
 
+def test_arguments_that_are_too_deep_to_be_read_are_none() -> None:
+    deep = {"id": "c", "function": {"name": "look", "arguments": "[" * 100_000}}
+    (turn,) = turns_of([{"id": "a", "role": "assistant", "toolCalls": [deep]}])
+    assert turn.calls == (CalledTool("c", "look", "{}", UNTOLD),)
+
+
 def test_neighbours_of_one_side_are_one_turn() -> None:
     assert turns_of([user("a"), user("b"), assistant("c"), assistant("d")]) == [
         Turn("user", "a\n\nb"),

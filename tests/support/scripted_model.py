@@ -54,6 +54,9 @@ class Reply:
         says_done: whether `data: [DONE]` ends the stream.
         fails: ends the stream after the text and the calls: the error object of a chunk, or
             the chunk's data as it is (which may be no JSON).
+        deltas_more: what further chunks add, as it is: other shapes of what servers stream.
+        finish: the finish reason; None says why the reply ends.
+        usages: what chunks at its end count, one each.
         status: another one than 200 is answered with `body`.
         body: the body of a failure.
     """
@@ -65,6 +68,9 @@ class Reply:
     breaks_off: bool = False
     says_done: bool = True
     fails: Json | str | None = None
+    deltas_more: Sequence[Json] = ()
+    finish: str | None = None
+    usages: Sequence[Json] = ({"total_tokens": 7},)
     status: int = 200
     body: str = ""
 
@@ -76,7 +82,7 @@ class Reply:
     @property
     def finish_reason(self) -> str:
         """Why the reply ends."""
-        return "tool_calls" if self.calls else "stop"
+        return self.finish or ("tool_calls" if self.calls else "stop")
 
     def deltas(self) -> Iterator[Json]:
         """What the chunks of the stream add, in order."""
@@ -95,6 +101,7 @@ class Reply:
                 if text[at : at + size]:
                     part = {"index": index, "function": {"arguments": text[at : at + size]}}
                     yield {"tool_calls": [part]}
+        yield from self.deltas_more
 
     def whole(self) -> Json:
         """The message of an answer that is not streamed."""
@@ -204,7 +211,8 @@ class ScriptedModel:
             yield f"data: {reply.fails}\n\n" if text else _frame({"error": reply.fails})
             return
         yield chunk({}, reply.finish_reason)
-        yield _frame({**envelope, "choices": [], "usage": {"total_tokens": 7}})
+        for usage in reply.usages:
+            yield _frame({**envelope, "choices": [], "usage": usage})
         if reply.says_done:
             yield "data: [DONE]\n\n"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agui_bridge import Bridge, FunctionRun, Principal
-from agui_bridge.errors import Refused
+from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.testing import CheckFailed, talk
 
 deleted: list[str] = []
@@ -107,3 +107,19 @@ async def test_a_silent_run_fails_the_test_with_what_came_so_far() -> None:
     async with talk(bridge, "slow", patience=0.2) as it:
         with pytest.raises(CheckFailed, match=r"nothing came for 0.2 s.*TEXT_MESSAGE_CONTENT"):
             await it.say("go")
+
+
+async def test_what_fails_within_a_talk_leaves_the_bridge_as_it_was() -> None:
+    settings = bridge.settings
+    with pytest.raises(ValueError, match="of the test's own"):
+        async with talk(bridge, "slow", patience=0.2) as it:
+            assert await it.begin("go").until("TEXT_MESSAGE_CONTENT")
+            # What still runs may do so for as long as a stream may be silent.
+            assert bridge.settings.shutdown_grace == 0.2
+            raise ValueError("of the test's own")
+    assert (bridge.store, bridge.settings) == ("sqlite:////never/made.db", settings)
+    async with talk(bridge, "who") as it:
+        with pytest.raises(ConfigurationError, match="is open"):
+            async with talk(bridge, "ops"):
+                pass
+        assert (await it.say("me?")).ending == "success"

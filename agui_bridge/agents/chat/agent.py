@@ -34,8 +34,9 @@ class ChatAgent:
     that need an approval are asked together. A model that calls what it was not given, or with
     arguments that don't fit, reads so.
 
-    A request that fails before the model has said anything in the run has done nothing: an answer
-    to a question is then not delivered, and the question stands open again.
+    A request that fails before anything was said or done has done nothing: an answer that a
+    `KeywordAdapter` passes on is then not delivered, and its question stands open again. Answers to
+    approvals and questions of its own are never taken back.
 
     Args:
         model: its name at the endpoint.
@@ -49,7 +50,8 @@ class ChatAgent:
         api_key: by default OPENAI_API_KEY; an endpoint that needs none gets a word of no meaning.
         timeout: seconds that the model may be silent.
         retries: how often a request is tried again that failed before its first token.
-        options: members of the request besides, such as `temperature`.
+        options: members of the request besides, such as `temperature`; also those that only this
+            server knows.
 
     Attributes:
         capabilities: it asks only if it has tools; its own and the application's are all that a
@@ -123,14 +125,14 @@ class ChatAgent:
 
     async def _converse(self, run: FunctionRun) -> str | None:
         calls = CallAnswers(run, self.tools, self._applications_tools(run))
-        messages: list[ChatMessage] = chat_messages(run.turns())
+        messages: list[ChatMessage] = chat_messages(run.turns(), calls.names)
         if self._instructions:
             messages.insert(0, {"role": "system", "content": self._instructions})
         tokens = 0
         spoken = False
         for number in range(1, self._max_rounds + 1):
             run.iteration = number
-            reply = StreamedReply(self.endpoint, run, calls.hidden)
+            reply = StreamedReply(self.endpoint, run, calls.hidden, calls.frontend)
             text = await run.stream("reply", reply.items(messages, calls.offered))
             ended = await run.step("reply ended", reply.outcome)
             spoken = spoken or bool(text)
@@ -138,7 +140,7 @@ class ChatAgent:
                 return None if spoken else calls.excuse
             results = await asyncio.gather(*(calls.answer(call) for call in ended["calls"]))
             written = [
-                call_message(call["id"], call["name"], result.arguments)
+                call_message(call["id"], call["name"], result.arguments, calls.names)
                 for call, result in zip(ended["calls"], results, strict=True)
             ]
             messages.append({"role": "assistant", "content": text or None, "tool_calls": written})

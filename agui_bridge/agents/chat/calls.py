@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ag_ui.core import ToolCallResultEvent
 
+from agui_bridge.agents.chat.arguments import parse_arguments
 from agui_bridge.agents.chat.questions import AskUser
 from agui_bridge.agents.chat.tools import Tool
 from agui_bridge.agents.function.call_events import tool_call
@@ -19,12 +21,14 @@ from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.answers.decisions import Cancel, Decline
 from agui_bridge.protocol.answers.unexecuted import denied_by_policy, refused
-from agui_bridge.protocol.lifecycle.partial_json import completion
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import text_of
 
 __all__ = ["CallAnswer", "CallAnswers"]
 
+logger: Final = logging.getLogger("agui_bridge.agents")
+
+_CUT_OFF: Final = "the reply ended before them"
 _EXCUSE: Final = "I wanted to use a tool that I don't have: {}."
 
 
@@ -51,7 +55,9 @@ class CallAnswers:
 
     Attributes:
         offered: all of them, as chat completions describe them.
+        names: their names.
         hidden: names of those whose calls are shown only once they are answered.
+        frontend: names of the application's.
     """
 
     def __init__(
@@ -62,7 +68,8 @@ class CallAnswers:
     ) -> None:
         self._run = run
         self._tools = tools
-        self._frontend = frozenset(tool["function"]["name"] for tool in frontend)
+        self.frontend: frozenset[str] = frozenset(tool["function"]["name"] for tool in frontend)
+        self.names: frozenset[str] = self.frontend | tools.keys()
         self._unknown: list[str] = []
         own = [one.describe() for one in tools.values()]
         self.offered: list[dict[str, Json]] = [*own, *frontend]
@@ -79,21 +86,23 @@ class CallAnswers:
         """Carry a call out, ask about it, or say why not.
 
         Args:
-            call: `{"id", "name", "arguments"}`, the arguments as the model wrote them.
+            call: see `StreamedReply.outcome`.
         """
         call_id, name = call["id"], call["name"]
-        args = _parsed(call["arguments"])
-        written = "{}" if args is None else call["arguments"] or "{}"
+        args = _CUT_OFF if call["cut"] else parse_arguments(call["arguments"])
+        written = "{}" if isinstance(args, str) else call["arguments"] or "{}"
         one = self._tools.get(name)
-        if one is None and name not in self._frontend:
+        # Another run's application may bring other tools along: its word then is what counts.
+        if one is None and not call["frontend"]:
             self._unknown.append(name)
             return CallAnswer(written, await self._refuse(call_id, f"There is no tool {name!r}."))
-        if args is None:
-            fault: str | None = "they are no JSON object"
+        if isinstance(args, str):
+            fault: str | None = args
         else:
             fault = one.find_fault(args) if one is not None else None
-        if args is None or fault is not None:
-            text = f"The arguments don't fit: {fault} It was not executed."
+        if isinstance(args, str) or fault is not None:
+            why = str(fault).removeprefix("the payload: ").rstrip(".")
+            text = f"The arguments don't fit: {why}. It was not executed."
             if isinstance(one, AskUser):
                 return CallAnswer(written, text)
             return CallAnswer(written, await self._refuse(call_id, text))
@@ -106,6 +115,8 @@ class CallAnswers:
         try:
             return CallAnswer(written, await self._carry_out(one, call_id, args, asked=asked))
         except StepFailed as failed:
+            if failed.__cause__ is not None:  # else it failed in an earlier run
+                logger.warning("The tool %r failed.", name, exc_info=failed.__cause__)
             return CallAnswer(written, f"The tool failed: {failed.error}")
         except CallDenied as denied:
             return CallAnswer(written, _told(denied))
@@ -165,12 +176,6 @@ class CallAnswers:
                 yield event
 
         await self._run.stream("call", items(), key=call_id)
-
-
-def _parsed(arguments: str) -> dict[str, Json] | None:
-    # What is no JSON was not shown as it is, even if Python reads it, such as NaN.
-    parsed = json.loads(arguments or "{}") if completion(arguments) == "" else None
-    return parsed if isinstance(parsed, dict) else None
 
 
 def _told(denied: CallDenied) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import openai
 from openai.types.chat import ChatCompletionChunk
@@ -25,6 +28,7 @@ _HINTS: Final[Mapping[int, str]] = {
     429: "It is busy, or the quota is used up: try again later.",
 }
 _CONNECT_SECONDS: Final = 10.0
+_OWN: Final = frozenset({"messages", "model", "stream", "tools"})
 
 _FAILURES: Final[tuple[type[Exception], ...]] = (
     openai.OpenAIError,
@@ -44,10 +48,12 @@ class ChatEndpoint:
         api_key: by default OPENAI_API_KEY; an endpoint that needs none gets a word of no meaning.
         timeout: seconds that the model may be silent.
         retries: how often a request is tried again that failed before its first token.
-        options: members of the request besides, such as `temperature`.
+        options: members of the request besides, such as `temperature`; also those that only this
+            server knows.
 
     Raises:
-        ConfigurationError: the model has no name, or the client can't be made.
+        ConfigurationError: the model has no name, an option is what the agent itself sends, or
+            the client can't be made.
     """
 
     def __init__(
@@ -64,13 +70,22 @@ class ChatEndpoint:
             raise ConfigurationError("A chat agent needs the name of its model.")
         self.model = model
         self._options = dict(options or {})
+        if own := sorted(_OWN & set(self._options)):
+            raise ConfigurationError(f"The agent itself sends {', '.join(own)}: no options.")
+        self._make_client = partial(
+            openai.AsyncOpenAI,
+            base_url=base_url or None,
+            api_key=api_key or os.environ.get("OPENAI_API_KEY") or "none",
+            timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            max_retries=retries,
+        )
+        # Connections belong to the loop that opened them, and an agent outlives loops: each test
+        # and each `resume_sync` has its own.
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
+            WeakKeyDictionary()
+        )
         try:
-            self._client = openai.AsyncOpenAI(
-                base_url=base_url or None,
-                api_key=api_key or os.environ.get("OPENAI_API_KEY") or "none",
-                timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
-                max_retries=retries,
-            )
+            self._make_client()
         except openai.OpenAIError as error:
             raise ConfigurationError(f"The model's client can't be made: {error}") from None
 
@@ -93,15 +108,16 @@ class ChatEndpoint:
         """
         begun = complete = False
         # The client's types leave no room for members of other servers.
-        request: dict[str, Any] = {"messages": list(messages), **self._options}
+        request: dict[str, Any] = {"messages": list(messages)}
         if tools:
             request["tools"] = list(tools)
         try:
-            stream = await self._client.chat.completions.create(
+            stream = await self._client().chat.completions.create(
                 model=self.model,
                 stream=True,
                 stream_options={"include_usage": True},
                 extra_headers=dict(headers),
+                extra_body=self._options,
                 **request,
             )
             async with stream:
@@ -110,7 +126,8 @@ class ChatEndpoint:
                         raise TypeError(f"a chunk is a {type(chunk).__name__}")
                     # Whatever the client's types say: servers leave it out of a last chunk.
                     for choice in getattr(chunk, "choices", None) or ():
-                        begun = begun or bool(choice.delta.content or choice.delta.tool_calls)
+                        delta = choice.delta
+                        begun = begun or bool(delta.content or delta.refusal or delta.tool_calls)
                         complete = complete or choice.finish_reason is not None
                     yield chunk
         except _FAILURES as error:
@@ -119,8 +136,16 @@ class ChatEndpoint:
             raise _broke_off(begun=begun)
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.close()
+        """Close the connections; a later request opens them anew."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    def _client(self) -> openai.AsyncOpenAI:
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = self._make_client()
+        return self._clients[loop]
 
 
 def _failure(error: Exception, *, begun: bool) -> UpstreamError | NotDelivered:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from agui_bridge.protocol.turns import CalledTool, Content, Turn, text_of
 
@@ -12,36 +13,44 @@ __all__ = ["ChatMessage", "call_message", "chat_messages"]
 ChatMessage = dict[str, Any]
 """One message of a chat-completions request."""
 
+_NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_LONGEST_NAME: Final = 64
 
-def chat_messages(turns: Sequence[Turn]) -> list[ChatMessage]:
+
+def chat_messages(turns: Sequence[Turn], names: Collection[str]) -> list[ChatMessage]:
     """Write turns as messages: a reply's text and calls are one, and its results follow.
 
     Args:
         turns: of the conversation, in order.
+        names: the tools that the model is offered.
     """
-    return [message for turn in turns for message in _messages(turn)]
+    return [message for turn in turns for message in _messages(turn, names)]
 
 
-def call_message(call_id: str, name: str, arguments: str) -> ChatMessage:
+def call_message(call_id: str, name: str, arguments: str, names: Collection[str]) -> ChatMessage:
     """One tool call within an assistant's message.
 
     Args:
         call_id: its id.
         name: the tool.
         arguments: a JSON object as text.
+        names: the tools that the model is offered.
     """
+    if name not in names:
+        # A model may make up any name, and servers refuse conversations with those that can't be.
+        name = _NO_NAME.sub("_", name)[:_LONGEST_NAME] or "unknown"
     function = {"name": name, "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
 
 
-def _messages(turn: Turn) -> Iterator[ChatMessage]:
+def _messages(turn: Turn, names: Collection[str]) -> Iterator[ChatMessage]:
     if turn.role == "user":
         if content := _user_content(turn.content):
             yield {"role": "user", "content": content}
         return
     message: ChatMessage = {"role": turn.role, "content": text_of(turn.content)}
     if turn.calls:
-        message["tool_calls"] = [call_message(c.id, c.name, c.arguments) for c in turn.calls]
+        message["tool_calls"] = [call_message(c.id, c.name, c.arguments, names) for c in turn.calls]
         message["content"] = message["content"] or None
     yield message
     yield from map(_result, turn.calls)

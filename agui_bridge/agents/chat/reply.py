@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ag_ui.core import ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
-from openai.types.chat import ChatCompletionChunk
+from openai.types import CompletionUsage
 
 from agui_bridge.agents.chat.endpoint import ChatEndpoint
 from agui_bridge.agents.chat.messages import ChatMessage
@@ -21,7 +21,8 @@ from agui_bridge.protocol.threads.records import Json
 __all__ = ["StreamedReply"]
 
 _STRETCH: Final = 2000
-"""Characters of arguments that are told together once there are more: each look reads them all."""
+"""Characters of arguments that are told together once there are more, and of very long ones a
+quarter: each look reads them all."""
 
 
 @dataclass(slots=True)
@@ -46,15 +47,25 @@ class StreamedReply:
         endpoint: where it comes from.
         run: for usage, and for headers that join its trace.
         hidden: names of tools whose calls the client is not shown while they are written.
+        frontend: names of the application's tools, as they are offered for this reply.
     """
 
-    def __init__(self, endpoint: ChatEndpoint, run: FunctionRun, hidden: Collection[str]) -> None:
+    def __init__(
+        self,
+        endpoint: ChatEndpoint,
+        run: FunctionRun,
+        hidden: Collection[str],
+        frontend: Collection[str],
+    ) -> None:
         self._endpoint = endpoint
         self._run = run
         self._hidden = hidden
+        self._frontend = frontend
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
+        self._usage: CompletionUsage | None = None
         self._tokens = 0
+        self._cut = False
 
     async def items(
         self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]]
@@ -69,16 +80,21 @@ class StreamedReply:
             NotDelivered, UpstreamError: see `ChatEndpoint.reply`.
             UpstreamError: a filter withheld the rest.
         """
-        async for chunk in self._endpoint.reply(messages, tools, self._run.trace_headers):
-            self._count(chunk)
-            for choice in getattr(chunk, "choices", None) or ():
-                if choice.delta.content:
-                    yield choice.delta.content
-                for part in choice.delta.tool_calls or ():
-                    for event in self._take(part):
-                        yield event
-                if choice.finish_reason == "content_filter":
-                    raise UpstreamError("The model's server withheld the rest of a reply.")
+        try:
+            async for chunk in self._endpoint.reply(messages, tools, self._run.trace_headers):
+                # Servers that count in every chunk count from the beginning.
+                self._usage = chunk.usage or self._usage
+                for choice in getattr(chunk, "choices", None) or ():
+                    if text := choice.delta.content or choice.delta.refusal:
+                        yield text
+                    for part in choice.delta.tool_calls or ():
+                        for event in self._take(part):
+                            yield event
+                    if choice.finish_reason == "content_filter":
+                        raise UpstreamError("The model's server withheld the rest of a reply.")
+                    self._cut = self._cut or choice.finish_reason == "length"
+        finally:
+            self._count()
         for call in self._calls:
             for event in (*self._start(call), *self._end(call)):
                 yield event
@@ -87,17 +103,27 @@ class StreamedReply:
         """What the reply came to, once it was read to its end.
 
         Returns:
-            `{"calls": [{"id", "name", "arguments"}, …], "tokens": …}`: the calls with ids of ours
-            and their arguments as text; the tokens that the reply took, 0 if nobody counted.
+            `{"calls": [{"id", "name", "arguments", "cut", "frontend"}, …], "tokens": …}`: the calls
+            with ids of ours, their arguments as text, whether the reply ended before there were
+            any, and whether the tool is the application's; the tokens that the reply took, 0 if
+            nobody counted.
         """
-        calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self._calls]
+        calls: list[Json] = [
+            {
+                "id": call.id,
+                "name": call.name,
+                "arguments": call.arguments,
+                "cut": self._cut and not call.arguments,
+                "frontend": call.name in self._frontend,
+            }
+            for call in self._calls
+        ]
         return {"calls": calls, "tokens": self._tokens}
 
     def _take(self, part: Any) -> Iterator[StreamItem]:
         """Add one fragment of a call: the first names it, all of them bring arguments."""
         call = self._by_index.get(part.index)
-        # Some servers have no index, or the same for all calls; then the id tells them apart.
-        if call is None or (part.id and call.native_id and part.id != call.native_id):
+        if call is None or _is_another(part, call):
             call = _Call(part.id)
             self._calls.append(call)
             self._by_index[part.index] = call
@@ -108,9 +134,11 @@ class StreamedReply:
             call.name += function.name or ""
         if function.arguments:
             call.arguments += function.arguments
+            if not call.name:
+                return
             yield from self._start(call)
             size = len(call.arguments)
-            if size <= _STRETCH or size - call.sent >= _STRETCH:
+            if size <= _STRETCH or size - call.sent >= max(_STRETCH, size // 4):
                 yield from self._tell_arguments(call)
 
     def _tell_arguments(self, call: _Call) -> Iterator[StreamItem]:
@@ -135,8 +163,8 @@ class StreamedReply:
                 yield ToolCallArgsEvent(tool_call_id=call.id, delta=suffix)
             yield ToolCallEndEvent(tool_call_id=call.id)
 
-    def _count(self, chunk: ChatCompletionChunk) -> None:
-        usage = chunk.usage
+    def _count(self) -> None:
+        usage = self._usage
         if usage is None:
             return
         # Not every server counts all of them, whatever the client's types say.
@@ -148,3 +176,19 @@ class StreamedReply:
         known = {name: count for name, count in counts.items() if count is not None}
         self._run.usage.append({"model": self._endpoint.model, **known})
         self._tokens += known.get("totalTokens") or sum(known.values())
+
+
+def _is_another(part: Any, call: _Call) -> bool:
+    """Whether a fragment begins another call: some servers have no index, or one for all calls."""
+    if part.id and call.native_id:
+        # What comes again under one id may be an echo: nothing of it runs, rather than twice.
+        return bool(part.id != call.native_id)
+    # Nor have some an id. Arguments that are whole go on in no fragment.
+    function = part.function
+    return bool(
+        function
+        and function.name
+        and (function.arguments or "").strip()
+        and call.arguments.rstrip().endswith("}")
+        and completion(call.arguments) == ""
+    )

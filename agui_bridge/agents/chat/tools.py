@@ -42,7 +42,8 @@ class Tool:
         parameters: JSON Schema of the arguments.
 
     Raises:
-        ConfigurationError: its signature has no JSON Schema.
+        ConfigurationError: its signature has no JSON Schema, the approval is none, or the message
+            has other braces.
     """
 
     def __init__(
@@ -59,10 +60,19 @@ class Tool:
         self.function = function
         self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
         self.description: str = inspect.cleandoc(description or function.__doc__ or "")
-        self.approval: Approval = approval or ("always" if destructive else "never")
+        self.approval: Approval = "always" if destructive else "never"
+        if approval is not None:
+            self.approval = _checked(self.name, approval)
         self.destructive = destructive
         self.editable = editable
         self._message = message
+        try:
+            _ = self.message
+        except (LookupError, ValueError, AttributeError):
+            raise ConfigurationError(
+                f"The message of the tool {self.name!r} may hold {{name}} and no other braces "
+                f"(write those twice): {message!r:.80}."
+            ) from None
         try:
             # pydantic takes functions too, but its annotation says types only.
             self._call: TypeAdapter[Any] = TypeAdapter(function)  # type: ignore[arg-type]
@@ -94,10 +104,14 @@ class Tool:
         Args:
             name: for the model and for people; None keeps it.
             approval: whether its calls are approved; None keeps it.
+
+        Raises:
+            ConfigurationError: the approval is none.
         """
         other = copy(self)
         other.name = name or self.name
-        other.approval = approval or self.approval
+        if approval is not None:
+            other.approval = _checked(other.name, approval)
         return other
 
     def describe(self) -> dict[str, Json]:
@@ -133,6 +147,16 @@ class Tool:
             return await validated(ArgsKwargs((), args))
 
         return carry_out_async if inspect.iscoroutinefunction(self.function) else carry_out
+
+
+def _checked(name: str, approval: Approval) -> Approval:
+    # Type hints bind nobody, and a word that nobody knows must not mean "never".
+    if approval not in ("always", "never") and not callable(approval):
+        raise ConfigurationError(
+            f'The approval of the tool {name!r} is "always", "never" or a function of the '
+            f"call's arguments, not {approval!r:.80}."
+        )
+    return approval
 
 
 @overload

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 
-from agui_bridge.agents.sentences.excuse_rules import (
+from agui_bridge.agents.sentences.phrase_in_sentence import PhraseInSentence
+from agui_bridge.agents.sentences.quotations import whole_quotation
+from agui_bridge.agents.wording.excuse_rules import (
     DENIALS,
     NEGATED,
     OWN_WORDS,
@@ -19,8 +21,6 @@ from agui_bridge.agents.sentences.excuse_rules import (
     TAKEN_BACK,
     TAKEN_BACK_AFTER,
 )
-from agui_bridge.agents.sentences.phrase_in_sentence import PhraseInSentence
-from agui_bridge.agents.sentences.quotations import whole_quotation
 
 __all__ = ["is_excused"]
 

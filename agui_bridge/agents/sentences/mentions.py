@@ -7,7 +7,7 @@ A phrase is only mentioned when the words around it, within its line, say so: it
 from somebody, denied, told of others or of the past, part of another question, or the name of a
 button; or the end of a sentence goes through it. The rules are narrow: where both can be read, it
 is a request. So a quotation that the speaker introduces as its own ("Let me ask: “Shall I
-proceed?”"), or that is the whole line, asks.
+proceed?”") asks.
 
 How well this works on text that the rules were not made for is measured by
 tests/agents/sentences/test_detection.py.
@@ -17,21 +17,22 @@ from __future__ import annotations
 
 import re
 
-from agui_bridge.agents.sentences.mention_rules import (
-    AFTER,
-    BEFORE,
-    HEADINGS,
-    OWN_WORDS,
-    SPEAKER,
-    TOLD,
-)
 from agui_bridge.agents.sentences.phrase_in_sentence import NEAR, PhraseInSentence
-from agui_bridge.agents.sentences.quotations import open_quote, partition_quote
+from agui_bridge.agents.sentences.quotations import open_quote
+from agui_bridge.agents.wording.following import AFTER
+from agui_bridge.agents.wording.mention_rules import BEFORE
+from agui_bridge.agents.wording.speakers import HEADINGS, OWN_WORDS, SPEAKER, TELLING
 
 __all__ = ["is_mention"]
 
 _QUOTED_LINE = re.compile(r">[\s>]*(?!\*\*|__|\[!)[\w\"'“‘「(\[`<-](?!.*\bI\b)")
 """A line of a block quotation, but not of a box ("> ⚠️ Please confirm") or the speaker's own."""
+
+_LISTING = re.compile(
+    r"\s*(?:[\w./-]+\.\w{1,5}:\d+:|msgid |msgstr |<!--|<\w+[ >]|//|/\*|\$ |>>> |"
+    r"\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE)\]? |\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)"
+)
+"""A line of a search's result, of a program, of a log."""
 
 _BROKEN = re.compile(r"(?<![.!?])[.!?](?![.!?])|[;；。！？｡]|\w[-/]\w")
 """In a phrase as it was said: the end of a sentence, or a name such as `are-you-sure`."""
@@ -40,33 +41,32 @@ _BROKEN = re.compile(r"(?<![.!?])[.!?](?![.!?])|[;；。！？｡]|\w[-/]\w")
 def is_mention(place: PhraseInSentence) -> bool:
     """Whether a phrase seems to be mentioned, not meant."""
     before, after, phrase = place.before, place.after, place.phrase.casefold()
+    line = (place.line + place.sentence)[: 2 * NEAR]
     written = place.sentence[max(0, place.start - NEAR) : place.start]
     return (
-        (_BROKEN.search(place.said) is not None and _BROKEN.search(phrase) is None)
-        or _QUOTED_LINE.match((place.line + place.sentence)[: 2 * NEAR]) is not None
+        place.for_others
+        or (_BROKEN.search(place.said) is not None and _BROKEN.search(phrase) is None)
+        or _QUOTED_LINE.match(line) is not None
+        or _LISTING.match(line) is not None
         or any(rule.about.match(phrase) and rule.words.search(before) for rule in BEFORE)
         or any(rule.about.match(phrase) and rule.words.match(after) for rule in AFTER)
-        or _is_quoted(place.lead, after)
+        or _is_quoted(place.lead)
         or _is_a_part((place.line + written) if place.start <= NEAR else written)
     )
 
 
-def _is_quoted(before: str, after: str) -> bool:
+def _is_quoted(before: str) -> bool:
     """Whether a quotation that is not the speaker's own holds what stands between the two."""
     opened = open_quote(before)
     if opened is None:
         return False
-    place, closer = opened
+    place, _ = opened
     lead = before[:place].strip(" #>:,，：")
-    if OWN_WORDS.search(lead) and not TOLD.search(lead):
-        return False
-    # A line that is a quotation as a whole is what the speaker says.
-    closed, rest = partition_quote(after, closer)
-    return bool(lead) or (closed and any(char.isalnum() for char in rest))
+    return TELLING.search(lead) is not None or OWN_WORDS.search(lead) is None
 
 
 def _is_a_part(before: str) -> bool:
     """Whether somebody of a play or a chat says it."""
     speaker = SPEAKER.search(before)
-    name = speaker and (speaker["name"] or speaker["bold"])
+    name = speaker and (speaker["name"] or speaker["bold"] or speaker["role"])
     return name is not None and HEADINGS.fullmatch(name.lower()) is None

@@ -12,9 +12,12 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "confirm": ("confirm", "confirms"),
     "confirmation": ("confirmation", "confirmations"),
     "need": ("need", "needs"),
+    "needed": ("needed", "is needed", "are needed"),
     "proceed": ("proceed", "proceeds"),
+    "require": ("require", "requires"),
     "required": ("required", "is required", "are required"),
     "waiting": ("waiting", "wait", "waits"),
+    "awaiting": ("awaiting", "await", "awaits"),
     "want": ("want", "wants"),
 }
 """What a word of a phrase stands for."""

@@ -27,6 +27,7 @@ class PhraseInSentence:
         end: the offset after its last.
         phrase: as it was given, whatever form was said.
         line: what stands before the sentence on its line; of a long one only the end.
+        for_others: whether it is part of a piece that the agent wrote for others.
     """
 
     sentence: str
@@ -34,6 +35,7 @@ class PhraseInSentence:
     end: int
     phrase: str
     line: str
+    for_others: bool = False
 
     @cached_property
     def before(self) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["open_quote", "partition_quote", "straight", "whole_quotation"]
+__all__ = ["open_quote", "straight", "whole_quotation"]
 
 _QUOTES = {
     '"': '"', "“": "”", "„": "”", "‘": "’", "«": "»", "「": "」", "『": "』", "《": "》",
 }  # fmt: skip
 _OPENING = re.compile(r"(?:^|(?<=[\s(:]))'(?!\s)")
-_CLOSING = re.compile(r"(?<=[\w.!?,])'(?!\w)")
+_NO_OPENING = re.compile(r"[a-zA-Z0-9.,!?)%]")
+"""Before a straight quotation mark: it closes one that is out of sight, or is an inch."""
+
+_CLOSING = re.compile(r"(?<=[\w.!?,;:%)\]…])'(?!\w)")
 """An apostrophe is a quotation mark only where no word goes through it."""
 
 _PAIRS = re.compile(
@@ -31,15 +34,9 @@ def open_quote(text: str) -> tuple[int, str] | None:
     for place, char in enumerate(_marked(text)):
         if opened and char == opened[-1][1]:
             opened.pop()
-        elif char in _QUOTES:
+        elif char in _QUOTES and not (char == '"' and _NO_OPENING.match(text[place - 1 : place])):
             opened.append((place, _QUOTES[char]))
     return opened[-1] if opened else None
-
-
-def partition_quote(text: str, closer: str) -> tuple[bool, str]:
-    """Whether a quotation is closed in a text, and what follows it."""
-    _, closed, rest = _marked(text).partition(closer)
-    return bool(closed), rest
 
 
 def whole_quotation(text: str, start: int, end: int) -> tuple[str, str] | None:

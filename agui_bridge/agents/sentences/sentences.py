@@ -27,6 +27,7 @@ from agui_bridge.agents.sentences.mentions import is_mention
 from agui_bridge.agents.sentences.phrase_in_sentence import PhraseInSentence
 from agui_bridge.agents.sentences.phrase_matcher import PhraseMatcher, PhraseTable
 from agui_bridge.agents.sentences.spelling import UNSPACED
+from agui_bridge.agents.wording.setting import Setting
 
 __all__ = ["CODE", "LINE_ENDS", "FoundRequest", "Sentences", "one_line"]
 
@@ -102,6 +103,7 @@ class Sentences:
         self._speaking = False
         # The end of what stands on the line before the current sentence.
         self._line = ""
+        self._setting = Setting()
         # Letters and dots since the last whitespace, as far as an abbreviation may go.
         self._word = ""
         # The strength of the marks just seen; whether they are one dot, or one of them asks;
@@ -158,7 +160,7 @@ class Sentences:
         self._matcher.end()
         self._settle_cuts()
         self._flush()
-        self._line = ""
+        self._line, self._setting = "", Setting()
 
     def _take_mark(self, char: str) -> None:
         if char in _MARKS:
@@ -186,7 +188,10 @@ class Sentences:
         if self._cuts:
             self._cuts[-1] = replace(self._cuts[-1], ends_line=True)
         else:
-            self._line = ""
+            self._end_line(blank=not self._line.strip())
+
+    def _end_line(self, blank: bool) -> None:
+        self._line, self._setting = "", self._setting.after_line(blank)
 
     def _settle_cuts(self) -> None:
         """End the sentences at those cuts that no phrase goes on beyond."""
@@ -201,7 +206,8 @@ class Sentences:
         text, first = "".join(self._pieces), self.start
         for cut in ended:
             self._keep(text[self.start - first : cut.at - first], cut.at)
-            self._line = "" if cut.ends_line else self._line
+            if cut.ends_line:
+                self._end_line(blank=False)
             self.start = cut.at
         rest = text[self.start - first :]
         said = rest.lstrip()
@@ -223,9 +229,17 @@ class Sentences:
         start = self.start + len(text) - len(text.lstrip())
         sentence = text.strip()
         best: FoundRequest | None = None
+        for_others: bool | None = None
         for match in self._matcher.take(end):
+            if for_others is None:
+                for_others = self._setting.of(sentence)
             place = PhraseInSentence(
-                sentence, match.start - start, match.end - start, match.phrase, self._line
+                sentence,
+                match.start - start,
+                match.end - start,
+                match.phrase,
+                self._line,
+                for_others,
             )
             if (best is None or not best.card) and not is_excused(place):
                 card = not is_mention(place)
@@ -233,6 +247,7 @@ class Sentences:
                     best = FoundRequest(sentence, start, match.phrase, place.start, place.end, card)
         if best is not None:
             self.found.append(best)
+        self._setting = self._setting.after(sentence, self._line)
         self._line = (self._line + text)[-_LONGEST_LINE:]
 
     def _ends_before(self, char: str) -> bool:

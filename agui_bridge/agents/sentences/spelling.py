@@ -25,7 +25,7 @@ Spelling = Callable[[str], str]
 """From a character to what is compared: nothing, a space for what parts words, or letters."""
 
 _EMPHASIS = "*_"
-_SAME = str.maketrans("您請確認繼續執嗎審準權", "你请确认继续执吗审准权")
+_SAME = str.maketrans("您請確認繼續執嗎審準權後開", "你请确认继续执吗审准权后开")
 
 
 @lru_cache(maxsize=4096)

@@ -134,7 +134,8 @@ async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> Non
     elif isinstance(ending, Stopped):
         execution.stream.finish(CANCELLED, usage=usage)
     else:
-        outcome = {**SUCCESS, "pendingToolCallIds": list(asked)} if asked else SUCCESS
+        told = _handed_over(execution, asked, pending)
+        outcome = {**SUCCESS, "pendingToolCallIds": told} if told else SUCCESS
         execution.stream.finish(outcome, result=result, usage=usage)
 
 
@@ -164,13 +165,23 @@ def _closing_events(
 def _frontend_calls(execution: Execution) -> tuple[str, ...]:
     """Ids of the calls of this run that the application is to carry out."""
     tools = {tool.name for tool in execution.run.input.tools or ()}
-    # Made a set also to find out whether an adapter's handoff names calls at all.
-    declared = set(execution.handoff.tool_call_ids) if execution.handoff is not None else set()
+    declared = _declared(execution)
     return tuple(
         call.id
         for call in execution.lifecycle.unanswered
         if call.id in declared or call.name in tools
     )
+
+
+def _declared(execution: Execution) -> Collection[str]:
+    # Made a set also to find out whether an adapter's handoff names calls at all.
+    return set(execution.handoff.tool_call_ids) if execution.handoff is not None else set()
+
+
+def _handed_over(execution: Execution, asked: Sequence[str], pending: Sequence[str]) -> list[str]:
+    """Ids of the calls that the client is told to carry out, those of earlier runs among them."""
+    declared = _declared(execution)
+    return [call for call in pending if call in asked or call in declared]
 
 
 def _results_of_unanswered(

@@ -215,11 +215,33 @@ async def test_a_rule_that_fails_executes_nothing() -> None:
         (ToolUse("look", "{not json"), "they are no JSON object"),
         (ToolUse("look", '{"day": "mon'), "they are no JSON object"),
         (ToolUse("look", '{"day": NaN}'), "they are no JSON object"),
-        (ToolUse("look", "[1]"), "they are no JSON object"),
+        (ToolUse("look", "[1]"), "they are no JSON object. It was not executed."),
+        (ToolUse("look", '{"day": 1e999}'), "inf is not a JSON number"),
+        (ToolUse("look", '{"day": ' + "9" * 1500 + "}"), "an integer of over 1000 digits"),
+        (ToolUse("look", '{"day": "a", "day": "b"}'), "they name a key of an object twice"),
+        (ToolUse("look", r'{"day": "\u0000"}'), "NUL character"),
+        (ToolUse("look", r'{"day": "\ud800"}'), "lone surrogate"),
+        (ToolUse("look", '{"day": ' + "[" * 90 + "]" * 90 + "}"), "nested deeper than 80 levels"),
+        (ToolUse("look", '{"day": ' + "[" * 20_000 + "]" * 20_000 + "}"), "nest too deep"),
         (ToolUse("look", {"day": 5}), "5 is not of type"),
-        (ToolUse("look", {"week": 5}), "was not executed"),
+        (ToolUse("look", {"week": 5}), "are allowed. It was not executed."),
     ],
-    ids=["unknown", "no json", "cut", "NaN", "no object", "wrong type", "wrong name"],
+    ids=[
+        "unknown",
+        "no json",
+        "cut",
+        "NaN",
+        "no object",
+        "infinite",
+        "long integer",
+        "key twice",
+        "NUL",
+        "surrogate",
+        "deep",
+        "too deep",
+        "wrong type",
+        "wrong name",
+    ],
 )
 async def test_a_call_that_can_not_be_is_answered_and_the_model_goes_on(
     call: ToolUse, told: str
@@ -238,13 +260,17 @@ async def test_a_model_that_only_tries_unknown_tools_leaves_the_user_a_sentence(
         assert said == "I wanted to use a tool that I don't have: fly."
 
 
-async def test_a_tool_that_fails_is_told_by_its_type_alone() -> None:
+async def test_a_tool_that_fails_is_told_by_its_type_alone_and_logged_whole(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     failing = ToolUse("look", {"day": "never"})
     async with office(Reply(calls=[failing]), Reply("Hm.")) as it:
         stream = await it.say()
         assert results(stream) == ["The tool failed: LookupError"]
         assert it.heard()[-1] == ("tool", "The tool failed: LookupError")
         assert "secret" not in json.dumps(stream.events)
+        (logged,) = (r for r in caplog.records if r.getMessage() == "The tool 'look' failed.")
+        assert logged.exc_info is not None and "secret" in str(logged.exc_info[1])
 
 
 async def test_the_bridges_policy_stands_above_the_tools_own_word() -> None:
@@ -291,6 +317,47 @@ async def test_a_tool_of_the_application_is_handed_over_and_goes_on_with_its_res
         done = await it.say(None, messages=[result], tools=[paint])
         assert done.events[-1]["outcome"] == {"type": "success"}
         assert it.heard()[-1] == ("tool", "it is red")
+
+
+async def test_a_call_of_the_applications_is_still_one_when_the_answer_brings_no_tools() -> None:
+    paint = {"name": "paint", "description": "Paint it", "parameters": {"type": "object"}}
+    call = ToolUse("paint", {"color": "red"})
+    replies = (Reply(calls=[call]), Reply(calls=[SEND]), Reply("Sent."))
+    async with office(*replies) as it:
+        handed = await it.say(tools=[paint])
+        (pending,) = handed.events[-1]["outcome"]["pendingToolCallIds"]
+        result = {"id": "t1", "role": "tool", "toolCallId": pending, "content": "it is red"}
+        asked = await it.say(None, messages=[result])
+        assert asked.events[-1]["outcome"]["type"] == "interrupt"
+        done = await it.answer(asked, approved=True)
+        assert done.events[-1]["outcome"] == {"type": "success"}
+        assert it.executed == [MAIL]
+        assert it.heard()[2:] == [
+            ("tool", "it is red"),
+            ("assistant", None),
+            ("tool", "sent to ann@example.com"),
+        ]
+
+
+async def test_an_applications_call_beside_an_approval_waits_and_is_told_so() -> None:
+    paint = {"name": "paint", "description": "Paint it", "parameters": {"type": "object"}}
+    call = ToolUse("paint", {"color": "red"}, id="call_9")
+    async with office(Reply(calls=[call, SEND]), Reply("Both.")) as it:
+        asked = await it.say(tools=[paint])
+        (pending,) = (e["toolCallId"] for e in asked.events if e.get("toolCallName") == "paint")
+        approved = await it.answer(asked, approved=True)
+        assert it.executed == [MAIL]
+        assert approved.events[-1]["outcome"] == {
+            "type": "success",
+            "pendingToolCallIds": [pending],
+        }
+        result = {"id": "t1", "role": "tool", "toolCallId": pending, "content": "it is red"}
+        done = await it.say(None, messages=[result])
+        assert done.events[-1]["outcome"] == {"type": "success"}
+        assert [told for role, told in it.heard() if role == "tool"] == [
+            "it is red",
+            "sent to ann@example.com",
+        ]
 
 
 async def test_the_number_of_rounds_is_bounded() -> None:

@@ -82,6 +82,24 @@ def test_what_is_destructive_needs_approval_unless_it_says_otherwise() -> None:
     assert Tool(delete, name="drop", message="May {name} run?").message == "May drop run?"
 
 
+@pytest.mark.parametrize("approval", ["allways", True, False, ""])
+def test_an_approval_that_is_none_is_told_and_never_means_never(approval: Any) -> None:
+    def delete() -> None: ...
+
+    with pytest.raises(ConfigurationError, match="approval of the tool 'delete'"):
+        Tool(delete, approval=approval)
+    with pytest.raises(ConfigurationError, match="approval of the tool 'delete'"):
+        Tool(delete).but(approval=approval)
+
+
+@pytest.mark.parametrize("message", ["Delete {table}?", "Delete {?", "Delete {}?", "{name.x}?"])
+def test_a_message_that_can_not_be_written_is_told_before_anybody_talks(message: str) -> None:
+    def delete() -> None: ...
+
+    with pytest.raises(ConfigurationError, match="message of the tool 'delete'"):
+        Tool(delete, message=message)
+
+
 def nameless(a: int, /) -> None: ...
 
 

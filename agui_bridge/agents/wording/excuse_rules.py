@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from agui_bridge.agents.sentences.mention_rules import Rule, preceded
+from agui_bridge.agents.wording.rule import Rule, preceded
 
 __all__ = [
     "DENIALS",
@@ -36,24 +36,24 @@ DENIALS: tuple[Rule, ...] = (
     ),
     # I won't ask: are you sure
     preceded(
-        "are you|do you|shall i|should i|would you|please",
+        "are you|do you|can you|could you|shall i|should i|may i|can i|would you|please|ok",
         rf"(?:\b(?:will not|won't) ask|\bwithout asking) {_OBJECT}",
     ),
     # This does not …
     preceded(
-        "need your",
+        "need your|require your",
         rf"{_NOT} {_ADVERB}",
         rf"\b(?:no longer|never) {_ADVERB}",
         r"\b(?:nothing|none)(?: of (?:this|that|these|those|it|them))?(?: here)? (?:will )?",
     ),
     preceded(
-        "waiting for your",
+        "waiting|awaiting",
         rf"(?:\b(?:am|is|are|was|were|'m|'re|'s) not|\b(?:is|are|was|were)n't) {_ADVERB}",
         rf"{_NOT} {_ADVERB}",
         rf"\b(?:no longer|nothing is|nobody is|no one is) {_ADVERB}",
     ),
     preceded(
-        "confirmation required",
+        "(?:confirmation|approval) (?:required|needed)",
         r"(?<![/-])(?<!or )\bno "
         r"(?:(?:further|additional|more|extra|other|explicit|manual|separate|user) )?",
     ),
@@ -62,10 +62,10 @@ DENIALS: tuple[Rule, ...] = (
         "需要",
         r"(?<![是要会會能该該应應非需得可])(?:并不|並不|不再|不会|不會|不|没有|沒有|没|沒)(?:再)?",
     ),
-    preceded("等待", rf"(?:不再|{_NO_NEED_ZH})(?:再|继续|繼續)?"),
+    preceded("等待|等", rf"(?:不再|{_NO_NEED_ZH})(?:再|继续|繼續)?"),
     preceded("请|請", rf"(?:{_NO_NEED_ZH})再?"),
     preceded(
-        "是否|你确定|您确定|确认继续",
+        "是否|你确定|您确定|确认继续|确认执行|可以|要继续|要我",
         rf"(?:不再|不会|不會|不会再|不會再|{_NO_NEED_ZH})(?:再|逐条|逐一|一一)?"
         r"(?:问|問|询问|詢問)[您你]?",
     ),

@@ -1,0 +1,1 @@
+"""The words around a phrase that tell what it is there for."""
