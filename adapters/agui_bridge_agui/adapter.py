@@ -8,21 +8,32 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal, get_args
 
 from ag_ui.core import BaseEvent
 
 from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
-from agui_bridge.errors import AdapterError, ConfigurationError, NotDelivered, UpstreamError
-from agui_bridge.protocol.answers.decisions import Approve, Cancel, Decision
+from agui_bridge.errors import (
+    AdapterError,
+    ConfigurationError,
+    NotDelivered,
+    OutcomeUnknown,
+    UpstreamError,
+)
+from agui_bridge.protocol.answers.decisions import Approve, Cancel
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.schemas.checking import require_checkable
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_agui.draft import DRAFT, draft_answers, draft_pause
 from agui_bridge_agui.exchange import Exchange
+from agui_bridge_agui.first_arguments import with_first_arguments
 from agui_bridge_agui.http_client import HttpClient, ShapeRefused
-from agui_bridge_agui.pauses import Answers, answers_of, pause_of
+from agui_bridge_agui.pauses.adk import Confirmations, adk_pause
+from agui_bridge_agui.pauses.agno import AGNO
+from agui_bridge_agui.pauses.answers import Answers, Ended
+from agui_bridge_agui.pauses.dialects import answers_of, pause_of
+from agui_bridge_agui.pauses.draft import draft_pause
+from agui_bridge_agui.peers import PEERS, PeerName
 from agui_bridge_agui.reader import Reader
 from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
 
@@ -53,8 +64,11 @@ class AguiAdapter:
             it. `auto` begins with the newest, and goes on with an older one if the server refuses
             that shape (400, 422). What it answers is understood in any, LangGraph's CUSTOM
             `on_interrupt` too; a question is answered as it was asked.
+        peer: who made the server; `auto` finds out what matters from what it says. `peers.py` has
+            what each needs.
         history: `full` sends the whole conversation, as AG-UI has it; `new` only what is new, to a
-            server that keeps the conversation itself and would have it twice.
+            server that keeps the conversation itself and would have it twice. None is what the
+            peer needs.
         headers: sent with every request.
         timeout: seconds that the server may be silent.
         stop_url: what a stop is posted to, `{threadId}` for the thread. Without one a stop closes
@@ -73,7 +87,8 @@ class AguiAdapter:
         url: str,
         *,
         dialect: DialectOption = "auto",
-        history: HistoryMode = "full",
+        peer: PeerName = "auto",
+        history: HistoryMode | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 300.0,
         stop_url: str | None = None,
@@ -82,18 +97,20 @@ class AguiAdapter:
     ) -> None:
         for option, value, known in (
             ("dialect", dialect, get_args(DialectOption)),
-            ("history", history, get_args(HistoryMode)),
+            ("peer", peer, get_args(PeerName)),
+            ("history", history or "full", get_args(HistoryMode)),
         ):
             if value not in known:
                 raise ConfigurationError(
                     f"{option} can't be {value!r}: it is {' or '.join(known)}."
                 )
+        self._peer = PEERS[peer]
+        self._history: HistoryMode = history or self._peer.history
         self.capabilities: AdapterCapabilities = AdapterCapabilities(
-            edit=True, subagents=True, stop=True, relays=True, own_history=history == "new"
+            edit=True, subagents=True, stop=True, relays=True, own_history=self._history == "new"
         )
         # What is left to be tried, the only one once it is known.
         self._dialects: tuple[Dialect, ...] = _SPOKEN[dialect]
-        self._history: HistoryMode = history
         require_checkable("tool_schemas", tool_schemas or {})
         self._tool_schemas = tool_schemas or {}
         self._cancel_with = cancel_with
@@ -109,7 +126,7 @@ class AguiAdapter:
         answers: Answers | None = None
         if run.resume is not None:
             continuation, decisions = run.resume.continuation, run.resume.decisions
-            answers = _answers(continuation, decisions, self._cancel_with)
+            answers = answers_of(continuation, decisions, self._cancel_with)
             if answers is None:
                 # It stays suspended there; the bridge tells that the call was not executed.
                 return
@@ -129,7 +146,7 @@ class AguiAdapter:
     async def _withdraw(self, run: Run, continuation: Json) -> None:
         """Cancel what nobody answered; a server that keeps no pauses has nothing to cancel."""
         nobody = {key: Cancel() for key in continuation["ids"]}
-        cancels = _answers(continuation, nobody, self._cancel_with)
+        cancels = answers_of(continuation, nobody, self._cancel_with)
         if cancels is None:
             return
         with contextlib.suppress(AdapterError):
@@ -171,9 +188,12 @@ class AguiAdapter:
         # state has come, nothing says that it has taken the answer.
         taken, held = answers is None, list[BaseEvent]()
         told = self._events(run, messages, answers, lambda: reader.acting)
+        confirmations = Confirmations([tool.name for tool in run.input.tools or ()])
         async with contextlib.aclosing(told) as events:
             async for wire in events:
-                for item in reader.read(wire):
+                for item in _read(
+                    reader, wire, confirmations if self._peer.confirmations else None
+                ):
                     if not taken and item.type == _SNAPSHOT:
                         held.append(item)
                         continue
@@ -187,10 +207,17 @@ class AguiAdapter:
             )
         for item in held:
             yield item
-        for end in self._ending(run, reader):
+        ending = self._ending(run, reader, confirmations)
+        untold = approved - reader.told.answered
+        if not ending and untold and not run.stop.requested:
+            raise OutcomeUnknown(
+                f"The upstream agent ended its run without a result of {_listed(untold, reader)}, "
+                "which was approved: whether it was executed is unknown."
+            )
+        for end in ending:
             yield end
 
-    def _ending(self, run: Run, reader: Reader) -> list[RunItem]:
+    def _ending(self, run: Run, reader: Reader, confirmations: Confirmations) -> list[RunItem]:
         """How the run ended: with what it waits for, or not at all.
 
         Raises:
@@ -199,17 +226,25 @@ class AguiAdapter:
         stopped = run.stop.requested
         if reader.finished is None and reader.error is None and not stopped:
             raise UpstreamError("The upstream agent's stream ended before its run did.")
+        told = reader.told
         if reader.drafted is not None:
-            told = reader.told
             return [draft_pause(reader.drafted, told.calls, told.unanswered, reader.pending)]
-        pause = pause_of(
-            reader.interrupts,
-            reader.values,
-            reader.told.calls,
-            self._tool_schemas,
-            frozenset(reader.told.subagents),
-            reader.pending,
+        ended = Ended(
+            calls=told.calls,
+            unanswered=told.unanswered,
+            frontend=reader.pending,
+            interrupts=reader.interrupts,
+            customs=reader.customs,
+            texts={call: told.text_over(call) for call in told.unanswered},
+            subagents=frozenset(told.subagents),
+            tool_schemas=self._tool_schemas,
         )
+        silence = self._peer.silent
+        if silence == "signed" and AGNO not in reader.sources:
+            silence = None
+        whole = reader.finished is not None and reader.error is None and not reader.cancelled
+        pause = adk_pause(ended, confirmations.asked) if whole else None
+        pause = pause or pause_of(ended, silence=silence if whole else None)
         if pause is not None:
             # With an error besides, it is what the server asked before, and the bridge did not
             # know: whoever speaks to it can answer now.
@@ -225,12 +260,13 @@ class AguiAdapter:
         return []
 
 
-def _answers(
-    continuation: Json, decisions: Mapping[str, Decision], cancel_with: Json
-) -> Answers | None:
-    """The decisions in the words in which was asked; None when these have none for them."""
-    answered = draft_answers if continuation["dialect"] == DRAFT else answers_of
-    return answered(continuation, decisions, cancel_with)
+def _read(
+    reader: Reader, wire: WireEvent, confirmations: Confirmations | None
+) -> Iterator[BaseEvent]:
+    """The events to pass on for one of the upstream's, whose framework's own ways are undone."""
+    left = wire if confirmations is None else confirmations.pass_on(wire)
+    for event in with_first_arguments(left) if left is not None else ():
+        yield from reader.read(event)
 
 
 def _approved_calls(run: Run) -> frozenset[str]:
@@ -251,6 +287,12 @@ def _still_asks(reader: Reader, answers: Answers | None) -> bool:
         return False
     asked = {interrupt.id for interrupt in reader.interrupts}
     return bool(asked) and asked >= {entry["interruptId"] for entry in answers.resume}
+
+
+def _listed(calls: Collection[str], reader: Reader) -> str:
+    """Calls by the names of their tools, for the client."""
+    names = sorted({f"{reader.told.name_of(call):.60}" for call in calls})
+    return ", ".join(names)
 
 
 def _code(reader: Reader) -> str:

@@ -20,8 +20,9 @@ from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.verifier.rules import Fault
 from agui_bridge.protocol.verifier.shapes import model_of, without_unknown
 from agui_bridge.protocol.verifier.verifier import Verifier
-from agui_bridge_agui.draft import completed, take_question
-from agui_bridge_agui.pauses import ON_INTERRUPT
+from agui_bridge_agui.pauses.answers import Custom
+from agui_bridge_agui.pauses.draft import completed, take_question
+from agui_bridge_agui.pauses.langgraph import ON_INTERRUPT
 from agui_bridge_agui.snapshot_news import news_of
 from agui_bridge_agui.told import Told
 
@@ -45,8 +46,9 @@ class Reader:
         finished: its RUN_FINISHED.
         error: the code of its RUN_ERROR, "" without one; None if there was none.
         interrupts: what it waits for.
-        values: the same, in LangGraph's older words.
+        customs: the same, in LangGraph's CUSTOM events.
         drafted: the same, in the words of the draft.
+        sources: how its RAW events are signed.
     """
 
     def __init__(self, run: Run, approved: Collection[str] = ()) -> None:
@@ -54,11 +56,14 @@ class Reader:
         self.finished: RunFinishedEvent | None = None
         self.error: str | None = None
         self.interrupts: list[Interrupt] = []
-        self.values: list[Json] = []
+        self.customs: list[Custom] = []
         self.drafted: Mapping[str, Any] | None = None
+        self.sources: set[Json] = set()
         self._run = run
         self._frontend = {tool.name for tool in run.input.tools or ()}
         self._approved = set(approved)
+        known = set(self.told.calls) - self.told.answered
+        self._awaited = known if run.resume is not None else set()
         self._verifier = Verifier("repair", run.mint)
         self._noted: set[str] = set()
 
@@ -103,11 +108,12 @@ class Reader:
     def _read(self, wire: WireEvent) -> Iterator[BaseEvent]:
         kind = wire["type"]
         if kind in _PRIVATE:
+            self.sources.add(str(wire.get("source")))
             return
         if kind == "RUN_STARTED":
             # Another run on the same stream: the last one is the one that was asked for.
             self.finished = self.error = None
-            self.interrupts, self.values, self.drafted = [], [], None
+            self.interrupts, self.customs, self.drafted = [], [], None
         elif kind == "RUN_ERROR":
             self.error = str(wire.get("code") or "")
             logger.warning("the upstream agent's run failed: %.300r", wire["message"])
@@ -115,9 +121,9 @@ class Reader:
             # An outcome that nobody knows is read as none, as every client reads it.
             self._finish(model_of(without_unknown(wire, members=False)[0]))
         elif kind == "MESSAGES_SNAPSHOT":
-            yield from news_of(wire["messages"], self.told)
+            yield from news_of(wire["messages"], self.told, self._awaited)
         elif kind == "CUSTOM" and wire["name"] == ON_INTERRUPT:
-            self.values.append(wire["value"])
+            self.customs.append(Custom(wire["value"], wire.get("rawEvent")))
         else:
             event: Any = model_of(wire)
             self.told.note(event)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.versions import NEWEST, first_version_messages
-from agui_bridge_agui.pauses import Answers
+from agui_bridge_agui.pauses.answers import Answers
 
 __all__ = ["Dialect", "HistoryMode", "body_of", "messages_for"]
 
@@ -87,6 +87,8 @@ def body_of(
         for name, value in (props.items() if isinstance(props, Mapping) else ())
         if name.replace("_", "").lower() not in _OURS
     }
+    answering = [{"id": run.mint(), **message} for message in answers.messages] if answers else []
+    messages = [*messages, *answering]
     body: dict[str, Json] = {
         "threadId": _thread_of(run),
         # Never the client's, which re-uses them.

@@ -6,7 +6,7 @@ frameworks tell a message in a snapshot only; those become events.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ag_ui.core import (
     BaseEvent,
@@ -24,21 +24,31 @@ from agui_bridge_agui.told import Told
 __all__ = ["news_of"]
 
 
-def news_of(messages: Sequence[Mapping[str, Json]], told: Told) -> Iterator[BaseEvent]:
+def news_of(
+    messages: Sequence[Mapping[str, Json]], told: Told, awaited: Collection[str] = ()
+) -> Iterator[BaseEvent]:
     """The events of the messages that a snapshot has behind all that are known.
 
     Args:
         messages: of the snapshot.
         told: what is known; what is new is taken in.
+        awaited: calls whose results count wherever they stand.
     """
+    late = [message for message in messages if message.get("toolCallId") in awaited]
+    for message in late:
+        yield from _noted(_events(message, told), told)
     known = [n for n, message in enumerate(messages) if message.get("id") in told.messages]
     if not known:
         # It has ids of its own for everything: nothing tells which messages are new.
         return
     for message in messages[known[-1] :]:
-        for event in _events(message, told):
-            told.note(event)
-            yield event
+        yield from _noted(_events(message, told), told)
+
+
+def _noted(events: Iterator[BaseEvent], told: Told) -> Iterator[BaseEvent]:
+    for event in events:
+        told.note(event)
+        yield event
 
 
 def _events(message: Mapping[str, Json], told: Told) -> Iterator[BaseEvent]:

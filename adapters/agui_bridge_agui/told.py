@@ -34,6 +34,7 @@ class Told:
         self._ended: set[str] = set()
         self._again: dict[str, tuple[str, str]] = {}
         self._texts: dict[str, list[str]] = {}
+        self._parents: dict[str, str] = {}
         for message in messages:
             for call in message.get("toolCalls") or ():
                 shape = call["function"]
@@ -60,6 +61,10 @@ class Told:
         (name, arguments), (other, others) = self.calls[call], self._again[call]
         return name != other or not same_json(_parsed(arguments), _parsed(others))
 
+    def text_over(self, call: str) -> str:
+        """The text of the message of this run that a call stands in, "" if there is none."""
+        return "".join(self._texts.get(self._parents.get(call, ""), ()))
+
     def said(self, text: str) -> bool:
         """Whether a message of this run says exactly this."""
         return any("".join(parts) == text for parts in self._texts.values())
@@ -75,6 +80,7 @@ class Told:
             case "TEXT_MESSAGE_CONTENT":
                 self._texts.setdefault(event.message_id, []).append(event.delta)
             case "TOOL_CALL_START":
+                self._parents[event.tool_call_id] = event.parent_message_id or ""
                 self._begin(event.tool_call_id, event.tool_call_name)
             case "TOOL_CALL_ARGS":
                 self._extend(event.tool_call_id, event.delta)

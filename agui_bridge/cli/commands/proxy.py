@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
 from agui_bridge.adapters import load_adapter
@@ -18,6 +21,7 @@ from agui_bridge.cli.options import (
 from agui_bridge.config import load_launch
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.yaml_files.document import read_yaml
 
 __all__ = ["proxy"]
 
@@ -32,10 +36,20 @@ __all__ = ["proxy"]
     help="That of the server; auto finds it out.",
 )
 @click.option(
+    "--peer",
+    type=click.Choice(["auto", "langgraph", "adk", "agno", "pydantic-ai", "strands"]),
+    default="auto",
+    help="Who made the server; auto goes by what it says.",
+)
+@click.option(
     "--history",
     type=click.Choice(["full", "new"]),
-    default="full",
-    help="new for a server that keeps the conversation itself.",
+    help="new for a server that keeps the conversation itself; by default as the peer needs it.",
+)
+@click.option(
+    "--tool-schemas",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="JSON or YAML file: JSON Schema of the arguments by tool, for edits.",
 )
 @click.option(
     "--header", multiple=True, help="'Name: value', sent with every request to it; may be repeated."
@@ -54,7 +68,9 @@ def proxy(
     url: str,
     name: str,
     dialect: str,
-    history: str,
+    peer: str,
+    history: str | None,
+    tool_schemas: Path | None,
     header: tuple[str, ...],
     timeout: float,
     stop_url: str | None,
@@ -78,6 +94,7 @@ def proxy(
     Examples:
       agui-bridge proxy http://127.0.0.1:8000/ --store sqlite:///proxy.db
       agui-bridge proxy http://127.0.0.1:8000/ --dialect 0.x --port 9000
+      agui-bridge proxy http://127.0.0.1:8000/agui --peer agno --tool-schemas tools.json
 
     Authentication, several agents and secrets need a configuration file: see
     docs/proxy.md.
@@ -97,7 +114,9 @@ def proxy(
         adapter = load_adapter("agui")(
             url,
             dialect=dialect,
+            peer=peer,
             history=history,
+            tool_schemas=_schemas(tool_schemas),
             headers=_headers(header),
             timeout=timeout,
             stop_url=stop_url,
@@ -106,6 +125,11 @@ def proxy(
         return bridge
 
     listen(launch, make)
+
+
+def _schemas(path: Path | None) -> dict[str, Any] | None:
+    """What a file says of the tools' arguments; JSON is YAML."""
+    return read_yaml(path).values if path is not None else None
 
 
 def _headers(lines: tuple[str, ...]) -> dict[str, str]:

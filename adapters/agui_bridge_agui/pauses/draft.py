@@ -22,9 +22,9 @@ from agui_bridge.protocol.answers.decisions import (
     approval_schema,
 )
 from agui_bridge.protocol.dialects.draft import draft_resume, from_draft
-from agui_bridge.protocol.json_values import WireEvent, same_json
+from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json, ToolCall
-from agui_bridge_agui.pauses import Answers, Calls, seconds_left
+from agui_bridge_agui.pauses.answers import Answers, Calls, calls_like, seconds_left
 
 __all__ = ["DRAFT", "completed", "draft_answers", "draft_pause", "take_question"]
 
@@ -174,18 +174,5 @@ def _proposed(
     proposal = told.get("proposal")
     if not isinstance(proposal, Mapping) or not isinstance(proposal.get("args"), Mapping):
         return None
-    found = [
-        call
-        for call in unanswered
-        if calls[call][0] == proposal.get("tool")
-        and same_json(_arguments(calls[call][1]), proposal["args"])
-    ]
-    return ToolCall(found[0], proposal["tool"], proposal["args"]) if len(found) == 1 else None
-
-
-def _arguments(text: str) -> Json:
-    try:
-        found: Json = json.loads(text or "{}")
-    except ValueError:
-        return None
-    return found
+    found = calls_like(proposal.get("tool"), proposal["args"], calls, unanswered)
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,50 @@
+"""What each public producer of AG-UI needs, measured on its own package; see docs/proxy.md.
+
+`auto` goes by what an endpoint says of itself, and does what is safe for all: LangGraph's
+interrupts have LangGraph's ids, ADK's confirmations are calls of a tool of that name, agno signs
+its RAW events. A peer that is named is taken at its word, also where a gateway drops those signs;
+nothing is looked for then that belongs to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from agui_bridge_agui.pauses.agno import Silence
+from agui_bridge_agui.requests import HistoryMode
+
+__all__ = ["PEERS", "Peer", "PeerName"]
+
+PeerName = Literal["auto", "langgraph", "adk", "agno", "pydantic-ai", "strands"]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One producer.
+
+    Attributes:
+        measured: the package and version that the rest was measured on, "" for `auto`.
+        history: what of the conversation it is sent unless something else is set.
+        confirmations: whether calls of `adk_request_confirmation` ask, as ADK has it.
+        silent: which calls that a run leaves open ask, as agno has it; `signed` are those of a run
+            with agno's RAW events below its own words for a pause.
+    """
+
+    measured: str
+    history: HistoryMode = "full"
+    confirmations: bool = False
+    silent: Silence | None = None
+
+
+PEERS: Final[Mapping[PeerName, Peer]] = {
+    "auto": Peer("", confirmations=True, silent="signed"),
+    "langgraph": Peer("ag-ui-langgraph 0.0.47"),
+    "adk": Peer("ag-ui-adk 0.11.0", history="new", confirmations=True),
+    "agno": Peer("agno 3.1.10", silent="any"),
+    "pydantic-ai": Peer("pydantic-ai-slim 2.68.0"),
+    "strands": Peer("ag-ui-strands 1.0.2"),
+}
+
+assert set(PEERS) == set(get_args(PeerName))

@@ -1,0 +1,1 @@
+"""AG-UI endpoints as frameworks' own packages serve them, with a scripted model: see README.md."""
