@@ -11,7 +11,9 @@ __all__ = ["OF_AN_AGENT", "OF_A_BODY", "OPENS_STORE", "Operation"]
 Json = dict[str, Any]
 
 OPENS_STORE: Final = ("STORE_UNAVAILABLE", "INTERNAL_ERROR")
-OF_AN_AGENT: Final = ("AGENT_NOT_FOUND",)
+OF_AN_AGENT: Final = ("AGENT_NOT_FOUND", "NOT_FOUND")
+"""No such agent, or no such path: a name in it has an encoded slash."""
+
 OF_A_BODY: Final = (
     "INVALID_INPUT",
     "PAYLOAD_TOO_LARGE",

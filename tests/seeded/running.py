@@ -82,8 +82,8 @@ RUNNING: Final = (
         id="own-question-is-mention",
         broken='An agent\'s own question ("Let me ask: …") is a mention, what it quotes a request.',
         file="agui_bridge/agents/sentences/mentions.py",
-        before="if OWN_WORDS.search(lead) and not TOLD.search(lead):",
-        after="if not OWN_WORDS.search(lead) or TOLD.search(lead):",
+        before="OWN_WORDS.search(lead) is None",
+        after="OWN_WORDS.search(lead) is not None",
         tests="tests/agents/sentences/test_mentions.py",
     ),
 )

@@ -94,7 +94,7 @@ def proxy(
     Examples:
       agui-bridge proxy http://127.0.0.1:8000/ --store sqlite:///proxy.db
       agui-bridge proxy http://127.0.0.1:8000/ --dialect 0.x --port 9000
-      agui-bridge proxy http://127.0.0.1:8000/agui --peer agno --tool-schemas tools.json
+      agui-bridge proxy http://127.0.0.1:8000/agui --peer agno --tool-schemas t.json
 
     Authentication, several agents and secrets need a configuration file: see
     docs/proxy.md.

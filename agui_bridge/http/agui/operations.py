@@ -15,7 +15,7 @@ __all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS", "REFUSALS"]
 
 Json = dict[str, Any]
 
-_OF_A_THREAD: Final = ("AGENT_NOT_FOUND", "THREAD_NOT_FOUND", "INVALID_INPUT", *OPENS_STORE)
+_OF_A_THREAD: Final = (*OF_AN_AGENT, "THREAD_NOT_FOUND", "INVALID_INPUT", *OPENS_STORE)
 
 
 def _limit(default: int, most: int) -> Json:
