@@ -11,6 +11,7 @@ PACKAGES: Final = (
     "agui_bridge",
     "agui_bridge.adapters",
     "agui_bridge.policy",
+    "agui_bridge.tool_gate",
     "agui_bridge.errors",
     "agui_bridge.agents.chat",
     "agui_bridge.agents.keyword",
