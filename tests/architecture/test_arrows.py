@@ -34,7 +34,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "adapters": (*PURE, "installed"),
     "tool_gate": (*PURE, "adapters"),
     "agents": (*PURE, "adapters"),
-    ADAPTER_PACKAGE: (*PURE, "adapters", "client", "tool_gate"),
+    ADAPTER_PACKAGE: (*PURE, "adapters", "client", "import_object", "tool_gate"),
     "stores.base": PURE,
     "stores.memory": (*PURE, "stores", "stores.base"),
     "stores.open": (*PURE, *CONCRETE_STORES, "stores", "stores.base"),
