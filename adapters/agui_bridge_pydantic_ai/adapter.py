@@ -188,13 +188,15 @@ class _Turn:
             Exception: what the agent raised, or what the gate did and the agent made its own of.
         """
         await asyncio.wait([working])
+        # Looked at, so that asyncio does not tell of one that nobody retrieved.
+        failure = None if working.cancelled() else working.exception()
         if isinstance(self._gate.fault, PolicyFailed) and self._kept and not self._touched:
             raise NotDelivered(str(self._gate.fault)) from self._gate.fault
         self._gate.raise_fault()
         if self._run.stop.requested:
-            if not working.cancelled():
-                working.exception()
             return None
+        if failure is not None:
+            raise failure
         return working.result()
 
     @property
