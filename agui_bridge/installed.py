@@ -74,6 +74,9 @@ def adapter_of(found: object) -> Any:
 
     No framework is imported to find out.
 
+    Args:
+        found: what may be a framework's agent.
+
     Raises:
         ConfigurationError: the adapter lacks a package; the message has the command that installs
             it.

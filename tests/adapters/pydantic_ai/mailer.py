@@ -144,7 +144,8 @@ def _wanted(word: str, rest: str, calls: int) -> list[Call]:
         "ask": [[("ask_user", {"question": rest})]],
         "fetch": [[("fetch", {"key": rest})]],
         "look": [[("look_up", {"name": rest})]],
-        "wait": [[("wait", {}), ("look_up", {"name": rest})][:1]],
+        "wait": [[("wait", {})]],
+        "slowly": [[("look_up_slowly", {"name": rest})]],
         "colour": [[("set_colour", {"colour": rest})]],
         "colourandsend": [[("set_colour", {"colour": rest}), mail]],
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -316,6 +317,29 @@ async def test_a_forced_stop_waits_for_no_tool() -> None:
         await one.stop(force=True)
         assert (await stream.rest()).ending == "cancelled"
     assert mailer.done == []
+
+
+async def test_a_forced_stop_leaves_behind_what_runs_in_a_thread() -> None:
+    mailer, begun, finish = Mailer(), threading.Event(), threading.Event()
+
+    @mailer.agent.tool_plain(name="look_up_slowly")
+    def look_up_slowly(name: str) -> str:
+        begun.set()
+        finish.wait(30)
+        return name
+
+    try:
+        async with talking(mailer) as one:
+            stream = one.begin("slowly bob")
+            assert await asyncio.to_thread(begun.wait, 10)
+            await one.stop(force=True)
+            assert (await stream.rest()).ending == "cancelled"
+            finish.set()
+            assert (await one.say("hello")).ending == "success"
+            (kept,) = [m["content"] for m in await one.messages() if m["role"] == "tool"]
+    finally:
+        finish.set()
+    assert "whether this tool call was executed is unknown" in kept
 
 
 async def test_a_policy_denies_a_tool_that_needs_no_approval() -> None:
