@@ -181,6 +181,7 @@ async def test_an_answer_that_is_asked_anew_is_not_remembered() -> None:
         await one.say("think trees")
         first = {"id": "u1", "role": "user", "content": "think trees"}
         await one._send(messages=[first])
+        assert len(mailer.requests) == 2
         assert "I thought of trees." not in mailer.told()
         await one._send(messages=[{**first, "id": "u9", "content": "think stones"}])
     assert mailer.told().count("think stones") == 1
@@ -225,9 +226,13 @@ async def test_images_reach_the_model_now_and_in_the_history() -> None:
 async def test_the_agents_system_prompt_is_there_in_every_turn() -> None:
     mailer = Mailer(system_prompt="Be brief.")
     async with talking(mailer) as one:
+        stream = one.begin("slow")
+        assert await stream.until("TEXT_MESSAGE_CONTENT")
+        await one.stop()
+        await stream.rest()
         await one.say("hello")
         await one.say("hello")
-    assert [mailer.told(n).count("Be brief.") for n in (0, 1)] == [1, 1]
+    assert [mailer.told(n).count("Be brief.") for n in range(3)] == [1, 1, 1]
 
 
 # --- what a run gives ---
