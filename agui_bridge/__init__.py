@@ -32,6 +32,7 @@ from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.answers.from_message import Reply
 from agui_bridge.protocol.threads.records import Principal, ToolCall
 from agui_bridge.protocol.threads.run_ends import EndReason, StopResult
+from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 
 __all__ = [
     "Adapter",
@@ -40,6 +41,7 @@ __all__ = [
     "Approval",
     "Approve",
     "Ask",
+    "AskFirst",
     "BearerTokens",
     "Bridge",
     "BridgeError",
@@ -48,6 +50,7 @@ __all__ = [
     "Decision",
     "Decline",
     "EndReason",
+    "Execute",
     "FormField",
     "FunctionAdapter",
     "FunctionRun",
@@ -59,6 +62,7 @@ __all__ = [
     "Pause",
     "Principal",
     "ProposedCall",
+    "Refuse",
     "Refused",
     "Replies",
     "Reply",
@@ -69,6 +73,7 @@ __all__ = [
     "StepFailed",
     "StopResult",
     "ToolCall",
+    "ToolGate",
     "UpstreamError",
     "Verdict",
     "__version__",

@@ -23,7 +23,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from ag_ui.core import BaseEvent, Message, RunAgentInput
 
-from agui_bridge.installed import InstalledAdapter, installed_adapters, load_adapter
+from agui_bridge.installed import (
+    InstalledAdapter,
+    adapter_of,
+    installed_adapters,
+    load_adapter,
+)
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Decision
@@ -44,6 +49,7 @@ __all__ = [
     "Run",
     "RunItem",
     "StopSignal",
+    "adapter_of",
     "close_items",
     "installed_adapters",
     "load_adapter",

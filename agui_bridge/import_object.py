@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from agui_bridge.errors import BridgeError, ConfigurationError
 
-__all__ = ["DEBUG_HINT", "import_object"]
+__all__ = ["DEBUG_HINT", "import_object", "look_in"]
 
 DEBUG_HINT: Final = "--debug shows the whole trace."
 
@@ -37,8 +37,7 @@ def import_object(target: str, folder: Path | None = None, *, kind: type | None 
     module_name, _, variable = target.partition(":")
     if not module_name or not variable:
         raise ConfigurationError(_form(target))
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+    look_in(folder)
     module = _import(module_name, folder)
     found: Any = module
     for part in variable.split("."):
@@ -51,6 +50,16 @@ def import_object(target: str, folder: Path | None = None, *, kind: type | None 
         others = _suggestion(module, kind)
         raise ConfigurationError(f"{target} should be a {kind.__name__}, but is {what}.{others}")
     return found
+
+
+def look_in(folder: Path) -> None:
+    """Have modules looked for in a folder first.
+
+    Args:
+        folder: an absolute path.
+    """
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
 
 
 def _import(name: str, folder: Path) -> Any:

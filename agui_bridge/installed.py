@@ -8,10 +8,23 @@ from typing import Any
 
 from agui_bridge.errors import ConfigurationError
 
-__all__ = ["ENTRY_POINTS", "InstalledAdapter", "installed_adapters", "load_adapter"]
+__all__ = [
+    "ENTRY_POINTS",
+    "FRAMEWORKS",
+    "InstalledAdapter",
+    "adapter_of",
+    "installed_adapters",
+    "load_adapter",
+]
 
 ENTRY_POINTS = "agui_bridge.adapters"
 """The entry-point group by which adapters, ours and third parties', are found."""
+
+
+FRAMEWORKS = "agui_bridge.frameworks"
+"""The entry-point group by which the adapter of a framework's object is found.
+
+Each is named after a module of the framework, such as `pydantic_ai`; its class takes the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +66,35 @@ def load_adapter(name: str) -> Any:
     if name not in known:
         names = ", ".join(sorted(known)) or "none"
         raise ConfigurationError(f"There is no adapter {name!r}; installed are: {names}.")
+    return _load(known[name])
+
+
+def adapter_of(found: object) -> Any:
+    """Make the adapter of a framework's object, by the module of its class; None if none is known.
+
+    No framework is imported to find out.
+
+    Args:
+        found: what may be a framework's agent.
+
+    Raises:
+        ConfigurationError: the adapter lacks a package; the message has the command that installs
+            it.
+    """
+    modules = [base.__module__ + "." for base in type(found).__mro__]
+    for entry in entry_points(group=FRAMEWORKS):
+        if any(module.startswith(entry.name + ".") for module in modules):
+            return _load(entry)(found)
+    return None
+
+
+def _load(entry: EntryPoint) -> Any:
     try:
-        return known[name].load()
+        return entry.load()
     except ImportError as error:
         raise ConfigurationError(
-            f"The adapter {name!r} lacks a package ({error.name or error}). "
-            f"Install it: {_install_command(known[name])}"
+            f"The adapter {entry.name!r} lacks a package ({error.name or error}). "
+            f"Install it: {_install_command(entry)}"
         ) from error
 
 
@@ -68,5 +104,5 @@ def _package(entry: EntryPoint) -> str:
 
 def _install_command(entry: EntryPoint) -> str:
     package = _package(entry)
-    extra = f"[{entry.name}]" if package == "agui-bridge" else ""
+    extra = f"[{entry.name.replace('_', '-')}]" if package == "agui-bridge" else ""
     return f'pip install "{package}{extra}"'

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, TypeVar, overload
 
-from agui_bridge.adapters import Adapter
+from agui_bridge.adapters import Adapter, adapter_of
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
@@ -87,7 +87,7 @@ class Registry:
     def add(
         self,
         name: str,
-        adapter: Adapter,
+        adapter: Adapter | Any,
         *,
         description: str = "",
         exempt: bool = False,
@@ -98,7 +98,8 @@ class Registry:
 
         Args:
             name: its name in addresses.
-            adapter: what runs it.
+            adapter: what runs it: an adapter, or an agent of a framework that has an installed one
+                (`pydantic_ai.Agent`).
             description: for people.
             exempt: leave it out of the bridge's policy. Needed for an adapter whose framework
                 executes tools itself, when there is a policy.
@@ -118,7 +119,9 @@ class Registry:
             )
         if name in self.agents:
             raise ConfigurationError(f"There is an agent {name!r} already.")
-        lacks = [part for part in ("run", "aclose", "capabilities") if not hasattr(adapter, part)]
+        lacks = _lacks(adapter)
+        if lacks and (made := adapter_of(adapter)) is not None:
+            adapter, lacks = made, _lacks(made)
         if isinstance(adapter, type) or lacks:
             what = f"the class {adapter.__name__}" if isinstance(adapter, type) else repr(adapter)
             why = f"it lacks {', '.join(lacks)}" if lacks else "make an instance of it"
@@ -173,6 +176,11 @@ class Registry:
         if name not in self.agents:
             raise Refused("AGENT_NOT_FOUND", f"There is no agent {name!r}.")
         return self.agents[name]
+
+
+def _lacks(adapter: object) -> list[str]:
+    """What an object lacks for an adapter."""
+    return [part for part in ("run", "aclose", "capabilities") if not hasattr(adapter, part)]
 
 
 def _governed(agent: Agent, policy: Policy | None) -> Agent:

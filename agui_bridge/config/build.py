@@ -18,7 +18,7 @@ from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import BridgeError, ConfigurationError
 from agui_bridge.http.auth import BearerTokens
 from agui_bridge.http.service import Authenticate
-from agui_bridge.import_object import DEBUG_HINT, import_object
+from agui_bridge.import_object import DEBUG_HINT, import_object, look_in
 from agui_bridge.protocol.answers.forms import FormField
 
 __all__ = ["build_bridge"]
@@ -124,6 +124,8 @@ def _adapter(entry: AgentEntry, folder: Path) -> tuple[Adapter, str]:
         adapter = FunctionAdapter(function)
         summary = (inspect.getdoc(function) or "").partition("\n")[0]
     elif entry.adapter is not None:
+        # Its options may name objects of modules of yours.
+        look_in(folder.resolve())
         adapter = _instance(entry.adapter, load_adapter(entry.adapter), entry.options)
     elif entry.file is not None:
         file = AgentFile.read(folder / entry.file)

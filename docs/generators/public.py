@@ -11,6 +11,7 @@ PACKAGES: Final = (
     "agui_bridge",
     "agui_bridge.adapters",
     "agui_bridge.policy",
+    "agui_bridge.tool_gate",
     "agui_bridge.errors",
     "agui_bridge.agents.chat",
     "agui_bridge.agents.keyword",
@@ -29,6 +30,7 @@ PACKAGES: Final = (
     "agui_bridge_agui",
     "agui_bridge_mastra",
     "agui_bridge_nexau",
+    "agui_bridge_pydantic_ai",
     "agui_bridge_superagent",
 )
 """Whatever a page or an example imports, and what authors of adapters and stores implement."""

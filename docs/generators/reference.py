@@ -28,6 +28,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "Handoff",
         "HandoffResults",
     ),
+    "Tools that run in your process": ("ToolGate", "Execute", "Refuse", "AskFirst"),
     "Decisions": ("Decision", "Approve", "Decline", "Answer", "Cancel"),
     "Errors": (
         "BridgeError",

@@ -1,0 +1,268 @@
+"""The adapter of Pydantic AI's agents, which run in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from pydantic_ai import DeferredToolRequests, DeferredToolResults
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.capabilities import AbstractCapability, ReinjectSystemPrompt
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import ExternalToolset
+from pydantic_core import to_jsonable_python
+
+from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
+from agui_bridge.errors import ConfigurationError, NotDelivered
+from agui_bridge.import_object import import_object
+from agui_bridge.policy import PolicyFailed
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.turns import turns_of
+from agui_bridge.tool_gate import ToolGate
+from agui_bridge_pydantic_ai.content import user_content
+from agui_bridge_pydantic_ai.guard import Guard
+from agui_bridge_pydantic_ai.history import Prompt, memo_of, read_conversation
+from agui_bridge_pydantic_ai.pauses import Deferred, pause_of
+from agui_bridge_pydantic_ai.reader import Reader
+
+__all__ = ["PydanticAIAdapter"]
+
+_GRACE: Final = 1.0
+"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
+
+_AHEAD: Final = 64
+"""Events that an agent may be ahead of who reads them."""
+
+
+class PydanticAIAdapter:
+    """Runs an agent of Pydantic AI, whose deferred tools become questions.
+
+    Tools with `requires_approval`, or that raise `ApprovalRequired`, are approved by people, with
+    edits; `CallDeferred` is a question (`kind="question"`) or an external result. Of the metadata
+    `message` is shown, `response_schema` checks the answer, `public` goes to the frontend; the rest
+    comes back to the tool alone.
+
+    Args:
+        agent: an `Agent`, a function from the `Run` to one, or `module:attribute` of either.
+        deps: a function from the `Run` to the agent's dependencies, sync or async, or
+            `module:attribute` of one. The run has the principal and the shared state.
+
+    Raises:
+        ConfigurationError: the agent or the function is none.
+    """
+
+    capabilities = AdapterCapabilities(edit=True, stop=True, policy=True)
+
+    def __init__(
+        self,
+        agent: AbstractAgent[Any, Any] | Callable[[Run], AbstractAgent[Any, Any]] | str,
+        *,
+        deps: Callable[[Run], Any | Awaitable[Any]] | str | None = None,
+    ) -> None:
+        self._agent: Any = import_object(agent) if isinstance(agent, str) else agent
+        self._deps: Any = import_object(deps) if isinstance(deps, str) else deps
+        if not isinstance(self._agent, AbstractAgent) and not callable(self._agent):
+            raise ConfigurationError(
+                f"agent should be a pydantic_ai.Agent or a function that makes one of the Run, "
+                f"not {self._agent!r:.80}."
+            )
+        if self._deps is not None and not callable(self._deps):
+            raise ConfigurationError(
+                f"deps should be a function from the Run to the dependencies, "
+                f"not {self._deps!r:.80}."
+            )
+
+    async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        """Carry out one run.
+
+        Raises:
+            Fenced, PolicyFailed: see `ToolGate.before`; whatever the agent raises.
+        """
+        if run.stop.requested:
+            run.not_begun = [*run.resume.decisions] if run.resume else []
+            return
+        turn = _Turn(run)
+        agent = self._agent if isinstance(self._agent, AbstractAgent) else self._agent(run)
+        deps = self._deps(run) if self._deps is not None else None
+        if isinstance(deps, Awaitable):
+            deps = await deps
+        async with contextlib.aclosing(turn.items(agent, deps)) as items:
+            async for item in items:
+                yield item
+
+    async def aclose(self) -> None:
+        """Nothing is held: the agent is the application's."""
+
+
+class _Turn:
+    """One run of an agent.
+
+    Args:
+        run: the run.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._kept: Deferred | None = None
+        waited = run.resume or run.handoff
+        if waited is not None:
+            self._kept = Deferred.from_json(waited.continuation)
+        self._actor = self._kept.actor if self._kept else run.principal.actor
+        # What the consumer has not taken yet; None when the agent is done.
+        self._queue: asyncio.Queue[Any] = asyncio.Queue(_AHEAD)
+        self._gate = ToolGate(run, taken=self._queue.join, actor=self._actor)
+        self._guard = Guard(self._gate)
+        self._reader = Reader(run, self._guard.outputs)
+        self._frontend = {tool.name: tool for tool in run.input.tools or ()}
+
+    async def items(self, agent: AbstractAgent[Any, Any], deps: Any) -> AsyncGenerator[RunItem]:
+        run = self._run
+        self._frontend = {
+            name: tool for name, tool in self._frontend.items() if name not in _names_of(agent)
+        }
+        working = asyncio.create_task(self._work(agent, deps))
+        stopping = asyncio.create_task(self._gate.stopped())
+        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
+        try:
+            while (event := await self._queue.get()) is not None:
+                for item in self._reader.read(event):
+                    yield item
+                self._queue.task_done()
+            result = await self._outcome(working)
+        finally:
+            stopping.cancel()
+            if not working.done():
+                working.cancel()
+                while not self._queue.empty():
+                    # Nobody reads on, and it shall not wait for that.
+                    self._queue.get_nowait()
+                await asyncio.wait([working], timeout=_GRACE)
+            touched = self._touched
+            asked = run.resume.decisions if run.resume else {}
+            run.not_begun = [call for call in (*asked, *self._reader.called) if call not in touched]
+        if result is None:
+            return
+        self._note(result)
+        if isinstance(result.output, DeferredToolRequests):
+            yield pause_of(
+                result.output, result.all_messages(), self._guard, self._frontend, self._actor
+            )
+            return
+        if not isinstance(result.output, str):
+            run.result = to_jsonable_python(result.output)
+        run.memo = memo_of(run, self._reader.said, result.all_messages())
+
+    async def _work(self, agent: AbstractAgent[Any, Any], deps: Any) -> Any:
+        async def hand_over(_: Any, events: Any) -> None:
+            async for event in events:
+                await self._queue.put(event)
+
+        history, prompt, results = self._context()
+        capabilities: list[AbstractCapability[Any]] = [self._guard]
+        if history:
+            # Given a history, pydantic-ai takes the agent's system prompt for told.
+            capabilities.append(ReinjectSystemPrompt())
+        try:
+            return await agent.run(
+                prompt,
+                message_history=history,
+                deferred_tool_results=results,
+                output_type=_outputs_of(agent),
+                deps=deps,
+                capabilities=capabilities,
+                toolsets=[self._external()] if self._frontend else None,
+                event_stream_handler=hand_over,
+            )
+        finally:
+            # Full only while somebody reads it.
+            await self._queue.put(None)
+
+    async def _outcome(self, working: asyncio.Task[Any]) -> Any:
+        """The agent's result; None after a stop.
+
+        Raises:
+            NotDelivered: the policy failed before anything was done with the answers.
+            Exception: what the agent raised, or what the gate did and the agent made its own of.
+        """
+        await asyncio.wait([working])
+        # Looked at, so that asyncio does not tell of one that nobody retrieved.
+        failure = None if working.cancelled() else working.exception()
+        if isinstance(self._gate.fault, PolicyFailed) and self._kept and not self._touched:
+            raise NotDelivered(str(self._gate.fault)) from self._gate.fault
+        self._gate.raise_fault()
+        if self._run.stop.requested:
+            return None
+        if failure is not None:
+            raise failure
+        return working.result()
+
+    @property
+    def _touched(self) -> set[str]:
+        """Ids of the calls that began, or that the client has a result of."""
+        return self._gate.begun | self._reader.answered
+
+    def _context(self) -> tuple[list[ModelMessage], Prompt, DeferredToolResults | None]:
+        run, kept = self._run, self._kept
+        if kept is None:
+            return (*read_conversation(run), None)
+        results = _results_of(run)
+        if run.resume is not None:
+            new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
+            decisions = run.resume.decisions
+        else:
+            new, decisions = list(map(dict, run.raw_new_messages)), {}
+        said = [turn for turn in turns_of(new) if turn.role == "user"]
+        prompt: Prompt = user_content(said[-1].content) if said else None
+        return kept.messages, prompt or None, kept.results(decisions, results)
+
+    def _external(self) -> ExternalToolset[Any]:
+        return ExternalToolset(
+            [
+                ToolDefinition(
+                    name=tool.name,
+                    description=tool.description,
+                    parameters_json_schema=tool.parameters or {"type": "object", "properties": {}},
+                )
+                for tool in self._frontend.values()
+            ]
+        )
+
+    def _note(self, result: Any) -> None:
+        usage = result.usage
+        self._run.usage.append(
+            {
+                "model": result.response.model_name or "unknown",
+                "inputTokens": usage.input_tokens,
+                "outputTokens": usage.output_tokens,
+                "totalTokens": usage.total_tokens,
+            }
+        )
+        self._run.iteration = usage.requests
+
+
+def _outputs_of(agent: AbstractAgent[Any, Any]) -> Any:
+    """The agent's output types and deferred calls; None where it has these already."""
+    own: Any = agent.output_type
+    outputs = list(own) if isinstance(own, list | tuple) else [own]
+    return None if DeferredToolRequests in outputs else [*outputs, DeferredToolRequests]
+
+
+def _names_of(agent: AbstractAgent[Any, Any]) -> set[str]:
+    """The agent's own tools, as far as they are known before it runs: they go first."""
+    names: set[str] = set()
+    for toolset in agent.toolsets:
+        toolset.apply(lambda leaf: names.update(getattr(leaf, "tools", {})))
+    return names
+
+
+def _results_of(run: Run) -> Mapping[str, Json]:
+    """The results that the conversation has, by the call's id."""
+    told: dict[str, Json] = {
+        message["toolCallId"]: message.get("content")
+        for message in run.raw_messages
+        if message.get("role") == "tool"
+    }
+    return {**told, **(run.handoff.results if run.handoff is not None else {})}

@@ -1,0 +1,141 @@
+"""The conversation as pydantic-ai's messages: remembered where it can be, else made of AG-UI's.
+
+AG-UI's messages lack what models want back: thinking with its signatures, providers' details,
+output tools. After each run that succeeded the memo holds pydantic-ai's own messages, and which
+messages of the thread they stand for. What came since is made of the thread's messages; once one of
+those is gone or changed (an edit, an answer asked anew), all are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+)
+
+from agui_bridge.adapters import Run
+from agui_bridge.protocol.json_values import canonical
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.turns import Turn, text_of, turns_of
+from agui_bridge_pydantic_ai.content import user_content
+
+__all__ = ["Prompt", "dumped", "loaded", "memo_of", "read_conversation"]
+
+Prompt = str | list[UserContent] | None
+
+_MARKED: Final = ("user", "assistant", "system", "developer")
+
+
+def dumped(messages: Sequence[ModelMessage]) -> Json:
+    """Messages as JSON."""
+    made: Json = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
+    return made
+
+
+def loaded(messages: Json) -> list[ModelMessage]:
+    """Messages from what `dumped` gave."""
+    return ModelMessagesTypeAdapter.validate_python(messages)
+
+
+def read_conversation(run: Run) -> tuple[list[ModelMessage], Prompt]:
+    """What the model has been told and has said, and what it is asked now.
+
+    Every call in it has a result: pydantic-ai would execute one that has none.
+    """
+    history, rest = _remembered(run)
+    turns = turns_of(rest)
+    prompt: Prompt = None
+    if turns and turns[-1].role == "user":
+        prompt = user_content(turns.pop().content) or None
+    for turn in turns:
+        for message in _messages(turn):
+            _append(history, message)
+    return history, prompt
+
+
+def memo_of(run: Run, said: Iterable[str], messages: Sequence[ModelMessage]) -> Json:
+    """What to remember of a run that succeeded.
+
+    Args:
+        run: the run.
+        said: ids of the assistant's messages that it told, in their order.
+        messages: all of the conversation, as pydantic-ai has them.
+    """
+    return {"marks": [*_marks(run.raw_messages), *said], "messages": dumped(messages)}
+
+
+def _remembered(run: Run) -> tuple[list[ModelMessage], Sequence[Mapping[str, Any]]]:
+    """The messages that the memo holds, if they still stand, and those of the thread since."""
+    raw = run.raw_messages
+    memo = run.memo
+    if not isinstance(memo, dict):
+        return [], raw
+    marks = memo.get("marks") or []
+    if _marks(raw)[: len(marks)] != marks:
+        return [], raw
+    try:
+        history = loaded(memo["messages"])
+    except (KeyError, ValidationError):
+        # Another version of pydantic-ai wrote it.
+        return [], raw
+    left = len(marks)
+    for place, message in enumerate(raw):
+        if not left and message.get("role") in _MARKED:
+            return history, raw[place:]
+        left -= message.get("role") in _MARKED
+    return history, []
+
+
+def _marks(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What tells each message apart; of what people write the text, too."""
+    marks = []
+    for message in messages:
+        if message.get("role") == "assistant":
+            marks.append(str(message.get("id")))
+        elif message.get("role") in _MARKED:
+            text = canonical(message.get("content"))
+            marks.append(f"{message.get('id')}:{hashlib.sha256(text.encode()).hexdigest()[:16]}")
+    return marks
+
+
+def _messages(turn: Turn) -> Iterable[ModelMessage]:
+    if turn.role == "user":
+        yield ModelRequest(parts=[UserPromptPart(user_content(turn.content))])
+    elif turn.role == "system":
+        yield ModelRequest(parts=[SystemPromptPart(text_of(turn.content))])
+    else:
+        text = text_of(turn.content)
+        said: list[ModelResponsePart] = [TextPart(text)] if text else []
+        said += [ToolCallPart(c.name, c.arguments, tool_call_id=c.id) for c in turn.calls]
+        yield ModelResponse(parts=said)
+        results: list[ModelRequestPart] = [
+            ToolReturnPart(c.name, text_of(c.result), tool_call_id=c.id) for c in turn.calls
+        ]
+        if results:
+            yield ModelRequest(parts=results)
+
+
+def _append(history: list[ModelMessage], message: ModelMessage) -> None:
+    """Add a message; what the same side said before becomes one with it."""
+    last = history[-1] if history else None
+    if isinstance(last, ModelRequest) and isinstance(message, ModelRequest):
+        history[-1] = ModelRequest(parts=[*last.parts, *message.parts])
+    elif isinstance(last, ModelResponse) and isinstance(message, ModelResponse):
+        history[-1] = ModelResponse(parts=[*last.parts, *message.parts])
+    else:
+        history.append(message)

@@ -1,0 +1,165 @@
+"""What an agent streams, as AG-UI's events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from ag_ui.core import (
+    BaseEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+from pydantic_ai.messages import (
+    FunctionToolResultEvent,
+    PartDeltaEvent,
+    PartEndEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+    ToolReturnPart,
+)
+
+from agui_bridge.adapters import Run
+
+__all__ = ["Reader"]
+
+
+class Reader:
+    """Reads the events of one run.
+
+    Args:
+        run: mints ids.
+        hidden: names of tools whose calls are no acts: the model gives its output by them.
+
+    Attributes:
+        said: ids of the assistant's messages that were told, in their order.
+        called: ids of the calls that were told.
+        answered: ids of the calls whose results were.
+    """
+
+    def __init__(self, run: Run, hidden: Collection[str]) -> None:
+        self.said: list[str] = []
+        self.called: list[str] = []
+        self.answered: set[str] = set()
+        self._run = run
+        self._hidden = hidden
+        self._ids: dict[int, str] = {}
+        self._open: set[int] = set()
+        self._told: set[int] = set()
+        self._message: str | None = None
+
+    def read(self, event: Any) -> Iterator[BaseEvent]:
+        """Translate one event."""
+        if isinstance(event, PartStartEvent):
+            if event.index == 0:
+                self._message = None
+            yield from self._start(event.index, event.part)
+        elif isinstance(event, PartDeltaEvent):
+            yield from self._add(event.index, event.delta)
+        elif isinstance(event, PartEndEvent):
+            yield from self._end(event.index, event.part)
+        elif isinstance(event, FunctionToolResultEvent):
+            yield from self._result(event.part)
+
+    def _start(self, index: int, part: Any) -> Iterator[BaseEvent]:
+        self._open.discard(index)
+        self._told.discard(index)
+        if isinstance(part, ToolCallPart):
+            if part.tool_name in self._hidden:
+                self._ids.pop(index, None)
+                return
+            self._ids[index] = part.tool_call_id
+            self.called.append(part.tool_call_id)
+            yield ToolCallStartEvent(
+                tool_call_id=part.tool_call_id,
+                tool_call_name=part.tool_name,
+                parent_message_id=self._parent(),
+            )
+            if isinstance(part.args, str):
+                yield from self._arguments(index, part.args)
+        elif isinstance(part, TextPart | ThinkingPart):
+            self._ids[index] = self._run.mint()
+            yield from self._words(index, part.content, thinking=isinstance(part, ThinkingPart))
+        else:
+            self._ids.pop(index, None)
+
+    def _add(self, index: int, delta: Any) -> Iterator[BaseEvent]:
+        if index not in self._ids:
+            return
+        if isinstance(delta, TextPartDelta | ThinkingPartDelta):
+            thinking = isinstance(delta, ThinkingPartDelta)
+            yield from self._words(index, delta.content_delta or "", thinking=thinking)
+        elif isinstance(delta, ToolCallPartDelta) and isinstance(delta.args_delta, str):
+            yield from self._arguments(index, delta.args_delta)
+
+    def _end(self, index: int, part: Any) -> Iterator[BaseEvent]:
+        if index not in self._ids:
+            return
+        own = self._ids.pop(index)
+        if isinstance(part, ToolCallPart):
+            if index not in self._told and part.args:
+                # Some models give arguments as objects, which no client can put together.
+                yield ToolCallArgsEvent(tool_call_id=own, delta=json.dumps(part.args_as_dict()))
+            yield ToolCallEndEvent(tool_call_id=own)
+        elif index in self._open:
+            thinking = isinstance(part, ThinkingPart)
+            end = ReasoningMessageEndEvent if thinking else TextMessageEndEvent
+            yield end(message_id=own)
+
+    def _words(self, index: int, text: str, *, thinking: bool) -> Iterator[BaseEvent]:
+        if not text:
+            return
+        own = self._ids[index]
+        if index not in self._open:
+            self._open.add(index)
+            if thinking:
+                yield ReasoningMessageStartEvent(message_id=own, role="reasoning")
+            else:
+                self._message = own
+                self.said.append(own)
+                yield TextMessageStartEvent(message_id=own, role="assistant")
+        content = ReasoningMessageContentEvent if thinking else TextMessageContentEvent
+        yield content(message_id=own, delta=text)
+
+    def _arguments(self, index: int, text: str) -> Iterator[BaseEvent]:
+        if text:
+            self._told.add(index)
+            yield ToolCallArgsEvent(tool_call_id=self._ids[index], delta=text)
+
+    def _parent(self) -> str:
+        """The message that a call belongs to: the text before it, or one of its own."""
+        if self._message is None:
+            self._message = self._run.mint()
+            self.said.append(self._message)
+        return self._message
+
+    def _result(self, part: ToolReturnPart) -> Iterator[BaseEvent]:
+        self.answered.add(part.tool_call_id)
+        yield ToolCallResultEvent(
+            message_id=self._run.mint(),
+            tool_call_id=part.tool_call_id,
+            content=part.model_response_str(),
+            role="tool",
+        )
+        yield from _told_besides(part.metadata)
+
+
+def _told_besides(metadata: Any) -> Iterator[BaseEvent]:
+    """Events that a tool gave along as the metadata of its return, as pydantic-ai's own UI does."""
+    for one in metadata if isinstance(metadata, list | tuple) else [metadata]:
+        if isinstance(one, BaseEvent):
+            yield one

@@ -1,0 +1,1 @@
+"""An agent of Pydantic AI behind the bridge."""
