@@ -45,7 +45,7 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 	exit 1; \
 	fi
 
-.PHONY: help demo test soak lint types format docs schemas coverage e2e pictures lowest bench load seeded clean
+.PHONY: help demo test soak lint types format docs schemas coverage e2e e2e-lowest pictures lowest bench load seeded clean
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
@@ -96,6 +96,12 @@ e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra and 
 		echo 'e2e: skipped: npm is not installed (get Node.js 20 or later to run these tests)'; \
 	fi
 endif
+
+MASTRA_LOWEST := tests/servers/mastra/lowest
+MASTRA_TESTS := $(addprefix tests/e2e/test_mastra,.py _application.py _depth.py _guards.py _restarts.py _stop.py _workflows.py)
+
+e2e-lowest: $(VENV)/.installed-dev tests/e2e/node_modules/.installed $(MASTRA_LOWEST)/node_modules/.installed ## Run the tests with Mastra on the lowest version that is supported
+	@MASTRA_PACKAGES=$(MASTRA_LOWEST) $(VENV)/bin/python -m pytest $(MASTRA_TESTS) $(PYTEST_ARGS)
 
 pictures: $(VENV)/.installed-dev examples/copilotkit/node_modules/.installed ## Take the pictures of the CopilotKit page anew (needs Chromium)
 	@rm -rf artefacts/pictures
@@ -160,6 +166,11 @@ tests/e2e/pages/assistant_ui/node_modules/.installed: tests/e2e/pages/assistant_
 tests/servers/mastra/node_modules/.installed: tests/servers/mastra/package.json tests/servers/mastra/package-lock.json
 	@echo 'Installing the Mastra server that the end-to-end tests talk to'
 	@npm ci --prefix tests/servers/mastra --silent
+	@touch $@
+
+$(MASTRA_LOWEST)/node_modules/.installed: $(MASTRA_LOWEST)/package.json $(MASTRA_LOWEST)/package-lock.json
+	@echo 'Installing the lowest version of Mastra'
+	@npm ci --prefix $(MASTRA_LOWEST) --silent
 	@touch $@
 
 examples/copilotkit/node_modules/.installed: examples/copilotkit/package.json examples/copilotkit/package-lock.json
