@@ -49,7 +49,7 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
-	@sed -nE 's/^([a-z0-9]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: $(VENV)/.installed ## Run the demo, which needs no model and no key (PORT=9000)
 	@$(VENV)/bin/python -m examples.demo --port $(PORT)
