@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import re
 from collections.abc import AsyncGenerator, Mapping
@@ -88,7 +89,9 @@ class HttpClient:
         _check_headers(headers)
         self._url = url
         self._stop_url = stop_url
-        self._client = httpx.AsyncClient(
+        self._open: httpx.AsyncClient | None = None
+        self._make = functools.partial(
+            httpx.AsyncClient,
             headers=dict(headers),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             # An answer on a connection that the server is closing just now would be of unknown
@@ -107,7 +110,7 @@ class HttpClient:
         """
         headers = {"Accept": "text/event-stream", **trace}
         try:
-            async with self._client.stream(
+            async with self._client().stream(
                 "POST", self._url, json=body, headers=headers
             ) as response:
                 _check(response)
@@ -136,7 +139,7 @@ class HttpClient:
         url = self._stop_url.replace(_THREAD, quote(thread, safe=""))
         with contextlib.suppress(httpx.HTTPError, TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS if force else None):
-                answer = await self._client.post(url, json={"force": force}, headers=dict(trace))
+                answer = await self._client().post(url, json={"force": force}, headers=dict(trace))
             if answer.is_success:
                 return True
             logger.warning("the upstream agent answers %d to a stop", answer.status_code)
@@ -146,7 +149,15 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        if self._open is not None:
+            await self._open.aclose()
+            self._open = None
+
+    def _client(self) -> httpx.AsyncClient:
+        # A bridge that was closed may be opened again.
+        if self._open is None:
+            self._open = self._make()
+        return self._open
 
 
 def _check_address(option: str, text: str) -> None:

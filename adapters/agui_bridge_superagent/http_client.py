@@ -8,6 +8,7 @@ that after anything else what it did is unknown (OutcomeUnknown), and the answer
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import AsyncGenerator, Mapping
 from typing import Final, Literal
@@ -56,7 +57,9 @@ class HttpClient:
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
         if not url.startswith(("http://", "https://")):
             raise ConfigurationError(f"{url!r} is no address of a server: write http://host:port.")
-        self._client = httpx.AsyncClient(
+        self._open: httpx.AsyncClient | None = None
+        self._make = functools.partial(
+            httpx.AsyncClient,
             base_url=url.rstrip("/"),
             headers=dict(headers),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
@@ -73,7 +76,7 @@ class HttpClient:
             UpstreamError: it failed, or broke off.
         """
         try:
-            async with self._client.stream(
+            async with self._client().stream(
                 "POST", f"/api/v1/chat/{call}", json=body, headers=dict(trace)
             ) as response:
                 await _check(response, call)
@@ -88,7 +91,15 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        if self._open is not None:
+            await self._open.aclose()
+            self._open = None
+
+    def _client(self) -> httpx.AsyncClient:
+        # A bridge that was closed may be opened again.
+        if self._open is None:
+            self._open = self._make()
+        return self._open
 
 
 async def _check(response: httpx.Response, call: str) -> None:
