@@ -54,7 +54,7 @@ class PydanticAIAdapter:
         ConfigurationError: the agent or the function is none.
     """
 
-    capabilities = AdapterCapabilities(edit=True, stop=True, policy=True)
+    capabilities: AdapterCapabilities = AdapterCapabilities(edit=True, stop=True, policy=True)
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ async def test_a_store_that_is_cut_for_longer_is_given_up_in_time(url: str) -> N
         with pytest.raises(StoreUnavailable):
             await bridge.check_store()
 
-    assert 0.2 < time.monotonic() - began < 3
+    assert 0.2 < time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("kind", ["postgresql", "redis"])

@@ -125,9 +125,13 @@ class Activities:
         return key in self._begun
 
     def cancel(self, *, tools: bool) -> None:
-        """Cancel what is under way, calls and tools only if told so."""
+        """Cancel what is under way, calls and tools only if told so; each once.
+
+        A second time would interrupt the cleaning up that the first began, and leave the
+        connection of a client open.
+        """
         for task, is_tool in self._tasks.items():
-            if tools or not is_tool:
+            if (tools or not is_tool) and not task.cancelling():
                 task.cancel()
 
     def check_outside(self, call: EntryKey) -> None:

@@ -76,4 +76,4 @@ def test_a_long_text_is_checked_in_linear_time(name: str) -> None:
         for text in RIGHT[name]:
             FORMATS[name](text + piece * 1_000_000)
 
-    assert time.process_time() - begun < 2.0
+    assert time.process_time() - begun < 20.0  # in squared time it would be hours
