@@ -126,7 +126,10 @@ class CallAnswers:
     ) -> str:
         run = self._run
         if not asked:
-            return _as_text(await run.call(one.name, args, one.fn, key=call_id, call_id=call_id))
+            result = await run.call(
+                one.name, args, one.fn, editable=one.editable, key=call_id, call_id=call_id
+            )
+            return _as_text(result)
         approval = await run.approve(
             one.name,
             args,

@@ -292,6 +292,28 @@ async def test_a_policy_that_asks_about_a_streamed_call_has_it_run_once() -> Non
         assert (it.executed, results(done)) == (["monday"], ['["09:00"]'])
 
 
+async def test_a_policy_that_lets_edit_does_not_widen_what_the_tool_lets_edit() -> None:
+    def ask(call: Any) -> Verdict:
+        return Verdict("allow") if call.approved else Verdict("ask", editable=True)
+
+    replies = (Reply(calls=[ToolUse("pin", {"day": "monday"})]), Reply("Done."))
+    pinned: list[str] = []
+
+    @tool(editable=False)
+    def pin(day: str) -> str:
+        pinned.append(day)
+        return "pinned"
+
+    async with office(*replies, tools=[pin], policy=ask) as it:
+        asked = await it.say()
+        (question,) = asked.events[-1]["outcome"]["interrupts"]
+        assert "editedArgs" not in question["responseSchema"]["properties"]
+        edited = await it.answer(asked, approved=True, editedArgs={"day": "sunday"})
+        assert edited.events[-1]["code"] == "INVALID_RESUME_PAYLOAD"
+        await it.answer(asked, approved=True)
+        assert pinned == ["monday"]
+
+
 async def test_a_question_of_the_model_becomes_a_form_and_its_answer_a_result() -> None:
     question = {"question": "Which city?", "options": ["Paris", "Oslo"]}
     async with office(Reply(calls=[ToolUse("ask_user", question)]), Reply("Oslo it is.")) as it:
