@@ -13,10 +13,10 @@ from ag_ui.core import ToolCallResultEvent
 from agui_bridge.agents.chat.arguments import parse_arguments
 from agui_bridge.agents.chat.questions import AskUser
 from agui_bridge.agents.chat.tools import Tool
-from agui_bridge.agents.function.call_events import tool_call
+from agui_bridge.agents.function.call_events import failure_text, tool_call
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.function.run_acting import StreamItem
-from agui_bridge.agents.replay.failures import StepFailed
+from agui_bridge.agents.replay.failures import ResultWithoutJson, StepFailed
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.answers.decisions import Cancel, Decline
@@ -116,8 +116,10 @@ class CallAnswers:
             return CallAnswer(written, await self._carry_out(one, call_id, args, asked=asked))
         except StepFailed as failed:
             if failed.__cause__ is not None:  # else it failed in an earlier run
-                logger.warning("The tool %r failed.", name, exc_info=failed.__cause__)
-            return CallAnswer(written, f"The tool failed: {failed.error}")
+                ran = isinstance(failed.__cause__, ResultWithoutJson)
+                what = "returned what has no JSON form" if ran else "failed"
+                logger.warning("The tool %r %s.", name, what, exc_info=failed.__cause__)
+            return CallAnswer(written, failure_text(failed.error))
         except CallDenied as denied:
             return CallAnswer(written, _told(denied))
 

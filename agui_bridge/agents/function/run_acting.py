@@ -118,7 +118,8 @@ class ActingRun(RunView):
             The result as JSON; on the wire a str as it is, else compact JSON.
 
         Raises:
-            StepFailed: `fn` raised; the client sees "The tool failed: <type>".
+            StepFailed: `fn` raised; the client sees "The tool failed: <type>", or that the tool ran
+                and its result has no JSON form.
             CallDenied: the policy denied it, or had a person asked who did not approve it.
         """
         execution = self._execution
@@ -156,7 +157,7 @@ class ActingRun(RunView):
 
         Raises:
             ApprovalSpent: it was used before, is of another run, or is no approval.
-            StepFailed: `fn` raised; the client sees "The tool failed: <type>".
+            StepFailed: as for `call`.
             CallDenied: the bridge's policy denies it all the same.
             AgentMistake: `extra` names an argument that was approved.
         """

@@ -273,6 +273,30 @@ async def test_a_tool_that_fails_is_told_by_its_type_alone_and_logged_whole(
         assert logged.exc_info is not None and "secret" in str(logged.exc_info[1])
 
 
+@pytest.mark.parametrize("approval", ["never", "always"])
+async def test_a_tool_whose_result_can_not_be_told_is_told_as_one_that_ran(
+    approval: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened: list[str] = []
+
+    @tool(approval=approval)
+    def unlock(door: str) -> object:
+        opened.append(door)
+        return object()
+
+    replies = (Reply(calls=[ToolUse("unlock", {"door": "front"})]), Reply("Done."), Reply("Yes."))
+    async with office(*replies, tools=[unlock]) as it:
+        stream = await it.say()
+        if approval == "always":
+            stream = await it.answer(stream, approved=True)
+        told = "The tool ran; its result has no JSON form, so it is not known here."
+        assert (opened, results(stream)) == (["front"], [told])
+        assert it.heard()[-1] == ("tool", told)
+        await it.say("and?")
+        assert ("tool", told) in it.heard()
+    assert "The tool 'unlock' returned what has no JSON form." in caplog.messages
+
+
 async def test_the_bridges_policy_stands_above_the_tools_own_word() -> None:
     def deny(call: Any) -> Verdict:
         return Verdict("deny" if call.name == "look" else "allow", "not today")
