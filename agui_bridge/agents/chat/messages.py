@@ -15,6 +15,12 @@ ChatMessage = dict[str, Any]
 
 _NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME: Final = 64
+_AUDIO: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("audio/wav", "audio/wave", "audio/x-wav", "audio/vnd.wave"), "wav"),
+    **dict.fromkeys(("audio/mpeg", "audio/mp3"), "mp3"),
+}
+"""The formats that chat completions take, by media type."""
+_NOT_PASSED_ON: Final = "[The user sent something that can't be passed on to you: {}.]"
 
 
 def chat_messages(turns: Sequence[Turn], names: Collection[str]) -> list[ChatMessage]:
@@ -61,16 +67,24 @@ def _result(call: CalledTool) -> ChatMessage:
 
 
 def _user_content(content: Content) -> str | list[dict[str, Any]]:
-    """Text, or of a content in parts its texts and images."""
-    if isinstance(content, str):
-        return content
-    parts: list[dict[str, Any]] = []
-    for part in content:
-        if part.get("type") == "text":
-            parts.append({"type": "text", "text": part["text"]})
-        elif part.get("type") == "image" and isinstance(part.get("source"), Mapping):
-            parts.append({"type": "image_url", "image_url": {"url": _address(part["source"])}})
-    return parts
+    """Text, or of a content in parts each as chat completions take it."""
+    return content if isinstance(content, str) else [_user_part(part) for part in content]
+
+
+def _user_part(part: Mapping[str, Any]) -> dict[str, Any]:
+    """One part: text, an image, audio of a format that they have; else a sentence that names it."""
+    kind, source = str(part.get("type")), part.get("source")
+    source = source if isinstance(source, Mapping) else {}
+    if kind == "text":
+        return {"type": "text", "text": part["text"]}
+    if kind == "image" and source:
+        return {"type": "image_url", "image_url": {"url": _address(source)}}
+    media = str(source.get("mimeType") or "").partition(";")[0].strip().lower()
+    if kind == "audio" and source.get("type") == "data" and media in _AUDIO:
+        audio = {"data": str(source.get("value", "")), "format": _AUDIO[media]}
+        return {"type": "input_audio", "input_audio": audio}
+    what = f"{kind}, {media}" if media else kind
+    return {"type": "text", "text": _NOT_PASSED_ON.format(what)}
 
 
 def _address(source: Mapping[str, Any]) -> str:
