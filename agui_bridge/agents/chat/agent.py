@@ -22,6 +22,7 @@ from agui_bridge.protocol.threads.run_ends import EndReason
 
 __all__ = ["ChatAgent"]
 
+_CUT_OFF: Final = "I stop here: the reply has come to its limit of tokens."
 _TOO_MANY_ROUNDS: Final = "I stop here: {} replies with tool calls were not enough."
 _TOO_MANY_TOKENS: Final = "I stop here: the run has taken {} tokens."
 
@@ -137,6 +138,10 @@ class ChatAgent:
             ended = await run.step("reply ended", reply.outcome)
             spoken = spoken or bool(text)
             if not ended["calls"]:
+                # What an older version remembered of a reply does not say whether it was cut.
+                if ended.get("cut"):
+                    run.end_reason = EndReason.CONTEXT_TOKEN_LIMIT
+                    return f"\n\n{_CUT_OFF}" if text else _CUT_OFF
                 return None if spoken else calls.excuse
             results = await asyncio.gather(*(calls.answer(call) for call in ended["calls"]))
             written = [

@@ -28,7 +28,7 @@ __all__ = ["CallAnswer", "CallAnswers"]
 
 logger: Final = logging.getLogger("agui_bridge.agents")
 
-_CUT_OFF: Final = "the reply ended before them"
+_CUT_OFF: Final = "the reply came to its limit of tokens before their end"
 _EXCUSE: Final = "I wanted to use a tool that I don't have: {}."
 
 

@@ -66,6 +66,7 @@ class StreamedReply:
         self._usage: CompletionUsage | None = None
         self._tokens = 0
         self._cut = False
+        self._writing: _Call | None = None
 
     async def items(
         self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]]
@@ -103,22 +104,23 @@ class StreamedReply:
         """What the reply came to, once it was read to its end.
 
         Returns:
-            `{"calls": [{"id", "name", "arguments", "cut", "frontend"}, …], "tokens": …}`: the calls
-            with ids of ours, their arguments as text, whether the reply ended before there were
-            any, and whether the tool is the application's; the tokens that the reply took, 0 if
-            nobody counted.
+            `{"calls": [{"id", "name", "arguments", "cut", "frontend"}, …], "tokens": …, "cut": …}`:
+            the calls with ids of ours, their arguments as text, whether these may end before
+            they are complete, and whether the tool is the application's; the tokens that the reply
+            took, 0 if nobody counted; whether it came to its limit of tokens.
         """
         calls: list[Json] = [
             {
                 "id": call.id,
                 "name": call.name,
                 "arguments": call.arguments,
-                "cut": self._cut and not call.arguments,
+                # Servers close what was cut off, so that it reads like whole arguments.
+                "cut": self._cut and (call is self._writing or not call.arguments),
                 "frontend": call.name in self._frontend,
             }
             for call in self._calls
         ]
-        return {"calls": calls, "tokens": self._tokens}
+        return {"calls": calls, "tokens": self._tokens, "cut": self._cut}
 
     def _take(self, part: Any) -> Iterator[StreamItem]:
         """Add one fragment of a call: the first names it, all of them bring arguments."""
@@ -127,6 +129,7 @@ class StreamedReply:
             call = _Call(part.id)
             self._calls.append(call)
             self._by_index[part.index] = call
+        self._writing = call
         function = part.function
         if function is None:
             return

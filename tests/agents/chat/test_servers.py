@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge import Bridge
+from agui_bridge import Bridge, EndReason, Run
 from agui_bridge.agents.chat import ChatAgent, tool
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.testing import Talk, talk
@@ -28,6 +28,8 @@ async def talking(*replies: Reply, **options: Any) -> AsyncIterator[tuple[Talk, 
     executed.clear()
     async with ScriptedModel(*replies) as model:
         bridge = Bridge(telemetry=False)
+        if hook := options.pop("on_run_end", None):
+            bridge.on_run_end(hook)
         settings = {"tools": [look], "base_url": model.base_url, "api_key": "k", "retries": 0}
         bridge.add("agent", ChatAgent("scripted", **{**settings, **options}))
         async with talk(bridge, "agent") as it:
@@ -104,6 +106,37 @@ async def test_a_call_that_was_cut_before_its_arguments_is_not_executed_without_
         await it.say("go")
         assert executed == []
         assert "The arguments don't fit" in model.requests[1].messages[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("So far", "So far\n\nI stop here: the reply has come to its limit of tokens."),
+        ("", "I stop here: the reply has come to its limit of tokens."),
+    ],
+    ids=["within its text", "before any text"],
+)
+async def test_a_reply_that_was_cut_off_says_so_and_is_no_success(text: str, said: str) -> None:
+    reasons: list[EndReason] = []
+
+    async def hook(run: Run, reason: EndReason) -> None:
+        reasons.append(reason)
+
+    async with talking(Reply(text, finish="length"), on_run_end=hook) as (it, _):
+        assert (await it.say("go")).text == said
+    assert reasons == [EndReason.CONTEXT_TOKEN_LIMIT]
+
+
+@pytest.mark.parametrize("arguments", ['{"day": "fri', '{"day": "fri"}'], ids=["open", "closed"])
+async def test_the_call_at_which_a_reply_was_cut_off_is_not_executed_those_before_are(
+    arguments: str,
+) -> None:
+    calls = [ToolUse("look", {"day": "monday"}, id="a"), ToolUse("look", arguments, id="b")]
+    async with talking(Reply(calls=calls, finish="length"), Reply("Hm.")) as (it, model):
+        await it.say("go")
+    assert executed == ["monday"]
+    told = "The arguments don't fit: the reply came to its limit of tokens before their end."
+    assert model.requests[1].messages[-1]["content"] == f"{told} It was not executed."
 
 
 async def test_a_refusal_is_said() -> None:
