@@ -11,7 +11,7 @@ from typing import Any, Final
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.agents.chat.calls import CallAnswers
 from agui_bridge.agents.chat.endpoint import ChatEndpoint
-from agui_bridge.agents.chat.messages import ChatMessage, call_message, chat_messages
+from agui_bridge.agents.chat.messages import ChatMessage, call_message, chat_messages, reply_message
 from agui_bridge.agents.chat.questions import AskUser
 from agui_bridge.agents.chat.reply import StreamedReply
 from agui_bridge.agents.chat.tools import Tool
@@ -135,10 +135,10 @@ class ChatAgent:
             run.iteration = number
             reply = StreamedReply(self.endpoint, run, calls.hidden, calls.frontend)
             text = await run.stream("reply", reply.items(messages, calls.offered))
+            # An older version remembered less of it.
             ended = await run.step("reply ended", reply.outcome)
             spoken = spoken or bool(text)
             if not ended["calls"]:
-                # What an older version remembered of a reply does not say whether it was cut.
                 if ended.get("cut"):
                     run.end_reason = EndReason.CONTEXT_TOKEN_LIMIT
                     return f"\n\n{_CUT_OFF}" if text else _CUT_OFF
@@ -148,7 +148,7 @@ class ChatAgent:
                 call_message(call["id"], call["name"], result.arguments, calls.names)
                 for call, result in zip(ended["calls"], results, strict=True)
             ]
-            messages.append({"role": "assistant", "content": text or None, "tool_calls": written})
+            messages.append(reply_message(text, written, ended.get("reasoning", "")))
             messages += [
                 {"role": "tool", "tool_call_id": call["id"], "content": result.text}
                 for call, result in zip(ended["calls"], results, strict=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agui_bridge.protocol.turns import CalledTool, Content, Turn, text_of
 
-__all__ = ["ChatMessage", "call_message", "chat_messages"]
+__all__ = ["ChatMessage", "call_message", "chat_messages", "reply_message"]
 
 ChatMessage = dict[str, Any]
 """One message of a chat-completions request."""
@@ -47,6 +47,18 @@ def call_message(call_id: str, name: str, arguments: str, names: Collection[str]
         name = _NO_NAME.sub("_", name)[:_LONGEST_NAME] or "unknown"
     function = {"name": name, "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
+
+
+def reply_message(text: str, calls: Sequence[ChatMessage], reasoning: str) -> ChatMessage:
+    """The assistant's message of a reply that calls tools, for the next reply of the same turn.
+
+    Args:
+        text: what it says.
+        calls: see `call_message`.
+        reasoning: what the server told of the model's thoughts; one that does wants it back.
+    """
+    message: ChatMessage = {"role": "assistant", "content": text or None, "tool_calls": list(calls)}
+    return {**message, "reasoning_content": reasoning} if reasoning else message
 
 
 def _messages(turn: Turn, names: Collection[str]) -> Iterator[ChatMessage]:

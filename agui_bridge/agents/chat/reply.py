@@ -65,6 +65,7 @@ class StreamedReply:
         self._by_index: dict[int, _Call] = {}
         self._usage: CompletionUsage | None = None
         self._tokens = 0
+        self._thoughts: list[str] = []
         self._cut = False
         self._writing: _Call | None = None
 
@@ -86,6 +87,9 @@ class StreamedReply:
                 # Servers that count in every chunk count from the beginning.
                 self._usage = chunk.usage or self._usage
                 for choice in getattr(chunk, "choices", None) or ():
+                    thought = (choice.delta.model_extra or {}).get("reasoning_content")
+                    if isinstance(thought, str):
+                        self._thoughts.append(thought)
                     if text := choice.delta.content or choice.delta.refusal:
                         yield text
                     for part in choice.delta.tool_calls or ():
@@ -104,10 +108,11 @@ class StreamedReply:
         """What the reply came to, once it was read to its end.
 
         Returns:
-            `{"calls": [{"id", "name", "arguments", "cut", "frontend"}, …], "tokens": …, "cut": …}`:
-            the calls with ids of ours, their arguments as text, whether these may end before
-            they are complete, and whether the tool is the application's; the tokens that the reply
-            took, 0 if nobody counted; whether it came to its limit of tokens.
+            `{"calls": [{"id", "name", "arguments", "cut", "frontend"}, …], "tokens": …, "cut": …,
+            "reasoning": …}`: the calls with ids of ours, their arguments as text, whether these may
+            end before they are complete, and whether the tool is the application's; the tokens that
+            the reply took, 0 if nobody counted; whether it came to its limit of tokens; what the
+            model thought, as the server told it, "" if it told nothing.
         """
         calls: list[Json] = [
             {
@@ -120,7 +125,12 @@ class StreamedReply:
             }
             for call in self._calls
         ]
-        return {"calls": calls, "tokens": self._tokens, "cut": self._cut}
+        return {
+            "calls": calls,
+            "tokens": self._tokens,
+            "cut": self._cut,
+            "reasoning": "".join(self._thoughts),
+        }
 
     def _take(self, part: Any) -> Iterator[StreamItem]:
         """Add one fragment of a call: the first names it, all of them bring arguments."""

@@ -150,6 +150,25 @@ async def test_reasoning_is_not_taken_for_the_reply() -> None:
         assert (await it.say("go")).text == "Yes."
 
 
+@pytest.mark.parametrize("approval", ["never", "always"])
+async def test_reasoning_goes_back_to_its_server_until_the_turn_is_over(approval: Any) -> None:
+    thinking = [{"reasoning_content": "Which day? "}, {"reasoning_content": "Monday."}]
+    call = ToolUse("look", {"day": "monday"})
+    thoughtful = Reply("So: ", calls=[call], deltas_more=thinking)
+    replies = (thoughtful, Reply(calls=[call]), Reply("Free."), Reply("Yes."))
+    async with talking(*replies, tools=[look.but(approval=approval)]) as (it, model):
+        stream = await it.say("go")
+        while stream.asks:
+            stream = await it.answer(stream, {"approved": True})
+        await it.say("sure?")
+    sent = [[m for m in r.messages if m["role"] == "assistant"] for r in model.requests]
+    thought = {"content": "So: ", "reasoning_content": "Which day? Monday."}
+    assert sent[1][0].items() >= thought.items()
+    assert sent[2][0].items() >= thought.items()
+    assert "reasoning_content" not in sent[2][1]
+    assert all("reasoning_content" not in message for message in sent[3])
+
+
 async def test_a_server_that_counts_in_every_chunk_is_counted_once() -> None:
     counts = [{"total_tokens": n} for n in (5, 6, 7)]
     replies = [Reply(calls=[ToolUse("look", {})], usages=counts), Reply("Done.", usages=counts)]
