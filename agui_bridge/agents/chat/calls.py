@@ -6,11 +6,13 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.agents.chat.arguments import parse_arguments
+from agui_bridge.agents.chat.messages import edited_result
 from agui_bridge.agents.chat.questions import AskUser
 from agui_bridge.agents.chat.tools import Tool
 from agui_bridge.agents.function.call_events import failure_text, tool_call
@@ -21,6 +23,7 @@ from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.answers.decisions import Cancel, Decline
 from agui_bridge.protocol.answers.unexecuted import denied_by_policy, refused
+from agui_bridge.protocol.threads.edited_calls import proposed_arguments
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import text_of
 
@@ -112,16 +115,32 @@ class CallAnswers:
         if isinstance(one, AskUser):
             return CallAnswer(written, await self._ask(one, call_id, args))
         asked = await self._needs_approval(one, call_id, args)
+        text = await self._outcome(one, call_id, args, asked=asked)
+        executed, proposed = self._edited.get(call_id, (written, None))
+        return CallAnswer(executed, edited_result(proposed, text))
+
+    async def _outcome(self, one: Tool, call_id: str, args: dict[str, Json], *, asked: bool) -> str:
         try:
-            return CallAnswer(written, await self._carry_out(one, call_id, args, asked=asked))
+            return await self._carry_out(one, call_id, args, asked=asked)
         except StepFailed as failed:
             if failed.__cause__ is not None:  # else it failed in an earlier run
                 ran = isinstance(failed.__cause__, ResultWithoutJson)
                 what = "returned what has no JSON form" if ran else "failed"
-                logger.warning("The tool %r %s.", name, what, exc_info=failed.__cause__)
-            return CallAnswer(written, failure_text(failed.error))
+                logger.warning("The tool %r %s.", one.name, what, exc_info=failed.__cause__)
+            return failure_text(failed.error)
         except CallDenied as denied:
-            return CallAnswer(written, _told(denied))
+            return _told(denied)
+
+    @cached_property
+    def _edited(self) -> dict[str, tuple[str, str]]:
+        """The arguments that people made of others, and those others, by the call's id."""
+        return {
+            call.id: (call.function.arguments, proposed[call.id])
+            for message in self._run.messages_since
+            if (proposed := proposed_arguments(getattr(message, "metadata", None)))
+            for call in getattr(message, "tool_calls", None) or ()
+            if call.id in proposed
+        }
 
     async def _carry_out(
         self, one: Tool, call_id: str, args: dict[str, Json], *, asked: bool
@@ -146,10 +165,7 @@ class CallAnswers:
             return refused(Cancel(approval.cause or "cancelled"))
         if not approval:
             return refused(Decline(approval.reason))
-        result = _as_text(await run.tool(approval, one.fn))
-        if approval.edited:
-            return f"The user changed the arguments to {_as_text(approval.args)}. {result}"
-        return result
+        return _as_text(await run.tool(approval, one.fn))
 
     async def _needs_approval(self, one: Tool, call_id: str, args: dict[str, Json]) -> bool:
         if isinstance(one.approval, str):

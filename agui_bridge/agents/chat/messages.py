@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agui_bridge.protocol.turns import CalledTool, Content, Turn, text_of
 
-__all__ = ["ChatMessage", "call_message", "chat_messages", "reply_message"]
+__all__ = ["ChatMessage", "call_message", "chat_messages", "edited_result", "reply_message"]
 
 ChatMessage = dict[str, Any]
 """One message of a chat-completions request."""
@@ -20,6 +20,7 @@ _AUDIO: Final[Mapping[str, str]] = {
     **dict.fromkeys(("audio/mpeg", "audio/mp3"), "mp3"),
 }
 """The formats that chat completions take, by media type."""
+_EDITED: Final = "The user changed the arguments, which were {}. {}"
 _NOT_PASSED_ON: Final = "[The user sent something that can't be passed on to you: {}.]"
 
 
@@ -49,6 +50,16 @@ def call_message(call_id: str, name: str, arguments: str, names: Collection[str]
     return {"id": call_id, "type": "function", "function": function}
 
 
+def edited_result(proposed: str | None, result: str) -> str:
+    """What the model reads of a call whose arguments may be others than it wrote.
+
+    Args:
+        proposed: those that it wrote, None where they are the same.
+        result: what came of the call.
+    """
+    return result if proposed is None else _EDITED.format(proposed, result)
+
+
 def reply_message(text: str, calls: Sequence[ChatMessage], reasoning: str) -> ChatMessage:
     """The assistant's message of a reply that calls tools, for the next reply of the same turn.
 
@@ -75,7 +86,8 @@ def _messages(turn: Turn, names: Collection[str]) -> Iterator[ChatMessage]:
 
 
 def _result(call: CalledTool) -> ChatMessage:
-    return {"role": "tool", "tool_call_id": call.id, "content": text_of(call.result)}
+    text = edited_result(call.proposed, text_of(call.result))
+    return {"role": "tool", "tool_call_id": call.id, "content": text}
 
 
 def _user_content(content: Content) -> str | list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from agui_bridge.adapters import Resume as AdapterResume
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.run.edits import tell_edits
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
 from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
@@ -72,21 +73,17 @@ class Claim:
             repairs += unseen
         if submission.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": submission.parsed.input.state})
+        decisions = _decisions(loaded, ruling) if isinstance(ruling, Resume) else {}
+        tell_edits(history, loaded.interrupts, decisions)
         lease = RunLease(submission.run_id, mint(), 0.0, submission.principal.actor)
         change = _change(submission, incoming, ruling, lease, history, settings.lease_seconds)
-        asks = {ask.id: ask for ask in change.interrupts} if isinstance(ruling, Resume) else {}
-        expired = ruling.expired if isinstance(ruling, Resume) else frozenset()
         return cls(
             submission=submission,
             incoming=incoming,
             change=change,
             history=history,
-            interrupts=asks,
-            decisions={
-                ask.id: decide(ask, ask.answer, expired=ask.id in expired)
-                for ask in asks.values()
-                if ask.answer is not None
-            },
+            interrupts={ask.id: ask for ask in change.interrupts} if decisions else {},
+            decisions=decisions,
             repairs=tuple(repairs),
         )
 
@@ -159,6 +156,13 @@ class Claim:
         return not self.submission.parsed.entries and any(
             self.incoming.loaded.interrupts[i].is_open for i in self.interrupts.keys() - expired
         )
+
+
+def _decisions(loaded: Loaded, ruling: Resume) -> dict[str, Decision]:
+    return {
+        ask.id: decide(ask, ruling.answers[ask.id], expired=ask.id in ruling.expired)
+        for ask in loaded.batch_interrupts()
+    }
 
 
 def _change(

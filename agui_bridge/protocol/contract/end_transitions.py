@@ -152,7 +152,12 @@ def late_result(loaded: Loaded, message: StoredMessage, ask: Interrupt | None) -
 
 
 def reopen(
-    record: ThreadRecord, claimed: Sequence[Interrupt], *, unheard: Sequence[str] = (), now: float
+    record: ThreadRecord,
+    claimed: Sequence[Interrupt],
+    *,
+    unheard: Sequence[str] = (),
+    messages: Sequence[StoredMessage] = (),
+    now: float,
 ) -> Change:
     """Nothing reached the framework: the whole batch is open again, answers dropped.
 
@@ -160,6 +165,8 @@ def reopen(
         record: the owner's record.
         claimed: the interrupts that the run was to carry out, as last written.
         unheard: ids of the messages that came along.
+        messages: rows to write: calls with the arguments that were proposed, where the claim wrote
+            edited ones.
         now: the store's time.
     """
     return Change(
@@ -167,4 +174,5 @@ def reopen(
         interrupts=tuple(
             moved(replace(ask, answer=None), InterruptStatus.OPEN, now, "bridge") for ask in claimed
         ),
+        messages=tuple(messages),
     )

@@ -90,6 +90,12 @@ def results(stream: Streamed) -> list[str]:
     return [e["content"] for e in stream.events if e["type"] == "TOOL_CALL_RESULT"]
 
 
+def snapshot(stream: Streamed) -> list[dict[str, Any]]:
+    """The conversation as the stream told it last."""
+    *_, last = (e for e in stream.events if e["type"] == "MESSAGES_SNAPSHOT")
+    return list(last["messages"])
+
+
 async def test_a_call_without_approval_is_carried_out_and_read_by_the_model() -> None:
     async with office(Reply("Wait. ", calls=[LOOK]), Reply("At nine.")) as it:
         stream = await it.say()
@@ -131,15 +137,37 @@ async def test_an_approved_call_runs_once_and_the_model_is_not_asked_again_for_i
         assert it.heard()[1:] == [("assistant", "I will. "), ("tool", "sent to ann@example.com")]
 
 
-async def test_edited_arguments_run_as_edited_and_the_model_reads_so() -> None:
-    async with office(Reply(calls=[SEND]), Reply("Sent.")) as it:
+def allow_what_was_approved(call: Any) -> Verdict:
+    return Verdict("allow") if call.approved else Verdict("ask", editable=True)
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [{"approval": "always"}, {"approval": "never", "policy": allow_what_was_approved}],
+    ids=["the tool", "the policy"],
+)
+async def test_edited_arguments_run_as_edited_and_the_model_reads_so_in_this_turn_and_later(
+    asking: dict[str, Any],
+) -> None:
+    async with office(Reply(calls=[SEND]), Reply("Sent."), Reply("To Bo."), **asking) as it:
         asked = await it.say()
         edited = {"to": "bo@example.com", "copies": 2}
-        await it.answer(asked, approved=True, editedArgs=edited)
-        assert it.executed == [edited]
-        assert it.heard()[-1][1] == (
-            f"The user changed the arguments to {json.dumps(edited)}. sent to bo@example.com"
-        )
+        done = await it.answer(asked, approved=True, editedArgs=edited)
+        assert (it.executed, results(done)) == ([edited], ["sent to bo@example.com"])
+        await it.say("to whom?")
+        for request in it.model.requests[1:]:
+            called, result = request.messages[1:3]
+            (call,) = called["tool_calls"]
+            assert json.loads(call["function"]["arguments"]) == edited
+            assert result["content"] == (
+                f"The user changed the arguments, which were {json.dumps(MAIL)}. "
+                "sent to bo@example.com"
+            )
+        # What a page is told last is what ran, with what was proposed beside.
+        (told,) = (m for m in snapshot(done) if m.get("toolCalls"))
+        assert json.loads(told["toolCalls"][0]["function"]["arguments"]) == edited
+        (proposed,) = told["metadata"]["agui_bridge"]["proposed"].values()
+        assert json.loads(proposed) == MAIL
 
 
 async def test_a_declined_call_is_not_executed_and_told_alike_to_model_and_history() -> None:
