@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
@@ -15,9 +16,15 @@ from agui_bridge.agents.chat.messages import ChatMessage, call_message, chat_mes
 from agui_bridge.agents.chat.questions import AskUser
 from agui_bridge.agents.chat.reply import StreamedReply
 from agui_bridge.agents.chat.tools import Tool
+from agui_bridge.agents.chat.unanswered import (
+    told_before,
+    unanswered_messages,
+    unanswered_questions,
+)
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.threads.run_ends import EndReason
 
 __all__ = ["ChatAgent"]
@@ -133,10 +140,14 @@ class ChatAgent:
         spoken = False
         for number in range(1, self._max_rounds + 1):
             run.iteration = number
+            left = unanswered_questions(run.closed) if number == 1 else []
+            heard = [*messages, *unanswered_messages(left, calls.names)]
             reply = StreamedReply(self.endpoint, run, calls.hidden, calls.frontend)
-            text = await run.stream("reply", reply.items(messages, calls.offered))
-            # An older version remembered less of it.
-            ended = await run.step("reply ended", reply.outcome)
+            items = told_before(left, reply.items(heard, calls.offered))
+            text = await run.stream("reply", items)
+            # An older version remembered less of it; `left` is known to the first run alone.
+            ended = await run.step("reply ended", partial(_outcome, reply, left))
+            messages += unanswered_messages(ended.get("unanswered", ()), calls.names)
             spoken = spoken or bool(text)
             if not ended["calls"]:
                 if ended.get("cut"):
@@ -176,6 +187,10 @@ class ChatAgent:
             for tool in run.input.tools or ()
             if tool.name not in self.tools
         ]
+
+
+def _outcome(reply: StreamedReply, unanswered: list[dict[str, Json]]) -> dict[str, Json]:
+    return {**reply.outcome(), "unanswered": unanswered}
 
 
 def _by_name(tools: Sequence[Any]) -> dict[str, Tool | AskUser]:

@@ -27,7 +27,7 @@ from agui_bridge.protocol.threads.edited_calls import proposed_arguments
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import text_of
 
-__all__ = ["CallAnswer", "CallAnswers"]
+__all__ = ["CallAnswer", "CallAnswers", "result_event"]
 
 logger: Final = logging.getLogger("agui_bridge.agents")
 
@@ -182,11 +182,11 @@ class CallAnswers:
 
     async def _ask(self, one: AskUser, call_id: str, args: dict[str, Json]) -> str:
         text = await one.ask(self._run, args, call_id)
-        await self._show(call_id, *tool_call(call_id, one.name, args), _result(call_id, text))
+        await self._show(call_id, *tool_call(call_id, one.name, args), result_event(call_id, text))
         return text
 
     async def _refuse(self, call_id: str, text: str) -> str:
-        await self._show(call_id, _result(call_id, text))
+        await self._show(call_id, result_event(call_id, text))
         return text
 
     async def _show(self, call_id: str, *events: StreamItem) -> None:
@@ -205,7 +205,8 @@ def _told(denied: CallDenied) -> str:
     return refused(Cancel(denied.cause) if denied.cause else Decline(denied.reason))
 
 
-def _result(call_id: str, text: str) -> ToolCallResultEvent:
+def result_event(call_id: str, text: str) -> ToolCallResultEvent:
+    """The result of a call that nothing carried out."""
     # Its own id would do as well, but a message's id is never a call's.
     return ToolCallResultEvent(message_id=f"{call_id}-result", tool_call_id=call_id, content=text)
 

@@ -13,7 +13,7 @@ from agui_bridge import Bridge, Verdict
 from agui_bridge.agents.chat import AskUser, ChatAgent, tool
 from agui_bridge.protocol.answers.unexecuted import EXPIRED
 from tests.support.scripted_model import Reply, ScriptedModel, ToolUse
-from tests.support.server import Streamed, post, run_input, serve
+from tests.support.server import Streamed, client, post, run_input, serve
 
 MAIL = {"to": "ann@example.com", "copies": 1}
 SEND = ToolUse("send", MAIL)
@@ -378,6 +378,41 @@ async def test_a_question_of_the_model_becomes_a_form_and_its_answer_a_result() 
         done = await it.answer(asked, answer="Oslo")
         assert results(done) == ["Oslo"]
         assert it.heard()[-1] == ("tool", "Oslo")
+
+
+ASK_CITY = ToolUse("ask_user", {"question": "Which city?"})
+
+
+async def test_a_question_that_a_stop_ended_is_told_to_the_model_then_and_later() -> None:
+    replies = (Reply("Hm. ", calls=[ASK_CITY]), Reply(calls=[SEND]), Reply("Sent."), Reply("Yes."))
+    async with office(*replies) as it:
+        await it.say()
+        async with client(it.base) as http:
+            stopped = await http.post("/agents/agent/threads/t/stop", json={})
+        assert stopped.json()["status"] == "success"
+        asked = await it.say("never mind, write to Ann")
+        told = "The run was stopped before the user answered."
+        assert results(asked) == [told]
+        await it.answer(asked, approved=True)
+        await it.say("thanks")
+        for request in it.model.requests[1:]:
+            _, said, more, question, result = request.messages[:5]
+            assert (said["content"], more["content"]) == ("Hm. ", "never mind, write to Ann")
+            (call,) = question["tool_calls"]
+            assert call["function"]["name"] == "ask_user"
+            assert json.loads(call["function"]["arguments"]) == {"question": "Which city?"}
+            assert (result["role"], result["content"]) == ("tool", told)
+        assert it.executed == [MAIL]
+
+
+async def test_a_question_that_expired_is_told_to_the_model() -> None:
+    replies = (Reply(calls=[ASK_CITY, LOOK]), Reply("Later."))
+    async with office(*replies, settings={"expires_in": 0.0}) as it:
+        await it.say()
+        await it.say("well?")
+        heard = it.heard()
+        assert heard[-1] == ("tool", "The user did not answer in time.")
+        assert ("tool", '["09:00"]') in heard
 
 
 async def test_a_tool_of_the_application_is_handed_over_and_goes_on_with_its_result() -> None:
