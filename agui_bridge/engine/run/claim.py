@@ -73,7 +73,7 @@ class Claim:
             repairs += unseen
         if submission.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": submission.parsed.input.state})
-        decisions = _decisions(loaded, ruling) if isinstance(ruling, Resume) else {}
+        decisions = _decisions(submission, loaded, ruling) if isinstance(ruling, Resume) else {}
         tell_edits(history, loaded.interrupts, decisions)
         lease = RunLease(submission.run_id, mint(), 0.0, submission.principal.actor)
         change = _change(submission, incoming, ruling, lease, history, settings.lease_seconds)
@@ -125,7 +125,12 @@ class Claim:
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
             told = () if self._by_message else run.new_messages
-            run.resume = AdapterResume(record.batch.continuation, answers, told, self._others())
+            run.resume = AdapterResume(
+                record.batch.continuation,
+                answers,
+                told,
+                _others(self.submission, self.incoming.loaded),
+            )
         elif self.incoming.handoff is not None and self.incoming.results:
             run.handoff = HandoffResults(self.incoming.handoff, self.incoming.results)
         return run
@@ -137,18 +142,6 @@ class Claim:
             return []
         return [m for m in self.history.messages if m["id"] in before.unheard]
 
-    def _others(self) -> dict[str, str]:
-        """Who gave the answers that were held until now, by native id.
-
-        Whoever completes a pause has not approved what somebody else did, unless they say so too.
-        """
-        named = {entry.interrupt_id for entry in self.submission.parsed.entries}
-        return {
-            ask.native_id: ask.audit[-1].actor
-            for ask in self.incoming.loaded.batch_interrupts()
-            if ask.status is InterruptStatus.ANSWERED and ask.id not in named
-        }
-
     @property
     def _by_message(self) -> bool:
         """Whether the new messages were the answer: they are no news besides it."""
@@ -158,10 +151,29 @@ class Claim:
         )
 
 
-def _decisions(loaded: Loaded, ruling: Resume) -> dict[str, Decision]:
+def _decisions(submission: Submission, loaded: Loaded, ruling: Resume) -> dict[str, Decision]:
+    others, actor = _others(submission, loaded), submission.principal.actor
     return {
-        ask.id: decide(ask, ruling.answers[ask.id], expired=ask.id in ruling.expired)
+        ask.id: decide(
+            ask,
+            ruling.answers[ask.id],
+            expired=ask.id in ruling.expired,
+            actor=others.get(ask.native_id, actor),
+        )
         for ask in loaded.batch_interrupts()
+    }
+
+
+def _others(submission: Submission, loaded: Loaded) -> dict[str, str]:
+    """Who gave the answers that were held until now, by native id.
+
+    Whoever completes a pause has not approved what somebody else did, unless they say so too.
+    """
+    named = {entry.interrupt_id for entry in submission.parsed.entries}
+    return {
+        ask.native_id: ask.audit[-1].actor
+        for ask in loaded.batch_interrupts()
+        if ask.status is InterruptStatus.ANSWERED and ask.id not in named
     }
 
 
