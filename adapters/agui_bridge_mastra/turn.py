@@ -27,7 +27,6 @@ from agui_bridge.adapters import Handoff, Pause, Run, RunItem, StopSignal
 from agui_bridge.errors import AdapterError, NotDelivered, UpstreamError
 from agui_bridge.protocol.answers.decisions import Cancel
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_mastra.answering import failure_of, settles, unknown
 from agui_bridge_mastra.chunks.native import without_ids
 from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.continuation import Paused
@@ -38,7 +37,7 @@ from agui_bridge_mastra.messages import memory_of, messages_of, new_messages
 from agui_bridge_mastra.network import NetworkReader
 from agui_bridge_mastra.pauses import Waiting
 from agui_bridge_mastra.reader import AgentReader
-from agui_bridge_mastra.requests import Reply, Request, Requests
+from agui_bridge_mastra.requests import Reply, Request, Requests, failure_of, settles, unknown
 from agui_bridge_mastra.workflow.reader import WorkflowReader
 from agui_bridge_mastra.workflow.run import WorkflowRun
 from agui_bridge_mastra.working_memory import Sharing, WorkingMemory

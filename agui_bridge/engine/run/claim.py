@@ -11,7 +11,7 @@ from agui_bridge.adapters import Resume as AdapterResume
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
-from agui_bridge.engine.run.edits import tell_edits
+from agui_bridge.engine.run.gated_calls import tell_edits
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
 from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls

@@ -21,7 +21,7 @@ from agui_bridge.engine.run.commit_end import (
     usage_of,
     waiting_handoff,
 )
-from agui_bridge.engine.run.edits import take_edits_back
+from agui_bridge.engine.run.gated_calls import take_edits_back
 from agui_bridge.engine.run.pausing import pause_run
 from agui_bridge.errors import AdapterError, Fenced, OutcomeUnknown, StoreUnavailable
 from agui_bridge.protocol.answers.unanswered_calls import answer_calls
