@@ -228,7 +228,9 @@ class Run:
             it was executed is unknown", unless the conversation has gone on by then.
         memo: what the adapter noted of the thread (plain JSON, never shown), as the last run left
             it, in whichever process. Set it any time: it is stored with the run's end, whatever
-            that is. None before the first run, and after one that was lost.
+            that is. None before the first run, after one that was lost, after a note of more than
+            `max_memo_bytes`, and when the client has gone back (an edit, an answer asked anew):
+            what it was made of is not in the conversation any more. Deleted with the thread.
         before_act: set by an adapter that wraps yours and may have to keep it from acting, else
             None. Tools that run in `run` itself after their TOOL_CALL_START was yielded need
             nothing. Whoever carries tools out besides, in tasks of its own, waits until all that

@@ -96,12 +96,30 @@ def usage_of(execution: Execution) -> list[Json]:
 
 
 def memo_of(execution: Execution) -> Json:
-    """What the adapter noted for its next run; nothing where that is no JSON."""
+    """What the adapter noted for its next run; nothing where that is no JSON, or too much.
+
+    What the run has done stays done: it does not fail over its note.
+    """
+    run = execution.run
+    if run.memo is None:
+        return None
     try:
-        return plain_json(execution.run.memo)
+        memo = plain_json(run.memo)
     except ProtocolViolation:
         logger.warning("the adapter's memo is left out: it is no plain JSON")
         return None
+    most, size = (
+        execution.agent.settings.max_memo_bytes,
+        len(json.dumps(memo, separators=(",", ":"))),
+    )
+    if size > most:
+        logger.error(
+            "the memo of agent %r is left out, and its next run on thread %r has none: it takes "
+            "%d bytes as JSON; at most %d are kept (max_memo_bytes)",
+            *(run.agent, run.thread_id, size, most),
+        )
+        return None
+    return memo
 
 
 def plain_json(continuation: Json) -> Json:

@@ -152,7 +152,12 @@ def late_result(loaded: Loaded, message: StoredMessage, ask: Interrupt | None) -
 
 
 def reopen(
-    record: ThreadRecord, claimed: Sequence[Interrupt], *, unheard: Sequence[str] = (), now: float
+    record: ThreadRecord,
+    claimed: Sequence[Interrupt],
+    *,
+    unheard: Sequence[str] = (),
+    memo: Json = None,
+    now: float,
 ) -> Change:
     """Nothing reached the framework: the whole batch is open again, answers dropped.
 
@@ -160,10 +165,17 @@ def reopen(
         record: the owner's record.
         claimed: the interrupts that the run was to carry out, as last written.
         unheard: ids of the messages that came along.
+        memo: what the adapter noted for its next run.
         now: the store's time.
     """
     return Change(
-        record=replace(record, status=ThreadStatus.INTERRUPTED, run=None, unheard=tuple(unheard)),
+        record=replace(
+            record,
+            status=ThreadStatus.INTERRUPTED,
+            run=None,
+            unheard=tuple(unheard),
+            memo=memo,
+        ),
         interrupts=tuple(
             moved(replace(ask, answer=None), InterruptStatus.OPEN, now, "bridge") for ask in claimed
         ),
