@@ -19,6 +19,7 @@ from agui_bridge.protocol.contract.requests import Resume, Start
 from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
@@ -136,6 +137,8 @@ class Claim:
             policy=self.submission.agent.policy,
             mint=owner.mint,
             memo=self._memo(record, raw),
+            superseded=[id for id in record.rewound if id not in {m["id"] for m in raw}],
+            unkept=self._unkept(record, raw),
         )
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
@@ -153,6 +156,15 @@ class Claim:
     def _memo(self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]) -> Json:
         """What the adapter noted, unless the agent is shown another conversation."""
         return record.memo if record.memo is not None and self.incoming.shows_all(shown) else None
+
+    def _unkept(
+        self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]
+    ) -> list[Mapping[str, Json]]:
+        """What a framework's own history may lack; the application's results it gets anyway."""
+        now = self.history.messages
+        lacking = Kept.lacks(record.kept, self.incoming.loaded.messages, now)
+        lacking -= {message["id"] for message in self.incoming.client.added}
+        return [message for message in shown if message["id"] in lacking]
 
     def _unheard(self) -> list[WireEvent]:
         """Messages of earlier inputs that no agent has heard, as far as they still stand."""

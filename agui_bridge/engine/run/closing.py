@@ -164,7 +164,7 @@ def _closing_events(
 
 def _frontend_calls(execution: Execution) -> tuple[str, ...]:
     """Ids of the calls of this run that the application is to carry out."""
-    tools = {tool.name for tool in execution.run.input.tools or ()}
+    tools = {tool.name for tool in execution.run.tools}
     declared = _declared(execution)
     return tuple(
         call.id

@@ -95,7 +95,9 @@ def claim_start(
     if returned:
         record = replace(_without_calls(record, returned), handoff=None)
     if superseded:
-        record = replace(record, memo=None)
+        kept = record.kept and record.kept.before(loaded.messages, superseded)
+        rewound = tuple(dict.fromkeys((*record.rewound, *superseded)))
+        record = replace(record, memo=None, rewound=rewound, kept=kept)
     return Change(
         record=_running(record, lease, state),
         interrupts=closing.interrupts if closing else (),
