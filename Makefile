@@ -29,7 +29,7 @@ IDS ?=
 WHOLE ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
-FRAMEWORKS := $(addprefix --ignore=,tests/adapters/pydantic_ai tests/architecture/test_public.py tests/test_docs.py tests/docs/test_pydantic_ai.py)
+FRAMEWORKS := $(addprefix --ignore=,tests/adapters/openai_agents tests/adapters/pydantic_ai tests/architecture/test_public.py tests/test_docs.py tests/docs/test_openai_agents.py tests/docs/test_pydantic_ai.py)
 NODE_FOLDERS := tests/e2e tests/e2e/pages/assistant_ui tests/servers/mastra examples/copilotkit
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
 TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest)
