@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import Any, Final
 
-from agents import Agent, FunctionTool, RunContextWrapper, RunState, UserError
+from agents import Agent, FunctionTool, RunContextWrapper, RunState
 from pydantic import BaseModel
 
 from agui_bridge.errors import NotDelivered
@@ -43,6 +43,7 @@ class Waiting:
         agent: name of its agent.
         name: the tool.
         arguments: what the model gave, as text.
+        is_function: whether it is the call of a function tool.
         item: what the SDK has of it.
     """
 
@@ -50,6 +51,7 @@ class Waiting:
     agent: str
     name: str
     arguments: str
+    is_function: bool
     item: Any
 
 
@@ -98,7 +100,14 @@ def waiting_of(item: Any) -> Waiting:
     raw = raw.model_dump() if isinstance(raw, BaseModel) else raw
     call_id = raw.get("call_id") or raw.get("id")
     name = item.name or raw.get("name") or raw.get("type")
-    return Waiting(str(call_id), item.agent.name, str(name), item.arguments or "", item)
+    return Waiting(
+        id=str(call_id),
+        agent=item.agent.name,
+        name=str(name),
+        arguments=item.arguments or "",
+        is_function=raw.get("type") == "function_call",
+        item=item,
+    )
 
 
 def ask_of(waiting: Waiting, guard: Guard, subagent: str | None) -> Ask:
@@ -130,17 +139,21 @@ async def restore(
         NotDelivered: the installed SDK or the agent as it is now can't go on with it. Nothing was
             done, and the answer can be given again.
     """
-    here = version(SDK)
+    wrapper: RunContextWrapper[Any] = RunContextWrapper(context=context)
     try:
-        state = await RunState.from_json(
-            agent, kept.state, context_override=RunContextWrapper(context=context)
-        )
-    except (UserError, ValueError, TypeError, KeyError) as error:
+        state = await RunState.from_json(agent, kept.state, context_override=wrapper)
+        waiting = [waiting_of(item) for item in state.get_interruptions()]
+        for one in waiting:
+            # Asked now: once a run goes on, its answers count as taken.
+            names = {tool.name for tool in await one.item.agent.get_all_tools(wrapper)}
+            if one.is_function and one.name not in names:
+                raise LookupError(f"agent {one.agent!r} has no tool {one.name!r}.")
+    except Exception as error:
         raise NotDelivered(
             f"This run was paused by {SDK} {kept.sdk} (state {_schema(kept.state)}) and can't go "
-            f"on with {SDK} {here} and the agent as it is now: {error}"
+            f"on with {SDK} {version(SDK)} and the agent as it is now: {error}"
         ) from error
-    return state, {w.id: w for w in map(waiting_of, state.get_interruptions())}
+    return state, {one.id: one for one in waiting}
 
 
 def decide(state: RunState[Any, Any], waiting: Waiting, decision: Decision | str) -> None:

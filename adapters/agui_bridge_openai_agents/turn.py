@@ -210,7 +210,7 @@ class Turn:
 
     async def _approved(self, waiting: Waiting, decision: Approve) -> Approve | str:
         """The approval, or why what somebody else carries out at once may not begin."""
-        if self._guard.tool(waiting.agent, waiting.name) is not None:
+        if waiting.is_function:
             return decision
         verdict = await self._guard.judge(
             None, waiting.id, waiting.name, arguments_of(waiting.arguments) or {}
