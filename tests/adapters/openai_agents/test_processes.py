@@ -2,105 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from tests.support.ports import free_port
-from tests.support.waiting import wait_until
+from tests.support.examples import few_or_many
+from tests.support.mails import MailServer, asks_of, mail_servers
 
 pytestmark = pytest.mark.timeout(180)
 
-ROOT = Path(__file__).parents[3]
-LEASE = 3.0
-YES = {"approved": True}
-Event = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Server:
-    """One process of the example."""
-
-    url: str
-    process: subprocess.Popen[bytes]
-    effects: Path
-
-    def send(self, text: str | None = None, *, answers: list[Event] | None = None) -> list[Event]:
-        """What a run on the one thread tells; less than a whole stream when the process dies."""
-        body: Event = {"threadId": "t", "runId": "r", "protocolVersion": "1.0", "messages": []}
-        if text is not None:
-            body["messages"] = [{"id": os.urandom(6).hex(), "role": "user", "content": text}]
-        if answers is not None:
-            body["resume"] = [
-                {"interruptId": ask["id"], "status": "resolved", "payload": YES} for ask in answers
-            ]
-        events = []
-        try:
-            with httpx.stream(
-                "POST", f"{self.url}/agents/mailer", json=body, timeout=60
-            ) as response:
-                for line in response.iter_lines():
-                    if line.startswith("data: "):
-                        events.append(json.loads(line.removeprefix("data: ")))
-        except httpx.TransportError:
-            pass
-        return events
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait(30)
-
-    @property
-    def done(self) -> list[str]:
-        """Who was sent something, each time."""
-        if not self.effects.exists():
-            return []
-        return [json.loads(line)["to"] for line in self.effects.read_text().splitlines()]
-
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[], Server]]:
-    running: list[subprocess.Popen[bytes]] = []
-
-    def started() -> Server:
-        port = free_port()
-        effects = tmp_path / "effects.jsonl"
-        command = [sys.executable, "-m", "examples.openai_agents", "--port", str(port)]
-        command += ["--effects", str(effects), "--store", f"sqlite:///{tmp_path}/mails.db"]
-        running.append(subprocess.Popen([*command, "--lease", str(LEASE)], cwd=ROOT))
-        url = f"http://127.0.0.1:{port}"
-
-        def ready() -> bool:
-            try:
-                return httpx.get(f"{url}/readyz").status_code == 200
-            except httpx.TransportError:
-                return False
-
-        wait_until(ready)
-        return Server(url, running[-1], effects)
-
-    yield started
-    for process in running:
-        process.kill()
-        process.wait(30)
-
-
-def asks_of(events: list[Event]) -> list[Event]:
-    return list(events[-1]["outcome"]["interrupts"])
+def start(tmp_path: Path) -> Iterator[Callable[[], MailServer]]:
+    with mail_servers("examples.openai_agents", tmp_path) as started:
+        yield started
 
 
 def test_a_pause_outlives_its_process_and_two_others_execute_its_answer_once(
-    start: Callable[[], Server],
+    start: Callable[[], MailServer],
 ) -> None:
     before = start()
     asks = asks_of(before.send("send bob"))
@@ -116,7 +38,7 @@ def test_a_pause_outlives_its_process_and_two_others_execute_its_answer_once(
 
 @pytest.mark.soak
 def test_a_process_killed_in_the_approved_tool_is_never_followed_by_a_second_execution(
-    start: Callable[[], Server],
+    start: Callable[[], MailServer],
 ) -> None:
     first, second = start(), start()
     asks = asks_of(first.send("crash bob"))
@@ -129,3 +51,25 @@ def test_a_process_killed_in_the_approved_tool_is_never_followed_by_a_second_exe
     shown = httpx.get(f"{second.url}/agents/mailer/threads/t").json()["messages"]
     (result,) = [message["content"] for message in shown if message["role"] == "tool"]
     assert "whether this tool call was executed is unknown" in result
+
+
+@few_or_many(5, 500)
+def test_of_the_same_answer_in_two_processes_at_once_one_executes(
+    start: Callable[[], MailServer], examples: int
+) -> None:
+    first, second = start(), start()
+
+    def race(number: int) -> set[str]:
+        thread = f"race-{number}"
+        verb = "inside" if number % 2 else "send"
+        asks = asks_of(first.send(f"{verb} {thread}", thread=thread))
+        with ThreadPoolExecutor(2) as two:
+            told = [
+                two.submit(server.send, answers=asks, thread=thread) for server in (first, second)
+            ]
+            return {each.result(120)[-1]["type"] for each in told}
+
+    with ThreadPoolExecutor(4) as pool:
+        ends = list(pool.map(race, range(examples)))
+    assert sorted(first.done) == sorted(f"race-{n}-0@example.com" for n in range(examples))
+    assert all("RUN_FINISHED" in end for end in ends)
