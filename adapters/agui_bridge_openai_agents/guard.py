@@ -118,7 +118,7 @@ class Guard(RunHooks[Any]):
         self.outputs: dict[str, str] = {}
         self.own: set[str] = set(own)
         self.outer: dict[str, str | None] = {}
-        self.replies = 0
+        self.replies: int = 0
         self.caught_up: Callable[[], Awaitable[None]] | None = None
         self.failed: Callable[[], object] | None = None
         self._run = run

@@ -67,8 +67,8 @@ class Reader:
         self.said: list[str] = []
         self.called: list[str] = []
         self.answered: set[str] = set()
-        self.replies = 0
-        self.model = "unknown"
+        self.replies: int = 0
+        self.model: str = "unknown"
         self.silent: set[str] = set()
         self._run = run
         self._first = first
