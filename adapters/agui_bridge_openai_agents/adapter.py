@@ -41,7 +41,7 @@ class OpenAIAgentsAdapter:
     """
 
     capabilities: AdapterCapabilities = AdapterCapabilities(
-        edit=False, answer=False, subagents=True, stop=True, policy=True
+        edit=False, answer=False, respond=True, subagents=True, stop=True, policy=True
     )
 
     def __init__(

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from agui_bridge.errors import NotDelivered
 from agui_bridge.protocol.answers.asks import Ask
-from agui_bridge.protocol.answers.decisions import Approve, Decision
-from agui_bridge.protocol.answers.unexecuted import UNREPORTED, refused
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Approve, Decision
+from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.protocol.turns import text_of
 from agui_bridge_openai_agents.content import arguments_of
@@ -121,6 +121,8 @@ def ask_of(waiting: Waiting, guard: Guard, subagent: str | None) -> Ask:
             reason="tool_call",
             tool_call=call,
             parameters=tool.params_json_schema if tool is not None else None,
+            # Of what a provider would carry out, nobody but it can give the result.
+            allowed=None if waiting.is_function else (APPROVE, DECLINE),
         )
     return replace(ask, subagent_run_id=subagent)
 
@@ -161,7 +163,7 @@ def decide(state: RunState[Any, Any], waiting: Waiting, decision: Decision | str
     if isinstance(decision, Approve):
         state.approve(waiting.item)
     else:
-        text = decision if isinstance(decision, str) else refused(decision)
+        text = decision if isinstance(decision, str) else decision.text
         state.reject(waiting.item, rejection_message=text)
 
 

@@ -21,7 +21,6 @@ from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve
-from agui_bridge.protocol.answers.unexecuted import refused
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
@@ -194,7 +193,7 @@ class Turn:
             if isinstance(decision, Approve):
                 said = await self._approved(waiting[call], decision)
             else:
-                self._guard.tell_result(call, refused(decision))
+                self._guard.tell_result(call, decision.text)
             decide(state, waiting[call], said)
         if run.resume is not None:
             new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]

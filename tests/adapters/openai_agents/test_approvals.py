@@ -25,7 +25,7 @@ async def test_an_approval_offers_no_edit_since_the_sdk_has_none() -> None:
     async with talking(mailer) as one:
         asked = await one.say("send bob")
         (ask,) = asked.asks
-        assert set(ask["responseSchema"]["properties"]) == {"approved", "reason"}
+        assert "editedArgs" not in ask["responseSchema"]["properties"]
         await one.answer(asked, YES)
     assert mailer.done == [{"to": "bob", "body": "original"}]
 
@@ -47,6 +47,18 @@ async def test_a_resumed_run_pauses_again() -> None:
         assert [done["to"] for done in mailer.done] == ["bob"]
         assert (await one.answer(second, YES)).ending == "success"
     assert [done["to"] for done in mailer.done] == ["bob", "second-bob"]
+
+
+@pytest.mark.parametrize("word", ["send", "inside"])
+async def test_a_text_stands_in_place_of_the_result_and_the_tool_does_not_run(word: str) -> None:
+    mailer = Mailer()
+    async with talking(mailer) as one:
+        asked = await one.say(f"{word} bob")
+        answered = await one.answer(asked, {"approved": False, "respond": "I phoned him."})
+    assert (answered.ending, mailer.done) == ("success", [])
+    told = [e["content"] for e in answered.events if e["type"] == "TOOL_CALL_RESULT"]
+    assert told[0] == "I phoned him."
+    assert "I phoned him." in "".join(map(str, mailer.requests))
 
 
 async def test_the_model_reads_why_a_person_declined_in_the_words_of_the_history() -> None:
