@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ag_ui.core import (
@@ -27,6 +27,8 @@ from agui_bridge.adapters import Run
 from agui_bridge_openai_agents.content import output_text
 
 __all__ = ["Reader"]
+
+_TEXT: Final = "response.output_text.delta"
 
 _HOSTED: Final = frozenset(
     {
@@ -77,22 +79,27 @@ class Reader:
         self._is_structured = False
         self._forget()
 
-    def read(self, event: Any) -> Iterator[BaseEvent]:
+    def read(self, event: Any) -> Iterable[BaseEvent | str]:
         """Translate one event of the SDK; those of AG-UI are passed on."""
+        if event.type == "raw_response_event":
+            data = event.data
+            kind = data.type
+            if kind == _TEXT and data.output_index in self._open:
+                # Nearly all are: text of the message that is open, which needs no event object.
+                return (data.delta,) if data.delta else ()
+            handler = _HANDLERS.get(kind)
+            return handler(self, data) if handler is not None else ()
         if isinstance(event, BaseEvent):
             if isinstance(event, ToolCallResultEvent):
                 self.answered.add(event.tool_call_id)
             elif isinstance(event, ToolCallStartEvent):
                 self.called.append(event.tool_call_id)
-            yield event
-        elif event.type == "raw_response_event":
-            handler = _HANDLERS.get(event.data.type)
-            if handler is not None:
-                yield from handler(self, event.data)
-        elif event.type == "agent_updated_stream_event":
-            yield from self._handed_to(event.new_agent)
-        elif event.item.type in ("tool_call_output_item", "handoff_output_item"):
-            yield from self._output(event.item)
+            return (event,)
+        if event.type == "agent_updated_stream_event":
+            return self._handed_to(event.new_agent)
+        if event.item.type in ("tool_call_output_item", "handoff_output_item"):
+            return self._output(event.item)
+        return ()
 
     def end(self) -> Iterator[BaseEvent]:
         """Close what is open at the end."""
@@ -261,7 +268,7 @@ def _arguments_of(told: Mapping[str, Any]) -> dict[str, Any]:
 _HANDLERS: Final[Mapping[str, Callable[[Reader, Any], Iterator[BaseEvent]]]] = {
     "response.created": Reader._created,
     "response.output_item.added": Reader._added,
-    "response.output_text.delta": Reader._text,
+    _TEXT: Reader._text,
     "response.refusal.delta": Reader._text,
     "response.reasoning_summary_text.delta": Reader._reasoning,
     "response.reasoning_text.delta": Reader._reasoning,

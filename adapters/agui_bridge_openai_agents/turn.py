@@ -108,13 +108,14 @@ class Turn:
         stopping = asyncio.create_task(self._gate.stopped())
         stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
         try:
-            while (event := await self._queue.get()) is not None:
-                for item in self._reader.read(event):
+            queue, read = self._queue, self._reader.read
+            while (event := await queue.get()) is not None:
+                for item in read(event):
                     yield item
-                self._queue.task_done()
+                queue.task_done()
             result = await self._outcome(working)
-            for item in self._reader.end():
-                yield item
+            for last in self._reader.end():
+                yield last
             for call in self._reader.called:
                 # What ran to its end while everything else was stopped.
                 if call in self._guard.outputs and call not in self._reader.answered:
@@ -131,8 +132,8 @@ class Turn:
             return
         self._note(result)
         if result.interruptions:
-            for last in self._pause(result):
-                yield last
+            for ending in self._pause(result):
+                yield ending
             return
         if not isinstance(result.final_output, str):
             run.result = to_jsonable_python(result.final_output, fallback=str)
