@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agents import Agent, GuardrailFunctionOutput, LocalShellTool, input_guardrail
 from pydantic import BaseModel
 
-from agui_bridge import Principal, Run
+from agui_bridge import Bridge, Principal, Run
+from agui_bridge.errors import ConfigurationError
 from agui_bridge.testing import talk
+from agui_bridge_openai_agents import OpenAIAgentsAdapter
 from tests.adapters.openai_agents.mailer import SIGNATURE, Mailer
 from tests.adapters.openai_agents.talking import YES, conversing, serving, talking
 
@@ -166,6 +169,54 @@ async def test_a_model_that_is_asked_too_often_ends_the_run_and_says_why() -> No
     async with talk(bridge, "mailer") as one:
         await one.say("look bob")
     assert ends == ["MAX_ITERATIONS_REACHED"]
+
+
+async def test_a_guardrail_that_ends_the_run_is_named() -> None:
+    @input_guardrail(name="no_trees", run_in_parallel=False)
+    async def no_trees(context: Any, agent: Any, said: Any) -> GuardrailFunctionOutput:
+        return GuardrailFunctionOutput(None, tripwire_triggered=True)
+
+    mailer = Mailer(input_guardrails=[no_trees])
+    async with talking(mailer) as one:
+        told = (await one.say("think trees")).events[-1]
+    assert told["code"] == "UPSTREAM_ERROR"
+    assert told["message"] == "The agent's guardrail 'no_trees' ended the run."
+    assert mailer.requests == []
+
+
+async def test_a_function_of_the_run_makes_the_agent_of_who_asks() -> None:
+    mailers = {"ann": Mailer(), "bob": Mailer()}
+    bridge = Bridge("memory:")
+    bridge.add("mailer", OpenAIAgentsAdapter(lambda run: mailers[run.principal.actor].agent))
+    async with talk(bridge, "mailer", principal=Principal("acme", "ann")) as one:
+        await one.answer(await one.say("send bob"), YES)
+    assert (len(mailers["ann"].done), mailers["bob"].done) == (1, [])
+
+
+async def test_a_model_that_does_not_stream_is_told_whole() -> None:
+    mailer = Mailer()
+    plain = mailer.model.stream_response
+
+    async def at_once(*arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        async for event in plain(*arguments, **options):
+            if event.type == "response.completed":
+                yield event
+
+    mailer.model.stream_response = at_once  # type: ignore[method-assign]
+    async with talking(mailer) as one:
+        thought = await one.say("think trees")
+        asked = await one.say("send bob")
+        assert (await one.answer(asked, YES)).ending == "success"
+    kinds = kinds_of(thought)
+    assert kinds.index("REASONING_MESSAGE_END") < kinds.index("TEXT_MESSAGE_START")
+    assert (thought.text, asked.text) == ("I thought of trees.", "I will do it. ")
+    assert mailer.done == [{"to": "bob", "body": "original"}]
+
+
+def test_a_tool_that_nothing_can_hold_back_is_refused_where_it_is_given() -> None:
+    tool = LocalShellTool(executor=lambda request: "done")
+    with pytest.raises(ConfigurationError, match=r"'local_shell' is a LocalShellTool"):
+        OpenAIAgentsAdapter(Agent("a", tools=[tool]))
 
 
 # --- frontend tools ---
