@@ -113,13 +113,14 @@ class Turn:
                 for item in read(event):
                     yield item
                 queue.task_done()
-            result = await self._outcome(working)
+            await asyncio.wait([working])
             for last in self._reader.end():
                 yield last
             for call in self._reader.called:
-                # What ran to its end while everything else was stopped.
+                # What ran to its end while everything else was stopped, or failed.
                 if call in self._guard.outputs and call not in self._reader.answered:
                     yield self._result(call, self._guard.outputs[call])
+            result = self._outcome(working)
         finally:
             stopping.cancel()
             if not working.done():
@@ -255,14 +256,13 @@ class Turn:
 
     # --- its end ---
 
-    async def _outcome(self, working: asyncio.Task[RunResultStreaming]) -> Any:
+    def _outcome(self, working: asyncio.Task[RunResultStreaming]) -> Any:
         """The agent's result; None after a stop, and when it was given no further step.
 
         Raises:
             NotDelivered: nothing was done with the answers.
             Exception: what the agent raised, or what the gate did and the agent made its own of.
         """
-        await asyncio.wait([working])
         # Looked at, so that asyncio does not tell of one that nobody retrieved.
         failure = None if working.cancelled() else working.exception()
         if isinstance(self._gate.fault, PolicyFailed) and self._kept and not self._touched:

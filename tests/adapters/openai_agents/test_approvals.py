@@ -197,3 +197,19 @@ async def test_a_policy_judges_once_what_it_allows(word: str) -> None:
     first = {"look": "look_up", "greet": "greet", "lookinside": "look_up"}[word]
     assert seen.count(first) == 1
     assert len(mailer.done) == 1
+
+
+async def test_the_result_of_a_tool_is_kept_when_the_one_beside_it_fails() -> None:
+    mailer = Mailer()
+
+    @function_tool(name_override="send_email", failure_error_function=None)
+    async def failing(to: str, body: str) -> str:
+        raise RuntimeError("no network")
+
+    mailer.agent.tools[0] = failing
+    async with talking(mailer) as one:
+        assert (await one.say("mixed bob")).ending == "AGENT_ERROR"
+        told = [m["content"] for m in await one.messages() if m["role"] == "tool"]
+        assert (await one.say("hello")).ending == "success"
+    assert told[0] == "bob is known"
+    assert "whether this tool call was executed is unknown" in told[1]
