@@ -151,6 +151,7 @@ def test_the_readme_lists_every_example() -> None:
         "demo",
         "deploy_approval",
         "mastra",
+        "openai_agents",
         "proxy_pydantic_ai",
         "pydantic_ai",
         "stop_and_continue",
