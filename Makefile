@@ -32,6 +32,7 @@ ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
 FRAMEWORKS := $(addprefix --ignore=,tests/adapters/pydantic_ai tests/architecture/test_public.py tests/test_docs.py tests/docs/test_pydantic_ai.py)
 NODE_FOLDERS := tests/e2e tests/e2e/pages/assistant_ui tests/servers/mastra examples/copilotkit
+E2E_PEERS := agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
 TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest matrix)
 
@@ -87,9 +88,10 @@ ifeq ($(E2E_TESTS),)
 e2e:
 	@echo 'e2e: no end-to-end tests yet'
 else
-e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra and pydantic-ai servers against the bridge
+e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra, pydantic-ai, agno and Strands servers against the bridge
 	@if command -v npm >/dev/null; then \
-		$(MAKE) $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed; \
+		$(MAKE) $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed \
+			$(E2E_PEERS:%=$(MATRIX_VENVS)/%/.installed); \
 		$(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS); \
 	elif [ -n "$${CI:-}" ]; then \
 		echo 'e2e: failed: npm is not installed, and CI must run these tests' >&2; exit 1; \

@@ -7,7 +7,7 @@ answer is never sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ag_ui.core import Interrupt
@@ -27,7 +27,8 @@ CREWAI: Final = "crewai"
 
 def crewai_pause(ended: Ended) -> Pause | None:
     """The pause of a CrewAI flow, None if it is another's."""
-    told = ended.interrupts or [_interrupt(custom.value) for custom in ended.customs]
+    customs = (_interrupt(custom.value) for custom in ended.customs)
+    told: Sequence[Interrupt | None] = ended.interrupts or [*customs]
     signed = [one for one in told if one is not None and CREWAI in (one.metadata or {})]
     if not signed or len(signed) < len(told):
         return None

@@ -35,6 +35,7 @@ CALLING = [name for name in VARIANTS if scenarios_of(name) is SCENARIOS]
 ALL_OR_NONE = ("agent-framework",)
 """They carry out the calls of one pause together, or none."""
 
+FLOWING = [name for name in VARIANTS if name not in CALLING]
 MIXING = [name for name in CALLING if name not in ALL_OR_NONE]
 
 
@@ -112,8 +113,9 @@ async def test_where_all_run_or_none_a_mixed_answer_is_not_sent_and_all_stays_op
     assert told.endings[2:] in ([], ["INTERRUPT_PENDING"])
 
 
-async def test_a_flows_feedback_is_given_once_and_a_cancel_never_reaches_it() -> None:
-    told, executed = await replayed("crewai.feedback")
+@pytest.mark.parametrize("variant", FLOWING)
+async def test_a_flows_feedback_is_given_once_and_a_cancel_never_reaches_it(variant: str) -> None:
+    told, executed = await replayed(f"{variant}.feedback")
     assert executed == [ZERO]
     assert told.endings == ["interrupt", "success", "interrupt", "success", "success"]
     assert told.asks == [("crewai:human_feedback", None)] * 2

@@ -1,7 +1,7 @@
 """A CrewAI flow behind ag-ui-crewai: `python -m tests.servers.peers.crewai --port 8000`.
 
-A flow asks for feedback on what it is about to do: a question with two answers, about no call. What
-waits is in a SQLite file.
+A flow asks for feedback on what it is about to do: a question with two answers, about no call.
+`--outcome no` has the endpoint tell it as a CUSTOM event alone. What waits is in a SQLite file.
 """
 
 from __future__ import annotations
@@ -112,9 +112,10 @@ def make_app(options: argparse.Namespace) -> FastAPI:
             await self._say({"role": "tool", "content": "not sent"})
 
     served = FastAPI()
-    add_crewai_flow_fastapi_endpoint(served, Peer(), "/", emit_interrupt_outcome=True)
+    outcome = options.outcome == "yes"
+    add_crewai_flow_fastapi_endpoint(served, Peer(), "/", emit_interrupt_outcome=outcome)
     return served
 
 
 if __name__ == "__main__":
-    serve(make_app)
+    serve(make_app, ("outcome", "yes"))

@@ -72,7 +72,20 @@ class Variant:
 
 def _langgraph(gate: str, outcome: str, asks: str = "") -> Variant:
     options = ("--gate", gate, "--outcome", outcome)
-    return Variant("langgraph", options, edits=gate == "tool", asks=asks)
+    # The application's own tools would take a middleware that reads them from the state.
+    prompts = {verb: PROMPTS[verb] for verb in PROMPTS if verb != "frontend"}
+    return Variant("langgraph", options, edits=gate == "tool", asks=asks, prompts=prompts)
+
+
+def _crewai(outcome: str, asks: str = "") -> Variant:
+    prompts = {"confirmation": "send {marker}", **PROMPTS}
+    return Variant(
+        "crewai",
+        ("--outcome", outcome),
+        asks=asks,
+        prompts={verb: prompts[verb] for verb in ("approval", "confirmation", "text", "slow")},
+        answers={"approve": "approved", "deny": "rejected", "confirm": "approved"},
+    )
 
 
 VARIANTS: Final = {
@@ -112,17 +125,10 @@ VARIANTS: Final = {
     "adk-named": Variant("adk", peer="adk", at_once=1),
     "adk-custom": Variant("adk", ("--outcome", "no"), at_once=1),
     "adk-resumable": Variant("adk", ("--resumable", "yes"), at_once=1),
-    "crewai": Variant(
-        "crewai",
-        asks="one interrupt of the outcome about the whole flow, with two answers to choose from",
-        prompts={
-            "approval": "send {marker}",
-            "confirmation": "send {marker}",
-            "text": "hello {marker}",
-            "slow": "slow 60",
-        },
-        answers={"approve": "approved", "deny": "rejected", "confirm": "approved"},
+    "crewai": _crewai(
+        "yes", "one interrupt of the outcome about the whole flow, with two answers to choose from"
     ),
+    "crewai-custom": _crewai("no"),
     "strands": Variant("strands", asks="interrupts of the outcome with a `responseSchema`"),
 }
 """What is recorded and judged, by name."""
