@@ -23,6 +23,7 @@ from agui_bridge_agui.pauses.crewai import CREWAI, crewai_answers, crewai_pause
 from agui_bridge_agui.pauses.draft import DRAFT, draft_answers
 from agui_bridge_agui.pauses.interrupts import RESUME, resume_answers, resume_pause
 from agui_bridge_agui.pauses.langgraph import COMMAND, LANGGRAPH, command_answers, langgraph_pause
+from agui_bridge_agui.pauses.mastra import MASTRA, mastra_answers, mastra_pause
 
 __all__ = ["answers_of", "pause_of"]
 
@@ -34,6 +35,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Json, Mapping[str, Decision], Json], Answ
     CREWAI: crewai_answers,
     DRAFT: draft_answers,
     LANGGRAPH: command_answers,
+    MASTRA: mastra_answers,
     RESUME: resume_answers,
 }
 
@@ -50,6 +52,7 @@ def pause_of(ended: Ended, *, silence: Silence | None) -> Pause | None:
     """
     pause = (
         crewai_pause(ended)
+        or mastra_pause(ended)
         or langgraph_pause(ended)
         or agent_framework_pause(ended)
         or resume_pause(ended)

@@ -45,6 +45,7 @@ __all__ = ["proxy"]
             "agent-framework",
             "agno",
             "crewai",
+            "mastra",
             "pydantic-ai",
             "strands",
         ]

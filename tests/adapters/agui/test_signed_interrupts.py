@@ -1,7 +1,8 @@
-"""What Agent Framework and CrewAI sign: their questions, and what of an answer reaches them."""
+"""What Agent Framework, CrewAI and Mastra sign: their questions, and what of an answer they get."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -147,3 +148,82 @@ async def test_a_stopped_question_is_not_withdrawn_by_an_approval() -> None:
         await talk.say("hello")
         assert talk.ending == "success"
     assert [body.get("resume") for body in upstream.bodies] == [None, None]
+
+
+# --- Mastra's own package ---
+
+
+def suspended(call_id: str, n: int, schema: Any = None) -> dict[str, Any]:
+    told = {
+        "type": "mastra_suspend",
+        "toolCallId": call_id,
+        "toolName": "delete",
+        "suspendPayload": {"message": f"Delete {n}?"},
+        "args": {"n": n},
+        "resumeSchema": json.dumps(schema or YES_OR_NO),
+        "runId": "r1",
+    }
+    return {"type": "CUSTOM", "name": "on_interrupt", "value": json.dumps(told)}
+
+
+YES_OR_NO = {
+    "type": "object",
+    "required": ["approved"],
+    "properties": {"approved": {"type": "boolean"}},
+}
+WORDS = {"type": "object", "required": ["why"], "properties": {"why": {"type": "string"}}}
+
+
+async def test_a_suspended_tool_is_an_approval_of_a_call_that_nothing_else_tells_of() -> None:
+    upstream = Upstream([started(), suspended("call-1", 1), finished()], DONE)
+    async with before(upstream) as talk:
+        await talk.say("go")
+        (ask,) = talk.asks
+        assert (ask["reason"], ask["toolCallId"], ask["message"]) == (
+            "tool_call",
+            "call-1",
+            "Delete 1?",
+        )
+        assert "r1" not in json.dumps(talk.events)
+        await talk.answer({"approved": True})
+        assert talk.ending == "success"
+    assert upstream.bodies[1]["resume"] == [
+        {"interruptId": "r1::call-1", "status": "resolved", "payload": {"approved": True}}
+    ]
+
+
+async def test_a_suspended_tool_that_asks_for_more_is_a_question() -> None:
+    upstream = Upstream([started(), suspended("call-1", 1, WORDS), finished()], DONE)
+    async with before(upstream) as talk:
+        await talk.say("go")
+        (ask,) = talk.asks
+        assert (ask["reason"], ask["responseSchema"]) == ("input_required", WORDS)
+        await talk.answer({"why": "it is old"})
+        assert talk.ending == "success"
+    assert payloads(upstream) == [{"why": "it is old"}]
+
+
+async def test_of_two_suspended_tools_one_goes_on_where_more_would_be_lost() -> None:
+    asking = [started(), *call(), suspended("call-1", 1), suspended("call-2", 2), finished()]
+    done = [started(), result("deleted", "call-2"), *text("Done.", "m2"), finished()]
+    upstream = Upstream(asking, done)
+    yes = {"approved": True}
+    async with before(upstream) as talk:
+        await talk.say("go")
+        await talk.answer(yes, yes)
+        assert talk.ending == "UPSTREAM_ERROR"
+        assert "approve one, and decline or cancel the others" in talk.message
+        assert len(upstream.bodies) == 1
+        talk.events.pop()
+        await talk.answer({"approved": False}, yes)
+        assert talk.ending == "success"
+    assert [entry["interruptId"] for entry in upstream.bodies[1]["resume"]] == ["r1::call-2"]
+
+
+async def test_a_suspended_tool_that_nobody_answers_stays_suspended() -> None:
+    upstream = Upstream([started(), suspended("call-1", 1), finished()], DONE)
+    async with before(upstream) as talk:
+        await talk.say("go")
+        await talk.answer(None)
+        assert talk.ending == "success"
+    assert len(upstream.bodies) == 1
