@@ -24,9 +24,7 @@ _TABLE: Final = "<!-- Below: made by `make matrix`. -->\n"
 _HEAD: Final = (
     "| peer | judged | "
     + " | ".join(setting.name for setting in SETTINGS)
-    + " | executed twice: "
-    + ", ".join(setting.name for setting in SETTINGS)
-    + " |\n"
+    + " | calls executed twice, in each |\n"
     + "|---" * (3 + len(SETTINGS))
     + "|\n"
 )
@@ -113,7 +111,7 @@ def _told(limit: Limit) -> str:
             (
                 limit.says,
                 checks and f"Behind the bridge, too, it fails {checks}.",
-                limit.issue and f"[Open]({limit.issue}).",
+                limit.issue and f"[Open there]({limit.issue}).",
             ),
         )
     )
@@ -127,11 +125,11 @@ def _reasons(failed: Sequence[Result]) -> list[str]:
     return [f"- {', '.join(f'`{id}`' for id in ids)}: {why}" for why, ids in seen.items()]
 
 
-_VARYING: Final = re.compile(r"\b(?:[0-9a-f]{8,}|[a-z]+-[0-9a-f]{6,}[\w-]*)\b")
+_VARYING: Final = re.compile(r"""\[['"].*\]|\b(?:m|call_)[0-9a-f]{12,}[\w-]*""")
 _LONGEST: Final = 160
 
 
 def _same(detail: str) -> str:
-    """What was seen, without the ids that differ from run to run."""
-    text = _VARYING.sub("…", " ".join(detail.split())).replace("|", "\\|")
+    """What was seen, without the lists and ids that differ from run to run."""
+    text = _VARYING.sub("…", " ".join(detail.split())).replace("([])", "(nothing)")
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

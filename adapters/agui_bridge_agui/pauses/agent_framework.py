@@ -9,6 +9,7 @@ declined one again, and takes no answer to that.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from ag_ui.core import Interrupt
@@ -18,7 +19,7 @@ from agui_bridge.errors import NotDelivered
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, Approve, Cancel, Decision
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_agui.pauses.answers import Answers, Ended, call_of
-from agui_bridge_agui.pauses.interrupts import keep
+from agui_bridge_agui.pauses.interrupts import ask_of, keep
 
 __all__ = ["AGENT_FRAMEWORK", "agent_framework_answers", "agent_framework_pause"]
 
@@ -59,15 +60,17 @@ def _is_signed(interrupt: Interrupt) -> bool:
 
 
 def _ask_of(interrupt: Interrupt, call: ToolCall, ended: Ended) -> Ask:
+    """The question as the bridge itself would ask it: its schema and metadata say too much."""
     properties = (interrupt.response_schema or {}).get("properties") or {}
     edited = properties.get("editedArgs")
-    return Ask(
-        native_id=interrupt.id,
+    return replace(
+        ask_of(interrupt, ended),
         reason="tool_call",
-        message=interrupt.message,
         tool_call=call,
         parameters=ended.tool_schemas.get(call.name, edited),
+        response_schema=None,
         allowed=(APPROVE, DECLINE, EDIT) if edited else (APPROVE, DECLINE),
+        metadata=None,
     )
 
 
