@@ -27,28 +27,27 @@ from agui_bridge_agui.pauses.answers import Answers, Ended, call_of, parsed
 from agui_bridge_agui.pauses.interrupts import entry_of, is_approval, keep
 from agui_bridge_agui.pauses.langgraph import ON_INTERRUPT
 
-__all__ = ["MASTRA", "mastra_answers", "mastra_pause", "with_suspended_call"]
+__all__ = ["MASTRA", "mastra_answers", "mastra_pause", "suspended_call"]
 
 MASTRA: Final = "mastra"
 """The dialect of such a pause, in its continuation."""
 
 
-def with_suspended_call(wire: WireEvent, known: Collection[str]) -> Iterator[WireEvent]:
-    """The event, behind the call that it tells of, if nothing else has told of that.
+def suspended_call(custom: WireEvent, known: Collection[str]) -> Iterator[WireEvent]:
+    """The events of the call that a CUSTOM event tells of, if nothing else has told of that.
 
     Args:
-        wire: any event.
+        custom: any CUSTOM event.
         known: ids of the calls that were told.
     """
-    if wire["type"] == "CUSTOM" and wire.get("name") == ON_INTERRUPT:
-        value = _suspended(wire.get("value"))
-        if value is not None and value["toolCallId"] not in known:
-            call, name = value["toolCallId"], value["toolName"]
-            arguments = json.dumps(value.get("args") or {}, ensure_ascii=False)
-            yield {"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": name}
-            yield {"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": arguments}
-            yield {"type": "TOOL_CALL_END", "toolCallId": call}
-    yield wire
+    value = _suspended(custom.get("value")) if custom.get("name") == ON_INTERRUPT else None
+    if value is None or value["toolCallId"] in known:
+        return
+    call, name = value["toolCallId"], value["toolName"]
+    arguments = json.dumps(value.get("args") or {}, ensure_ascii=False)
+    yield {"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": name}
+    yield {"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": arguments}
+    yield {"type": "TOOL_CALL_END", "toolCallId": call}
 
 
 def mastra_pause(ended: Ended) -> Pause | None:
