@@ -125,7 +125,7 @@ def _reasons(failed: Sequence[Result]) -> list[str]:
     return [f"- {', '.join(f'`{id}`' for id in ids)}: {why}" for why, ids in seen.items()]
 
 
-_VARYING: Final = re.compile(r"""\[['"].*\]|\b(?:m|call_)[0-9a-f]{12,}[\w-]*""")
+_VARYING: Final = re.compile(r"""\[['"].*\]|\b(?:m|call_|adk-)[0-9a-f]{8,}[\w-]*""")
 _LONGEST: Final = 160
 
 
