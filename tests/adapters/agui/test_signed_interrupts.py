@@ -161,11 +161,12 @@ def suspended(call_id: str, n: int, schema: Any = None) -> dict[str, Any]:
         "suspendPayload": {"message": f"Delete {n}?"},
         "args": {"n": n},
         "resumeSchema": json.dumps(schema or YES_OR_NO),
-        "runId": "r1",
+        "runId": RUN,
     }
     return {"type": "CUSTOM", "name": "on_interrupt", "value": json.dumps(told)}
 
 
+RUN = "the-run-of-mastra"
 YES_OR_NO = {
     "type": "object",
     "required": ["approved"],
@@ -184,11 +185,11 @@ async def test_a_suspended_tool_is_an_approval_of_a_call_that_nothing_else_tells
             "call-1",
             "Delete 1?",
         )
-        assert "r1" not in json.dumps(talk.events)
+        assert RUN not in json.dumps(talk.events)
         await talk.answer({"approved": True})
         assert talk.ending == "success"
     assert upstream.bodies[1]["resume"] == [
-        {"interruptId": "r1::call-1", "status": "resolved", "payload": {"approved": True}}
+        {"interruptId": f"{RUN}::call-1", "status": "resolved", "payload": {"approved": True}}
     ]
 
 
@@ -217,7 +218,7 @@ async def test_of_two_suspended_tools_one_goes_on_where_more_would_be_lost() -> 
         talk.events.pop()
         await talk.answer({"approved": False}, yes)
         assert talk.ending == "success"
-    assert [entry["interruptId"] for entry in upstream.bodies[1]["resume"]] == ["r1::call-2"]
+    assert [entry["interruptId"] for entry in upstream.bodies[1]["resume"]] == [f"{RUN}::call-2"]
 
 
 async def test_a_suspended_tool_that_nobody_answers_stays_suspended() -> None:
