@@ -67,6 +67,7 @@ def _ask_of(interrupt: Interrupt, call: ToolCall, ended: Ended) -> Ask:
         ask_of(interrupt, ended),
         reason="tool_call",
         tool_call=call,
+        about=None,
         parameters=ended.tool_schemas.get(call.name, edited),
         response_schema=None,
         allowed=(APPROVE, DECLINE, EDIT) if edited else (APPROVE, DECLINE),

@@ -98,6 +98,7 @@ def _ask_of(value: Mapping[str, Any], ended: Ended) -> Ask:
         reason="tool_call" if gated else "input_required",
         message=message if isinstance(message, str) else None,
         tool_call=call if gated else None,
+        about=call.id if call is not None and not gated else None,
         response_schema=schema,
         allowed=(APPROVE, DECLINE),
         metadata={"tool": value["toolName"], "shown": shown},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agui_bridge.adapters import HandoffResults, Run
@@ -19,7 +19,15 @@ from agui_bridge.protocol.contract.requests import Resume, Start
 from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.history import History
-from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Loaded, RunLease
+from agui_bridge.protocol.threads.kept import Kept
+from agui_bridge.protocol.threads.records import (
+    Interrupt,
+    InterruptStatus,
+    Json,
+    Loaded,
+    RunLease,
+    ThreadRecord,
+)
 from agui_bridge.stores.base import Committed
 
 __all__ = ["Claim"]
@@ -76,6 +84,7 @@ class Claim:
         change = _change(submission, incoming, ruling, lease, history, settings.lease_seconds)
         asks = {ask.id: ask for ask in change.interrupts} if isinstance(ruling, Resume) else {}
         expired = ruling.expired if isinstance(ruling, Resume) else frozenset()
+        others = _others(submission, loaded)
         return cls(
             submission=submission,
             incoming=incoming,
@@ -83,7 +92,12 @@ class Claim:
             history=history,
             interrupts=asks,
             decisions={
-                ask.id: decide(ask, ask.answer, expired=ask.id in expired)
+                ask.id: decide(
+                    ask,
+                    ask.answer,
+                    expired=ask.id in expired,
+                    actor=others.get(ask.native_id, submission.principal.actor),
+                )
                 for ask in asks.values()
                 if ask.answer is not None
             },
@@ -108,6 +122,7 @@ class Claim:
     def run_of(self, committed: Committed, owner: Owner) -> Run:
         """The run as the adapter sees it, once the claim is committed."""
         record = committed.record
+        raw = self.incoming.for_agent(self.history, self.submission.agent.settings.history)
         run = Run(
             agent=self.submission.agent.name,
             thread_id=self.submission.key.thread,
@@ -116,22 +131,40 @@ class Claim:
             principal=self.submission.principal,
             state=record.state,
             closed=record.closed,
-            raw_messages=self.incoming.for_agent(
-                self.history, self.submission.agent.settings.history
-            ),
+            raw_messages=raw,
             raw_new_messages=[*self._unheard(), *self.incoming.client.added],
             check_lease=owner.check,
             policy=self.submission.agent.policy,
             mint=owner.mint,
-            memo=record.memo,
+            memo=self._memo(record, raw),
+            superseded=[id for id in record.rewound if id not in {m["id"] for m in raw}],
+            unkept=self._unkept(record, raw),
         )
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
             told = () if self._by_message else run.new_messages
-            run.resume = AdapterResume(record.batch.continuation, answers, told, self._others())
+            run.resume = AdapterResume(
+                record.batch.continuation,
+                answers,
+                told,
+                _others(self.submission, self.incoming.loaded),
+            )
         elif self.incoming.handoff is not None and self.incoming.results:
             run.handoff = HandoffResults(self.incoming.handoff, self.incoming.results)
         return run
+
+    def _memo(self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]) -> Json:
+        """What the adapter noted, unless the agent is shown another conversation."""
+        return record.memo if record.memo is not None and self.incoming.shows_all(shown) else None
+
+    def _unkept(
+        self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]
+    ) -> list[Mapping[str, Json]]:
+        """What a framework's own history may lack; the application's results it gets anyway."""
+        now = self.history.messages
+        lacking = Kept.lacks(record.kept, self.incoming.loaded.messages, now)
+        lacking -= {message["id"] for message in self.incoming.client.added}
+        return [message for message in shown if message["id"] in lacking]
 
     def _unheard(self) -> list[WireEvent]:
         """Messages of earlier inputs that no agent has heard, as far as they still stand."""
@@ -140,18 +173,6 @@ class Claim:
             return []
         return [m for m in self.history.messages if m["id"] in before.unheard]
 
-    def _others(self) -> dict[str, str]:
-        """Who gave the answers that were held until now, by native id.
-
-        Whoever completes a pause has not approved what somebody else did, unless they say so too.
-        """
-        named = {entry.interrupt_id for entry in self.submission.parsed.entries}
-        return {
-            ask.native_id: ask.audit[-1].actor
-            for ask in self.incoming.loaded.batch_interrupts()
-            if ask.status is InterruptStatus.ANSWERED and ask.id not in named
-        }
-
     @property
     def _by_message(self) -> bool:
         """Whether the new messages were the answer: they are no news besides it."""
@@ -159,6 +180,19 @@ class Claim:
         return not self.submission.parsed.entries and any(
             self.incoming.loaded.interrupts[i].is_open for i in self.interrupts.keys() - expired
         )
+
+
+def _others(submission: Submission, loaded: Loaded) -> dict[str, str]:
+    """Who gave the answers that were held until now, by native id.
+
+    Whoever completes a pause has not approved what somebody else did, unless they say so too.
+    """
+    named = {entry.interrupt_id for entry in submission.parsed.entries}
+    return {
+        ask.native_id: ask.audit[-1].actor
+        for ask in loaded.batch_interrupts()
+        if ask.status is InterruptStatus.ANSWERED and ask.id not in named
+    }
 
 
 def _change(

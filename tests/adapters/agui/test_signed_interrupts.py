@@ -198,7 +198,8 @@ async def test_a_suspended_tool_that_asks_for_more_is_a_question() -> None:
     async with before(upstream) as talk:
         await talk.say("go")
         (ask,) = talk.asks
-        assert (ask["reason"], ask["responseSchema"]) == ("input_required", WORDS)
+        assert (ask["reason"], ask["toolCallId"]) == ("input_required", "call-1")
+        assert ask["responseSchema"] == WORDS
         await talk.answer({"why": "it is old"})
         assert talk.ending == "success"
     assert payloads(upstream) == [{"why": "it is old"}]
