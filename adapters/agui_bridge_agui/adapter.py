@@ -33,6 +33,7 @@ from agui_bridge_agui.pauses.agno import AGNO
 from agui_bridge_agui.pauses.answers import Answers, Ended
 from agui_bridge_agui.pauses.dialects import answers_of, pause_of
 from agui_bridge_agui.pauses.draft import draft_pause
+from agui_bridge_agui.pauses.mastra import suspended_call
 from agui_bridge_agui.peers import PEERS, PeerName
 from agui_bridge_agui.reader import Reader
 from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
@@ -52,6 +53,7 @@ _SPOKEN: Final[Mapping[DialectOption, tuple[Dialect, ...]]] = {
 }
 _SNAPSHOT: Final = "STATE_SNAPSHOT"
 _UNKNOWN: Final = "Whether it has acted on the answer is unknown; it is not sent again."
+_CUSTOM: Final = "CUSTOM"
 
 
 class AguiAdapter:
@@ -273,6 +275,9 @@ def _read(
     """The events to pass on for one of the upstream's, whose framework's own ways are undone."""
     left = wire if confirmations is None else confirmations.pass_on(wire)
     for event in with_first_arguments(left) if left is not None else ():
+        if event["type"] == _CUSTOM:
+            for untold in suspended_call(event, reader.told.calls):
+                yield from reader.read(untold)
         yield from reader.read(event)
 
 
