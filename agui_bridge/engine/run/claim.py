@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agui_bridge.adapters import HandoffResults, Run
@@ -11,6 +11,7 @@ from agui_bridge.adapters import Resume as AdapterResume
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.run.gated_calls import tell_edits
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
 from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
@@ -19,7 +20,15 @@ from agui_bridge.protocol.contract.requests import Resume, Start
 from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.history import History
-from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Loaded, RunLease
+from agui_bridge.protocol.threads.kept import Kept
+from agui_bridge.protocol.threads.records import (
+    Interrupt,
+    InterruptStatus,
+    Json,
+    Loaded,
+    RunLease,
+    ThreadRecord,
+)
 from agui_bridge.stores.base import Committed
 
 __all__ = ["Claim"]
@@ -72,27 +81,17 @@ class Claim:
             repairs += unseen
         if submission.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": submission.parsed.input.state})
+        decisions = _decisions(submission, loaded, ruling) if isinstance(ruling, Resume) else {}
+        tell_edits(history, loaded.interrupts, decisions)
         lease = RunLease(submission.run_id, mint(), 0.0, submission.principal.actor)
         change = _change(submission, incoming, ruling, lease, history, settings.lease_seconds)
-        asks = {ask.id: ask for ask in change.interrupts} if isinstance(ruling, Resume) else {}
-        expired = ruling.expired if isinstance(ruling, Resume) else frozenset()
-        others = _others(submission, loaded)
         return cls(
             submission=submission,
             incoming=incoming,
             change=change,
             history=history,
-            interrupts=asks,
-            decisions={
-                ask.id: decide(
-                    ask,
-                    ask.answer,
-                    expired=ask.id in expired,
-                    actor=others.get(ask.native_id, submission.principal.actor),
-                )
-                for ask in asks.values()
-                if ask.answer is not None
-            },
+            interrupts={ask.id: ask for ask in change.interrupts} if decisions else {},
+            decisions=decisions,
             repairs=tuple(repairs),
         )
 
@@ -114,6 +113,7 @@ class Claim:
     def run_of(self, committed: Committed, owner: Owner) -> Run:
         """The run as the adapter sees it, once the claim is committed."""
         record = committed.record
+        raw = self.incoming.for_agent(self.history, self.submission.agent.settings.history)
         run = Run(
             agent=self.submission.agent.name,
             thread_id=self.submission.key.thread,
@@ -122,14 +122,14 @@ class Claim:
             principal=self.submission.principal,
             state=record.state,
             closed=record.closed,
-            raw_messages=self.incoming.for_agent(
-                self.history, self.submission.agent.settings.history
-            ),
+            raw_messages=raw,
             raw_new_messages=[*self._unheard(), *self.incoming.client.added],
             check_lease=owner.check,
             policy=self.submission.agent.policy,
             mint=owner.mint,
-            memo=record.memo,
+            memo=self._memo(record, raw),
+            superseded=[id for id in record.rewound if id not in {m["id"] for m in raw}],
+            unkept=self._unkept(record, raw),
         )
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
@@ -143,6 +143,19 @@ class Claim:
         elif self.incoming.handoff is not None and self.incoming.results:
             run.handoff = HandoffResults(self.incoming.handoff, self.incoming.results)
         return run
+
+    def _memo(self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]) -> Json:
+        """What the adapter noted, unless the agent is shown another conversation."""
+        return record.memo if record.memo is not None and self.incoming.shows_all(shown) else None
+
+    def _unkept(
+        self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]
+    ) -> list[Mapping[str, Json]]:
+        """What a framework's own history may lack; the application's results it gets anyway."""
+        now = self.history.messages
+        lacking = Kept.lacks(record.kept, self.incoming.loaded.messages, now)
+        lacking -= {message["id"] for message in self.incoming.client.added}
+        return [message for message in shown if message["id"] in lacking]
 
     def _unheard(self) -> list[WireEvent]:
         """Messages of earlier inputs that no agent has heard, as far as they still stand."""
@@ -158,6 +171,19 @@ class Claim:
         return not self.submission.parsed.entries and any(
             self.incoming.loaded.interrupts[i].is_open for i in self.interrupts.keys() - expired
         )
+
+
+def _decisions(submission: Submission, loaded: Loaded, ruling: Resume) -> dict[str, Decision]:
+    others, actor = _others(submission, loaded), submission.principal.actor
+    return {
+        ask.id: decide(
+            ask,
+            ruling.answers[ask.id],
+            expired=ask.id in ruling.expired,
+            actor=others.get(ask.native_id, actor),
+        )
+        for ask in loaded.batch_interrupts()
+    }
 
 
 def _others(submission: Submission, loaded: Loaded) -> dict[str, str]:

@@ -21,6 +21,7 @@ from agui_bridge.engine.run.commit_end import (
     usage_of,
     waiting_handoff,
 )
+from agui_bridge.engine.run.gated_calls import take_edits_back
 from agui_bridge.engine.run.pausing import pause_run
 from agui_bridge.errors import AdapterError, Fenced, OutcomeUnknown, StoreUnavailable
 from agui_bridge.protocol.answers.unanswered_calls import answer_calls
@@ -164,7 +165,7 @@ def _closing_events(
 
 def _frontend_calls(execution: Execution) -> tuple[str, ...]:
     """Ids of the calls of this run that the application is to carry out."""
-    tools = {tool.name for tool in execution.run.input.tools or ()}
+    tools = {tool.name for tool in execution.run.tools}
     declared = _declared(execution)
     return tuple(
         call.id
@@ -234,10 +235,13 @@ async def _reopen(execution: Execution, ending: Undelivered) -> None:
     """Nothing reached the framework: the same questions stand, then the error."""
     claimed = list(execution.claimed.values())
     reopened: list[Interrupt] = []
-    unheard = _unheard(execution)
+    unheard, memo = _unheard(execution), memo_of(execution)
+
+    take_edits_back(execution.history, execution.claimed, execution.decisions)
+    taken_back = execution.history.take_dirty()
 
     def build(record: ThreadRecord, now: float) -> Change:
-        change = reopen(record, claimed, unheard=unheard, now=now)
+        change = reopen(record, claimed, unheard=unheard, messages=taken_back, memo=memo, now=now)
         reopened[:] = change.interrupts
         return change
 

@@ -78,6 +78,11 @@ class History:
         """Whether the state has changed since the last `take_state`."""
         return self._state_dirty
 
+    @property
+    def last_position(self) -> int:
+        """Position of the last message that is no tool's result."""
+        return self._last
+
     def take_state(self) -> Any:
         """Return the state in order to store it: `state_dirty` is False afterwards."""
         self._state_dirty = False
@@ -136,6 +141,12 @@ class History:
         else:
             self._append(message)
 
+    def rewrite_call(self, call_id: str, rewrite: Callable[[dict[str, Any]], Any]) -> None:
+        """Put what `rewrite` makes of the message that has a call in its place, if there is one."""
+        if (entry := self._calls.get(call_id)) is not None:
+            self._messages = None
+            entry.put(rewrite(entry.settle()))
+
     def apply(self, event: WireEvent) -> None:
         """Fold one event in; those without messages or state in them change nothing.
 
@@ -146,8 +157,6 @@ class History:
         if apply is not None:
             self._messages = None
             apply(self, event)
-
-    # The list.
 
     def _sorted(self) -> list[StreamedMessage]:
         if self._order is None:
