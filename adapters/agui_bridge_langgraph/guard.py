@@ -1,0 +1,309 @@
+"""What stands before every tool of a graph's run, without a change of the graph's author."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, Final
+from uuid import UUID
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import ToolMessage
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, interrupt
+from pydantic_core import to_jsonable_python
+
+from agui_bridge.errors import AgentMistake
+from agui_bridge.protocol.answers.asks import Ask
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
+from agui_bridge.protocol.answers.unexecuted import denied_by_policy
+from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
+from agui_bridge_langgraph.journal import Journal
+from agui_bridge_langgraph.tools import parameters_of
+
+__all__ = ["GUARD", "POLICY", "Guard", "hook"]
+
+POLICY: Final = "agui_bridge.policy"
+"""Marks the interrupts by which the bridge's policy asks."""
+
+_PATIENCE: Final = 30.0
+"""Seconds that the run's loop may be busy when a tool in a thread asks it."""
+
+_Told = Callable[[str, Any], Coroutine[Any, Any, None]]
+
+
+class Guard(AsyncCallbackHandler):
+    """Lets tools through the gate.
+
+    Calls of `ToolNode`s pass `around`; whatever else is carried out as a LangChain tool, in nodes
+    or in agents that tools call, passes `on_tool_start`.
+
+    Args:
+        gate: the run's.
+        journal: the run's.
+        judged: ids of calls that the policy asked about in earlier runs.
+        told: takes what is to be told besides the stream: a kind, and what it is.
+        begins: called when a tool begins.
+
+    Attributes:
+        asks: questions of the policy, by tool call id.
+        judged: ids of calls that the policy asked about, in this run too.
+        tasks: ids of calls by the namespace of the task that carries them out.
+    """
+
+    raise_error = True
+    # In the task that begins the tool, so that it can be interrupted.
+    run_inline = True
+
+    def __init__(
+        self,
+        gate: ToolGate,
+        journal: Journal,
+        judged: Collection[str],
+        *,
+        told: _Told,
+        begins: Callable[[], None],
+    ) -> None:
+        self.asks: dict[str, Ask] = {}
+        self.judged: set[str] = set(judged)
+        self.tasks: dict[str, str] = {}
+        self._gate = gate
+        self._journal = journal
+        self._told = told
+        self._begins = begins
+        self._loop = asyncio.get_running_loop()
+        self._nested: dict[UUID, Any] = {}
+        self._at_work: dict[asyncio.Task[Any], str] = {}
+        self._executing: set[str] = set()
+
+    # --- calls of ToolNodes ---
+
+    async def around(self, request: Any, execute: Any, inner: Any) -> Any:
+        """Carry a call out once, whatever its node does.
+
+        Args:
+            request: LangGraph's `ToolCallRequest`.
+            execute: carries it out.
+            inner: what the graph's author has around their tools, or None.
+
+        Raises:
+            GraphInterrupt: somebody is asked.
+            Fenced, PolicyFailed: see `ToolGate.before`.
+        """
+        call_id = str(request.tool_call["id"])
+        task = str(request.runtime.config["configurable"].get("checkpoint_ns", ""))
+        self.tasks[task] = call_id
+
+        async def begin(asked: Any) -> Any:
+            return await self._carry_out(asked, execute)
+
+        at_work = asyncio.current_task()
+        assert at_work is not None
+        self._at_work[at_work] = call_id
+        at_work.add_done_callback(lambda done: self._at_work.pop(done, None))
+        async with self._journal.in_turn(task, call_id):
+            result = self._journal.recall(task, call_id)
+            if result is None:
+                result = await (inner(request, begin) if inner is not None else begin(request))
+                self._journal.record(call_id, result)
+        for message in _tool_messages(result):
+            await self._told("result", message)
+        return result
+
+    async def _carry_out(self, request: Any, execute: Any) -> Any:
+        call = request.tool_call
+        call_id, name, args = str(call["id"]), str(call["name"]), call["args"]
+        if call_id in self.judged:
+            # Steps over its own interrupt: the gate knows the answer.
+            interrupt({POLICY: call_id})
+        parameters = parameters_of(request.tool)
+        async with self._gate.acting(call_id, name, args, parameters=parameters) as verdict:
+            match verdict:
+                case Execute(args=approved):
+                    if dict(approved) != args:
+                        request = request.override(tool_call={**call, "args": dict(approved)})
+                    passed = _PASSED.set((call_id, name))
+                    self._executing.add(call_id)
+                    self._begins()
+                    try:
+                        return await execute(request)
+                    finally:
+                        self._executing.discard(call_id)
+                        _PASSED.reset(passed)
+                case Refuse(text=text):
+                    return ToolMessage(text, tool_call_id=call_id, name=name, status="error")
+                case AskFirst(ask=ask):
+                    self.asks[call_id] = ask
+                    self.judged.add(call_id)
+        return interrupt({POLICY: call_id})
+
+    async def settled(self) -> None:
+        """Return when no tool runs any more, and have none begin.
+
+        Where one call of a task is interrupted, LangGraph leaves the others to themselves.
+        """
+        for task, call_id in list(self._at_work.items()):
+            if call_id not in self._executing:
+                task.cancel()
+        if self._at_work:
+            await asyncio.wait(list(self._at_work))
+
+    def cancel(self) -> None:
+        """End what LangGraph left to itself, at once."""
+        for task in list(self._at_work):
+            task.cancel()
+
+    # --- every other tool ---
+
+    async def on_tool_start(
+        self,
+        serialized: dict[str, Any],
+        input_str: str,
+        *,
+        run_id: UUID,
+        inputs: dict[str, Any] | None = None,
+        **told: Any,
+    ) -> None:
+        """Let a tool through the gate that no hooked `ToolNode` carries out.
+
+        Raises:
+            GraphInterrupt: the policy has people asked.
+            AgentMistake: the run's stop, a person or the policy is against it.
+            Fenced, PolicyFailed: see `ToolGate.before`.
+        """
+        name = str((serialized or {}).get("name") or told.get("name"))
+        call_id = told.get("tool_call_id")
+        if _PASSED.get() in ((call_id, name), (None, name)):
+            return
+        if call_id in self.judged:
+            interrupt({POLICY: call_id})
+        plain = to_jsonable_python(inputs or {}, fallback=str)
+        own = str(call_id or run_id)
+        verdict = await self._at_home(self._gate.before(own, name, plain))
+        match verdict:
+            case Execute():
+                await self._at_home(self._begin_nested(run_id, own))
+            case Refuse(text=text):
+                raise AgentMistake(text)
+            case AskFirst(ask=ask) if call_id:
+                # A callback can't change the arguments: they are approved as they are.
+                self.asks[own] = replace(ask, parameters=None, allowed=(APPROVE, DECLINE))
+                self.judged.add(own)
+                interrupt({POLICY: own})
+            case AskFirst(ask=ask):
+                raise AgentMistake(denied_by_policy(ask.message))
+
+    async def on_tool_end(self, output: Any, *, run_id: UUID, **told: Any) -> None:
+        """Note that a tool has come to its end."""
+        await self._at_home(self._end_nested(run_id))
+
+    async def on_tool_error(self, error: BaseException, *, run_id: UUID, **told: Any) -> None:
+        """Note that a tool has failed."""
+        await self._at_home(self._end_nested(run_id))
+
+    async def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **told: Any) -> None:
+        """Pass on what the graph's author dispatches."""
+        await self._at_home(self._told("event", (name, data)))
+
+    async def _begin_nested(self, run_id: UUID, call_id: str) -> None:
+        running = self._gate.running(call_id)
+        await running.__aenter__()
+        self._nested[run_id] = running
+
+    async def _end_nested(self, run_id: UUID) -> None:
+        running = self._nested.pop(run_id, None)
+        if running is not None:
+            await running.__aexit__(None, None, None)
+
+    async def _at_home(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Do it in the run's loop: sync nodes have their callbacks in loops of threads.
+
+        Raises:
+            AgentMistake: that loop is blocked by who waits for this.
+        """
+        if asyncio.get_running_loop() is self._loop:
+            return await work
+        here, awake = asyncio.get_running_loop(), asyncio.Event()
+        self._loop.call_soon_threadsafe(lambda: here.call_soon_threadsafe(awake.set))
+        try:
+            await asyncio.wait_for(awake.wait(), _PATIENCE)
+        except TimeoutError:
+            work.close()
+            raise AgentMistake(
+                "A tool is called with invoke() where the event loop runs: use ainvoke()."
+            ) from None
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+
+# --- hooks ---
+
+GUARD: Final[ContextVar[Guard | None]] = ContextVar("agui_bridge_langgraph.guard", default=None)
+"""The guard of the run that this task belongs to; LangGraph's tasks inherit it."""
+
+_PASSED: Final[ContextVar[tuple[str | None, str] | None]] = ContextVar(
+    "agui_bridge_langgraph.passed", default=None
+)
+"""The call that `around` let through, whose tool begins within."""
+
+_HOOKED: Final[weakref.WeakSet[ToolNode]] = weakref.WeakSet()
+
+
+def hook(graph: Any) -> None:
+    """Have every `ToolNode` of a graph and its subgraphs ask the guard of its run.
+
+    Outside of a run of the bridge they do what they did. Once is enough; again does no harm.
+
+    Args:
+        graph: a compiled graph.
+    """
+    for node in graph.nodes.values():
+        if isinstance(node.bound, ToolNode) and node.bound not in _HOOKED:
+            _HOOKED.add(node.bound)
+            _hook_node(node.bound)
+    for _, subgraph in graph.get_subgraphs():
+        hook(subgraph)
+
+
+def _hook_node(node: Any) -> None:
+    inner = _inner_of(node)
+
+    async def around(request: Any, execute: Any) -> Any:
+        guard = GUARD.get()
+        if guard is None:
+            return await (inner(request, execute) if inner is not None else execute(request))
+        return await guard.around(request, execute, inner)
+
+    node._awrap_tool_call = around
+
+
+def _inner_of(node: Any) -> Any:
+    """What the author has around their tools, as an async function; None if there is nothing."""
+    inner, sync = node._awrap_tool_call, node._wrap_tool_call
+    if inner is not None or sync is None:
+        return inner
+
+    async def called(request: Any, execute: Any) -> Any:
+        # As LangGraph does: a sync wrapper has its tool called in sync, too. Here in a thread, so
+        # that the tool can pass the gate in the meantime.
+        loop = asyncio.get_running_loop()
+
+        def execute_here(asked: Any) -> Any:
+            return asyncio.run_coroutine_threadsafe(execute(asked), loop).result()
+
+        return await asyncio.to_thread(sync, request, execute_here)
+
+    return called
+
+
+def _tool_messages(result: Any) -> Iterator[ToolMessage]:
+    if isinstance(result, ToolMessage):
+        yield result
+    elif isinstance(result, Command):
+        update = result.update
+        yield from _tool_messages(update.get("messages") if isinstance(update, dict) else update)
+    elif isinstance(result, list | tuple):
+        for one in result:
+            yield from _tool_messages(one)
