@@ -57,7 +57,7 @@ class LangGraphAdapter:
         inner: Sequence[Any] = (),
     ) -> None:
         found = import_object(graph) if isinstance(graph, str) else graph
-        self._graph = OpenGraph(found, inner)
+        self._graph = OpenGraph(found, inner, begins=input is not None)
         self._input = _function("input", input)
         self._context = _function("context", context)
         fixed = isinstance(config, Mapping)

@@ -13,7 +13,9 @@ from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge_langgraph.checkpoint import MESSAGES
 from agui_bridge_langgraph.guard import hook
+from agui_bridge_langgraph.tools import input_names
 
 __all__ = ["OpenGraph"]
 
@@ -30,12 +32,14 @@ class OpenGraph:
         found: a compiled graph; or a function that makes one, sync, async or an async context
             manager.
         inner: further graphs to hook into.
+        begins: whether it is told what to begin with, other than messages.
 
     Raises:
         ConfigurationError: it is none, or can't be used.
     """
 
-    def __init__(self, found: Any, inner: Sequence[Any] = ()) -> None:
+    def __init__(self, found: Any, inner: Sequence[Any] = (), *, begins: bool = False) -> None:
+        self._begins = begins
         self._made: Pregel[Any, Any, Any, Any] | None = None
         self._make: Any = None
         self._inner = tuple(inner)
@@ -89,6 +93,10 @@ class OpenGraph:
         if sync or type(saver).__name__ == "SqliteSaver":
             raise ConfigurationError(
                 f"{type(saver).__name__} has no async methods: take Async{type(saver).__name__}."
+            )
+        if not self._begins and MESSAGES not in input_names(graph):
+            raise ConfigurationError(
+                f"The graph begins without {MESSAGES!r}: say what it begins with (input=…)."
             )
         for one in (graph, *self._inner):
             hook(one)

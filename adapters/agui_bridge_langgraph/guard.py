@@ -6,57 +6,41 @@ import asyncio
 import weakref
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any, Final
-from uuid import UUID
 
-from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import ToolMessage
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
-from pydantic_core import to_jsonable_python
 
-from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.answers.asks import Ask
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
-from agui_bridge.protocol.answers.unexecuted import denied_by_policy
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 from agui_bridge_langgraph.journal import Journal
 from agui_bridge_langgraph.tools import parameters_of
 
-__all__ = ["GUARD", "POLICY", "Guard", "hook"]
+__all__ = ["GUARD", "PASSED", "POLICY", "Guard", "Told", "hook"]
 
 POLICY: Final = "agui_bridge.policy"
 """Marks the interrupts by which the bridge's policy asks."""
 
-_PATIENCE: Final = 30.0
-"""Seconds that the run's loop may be busy when a tool in a thread asks it."""
-
-_Told = Callable[[str, Any], Coroutine[Any, Any, None]]
+Told = Callable[[str, Any], Coroutine[Any, Any, None]]
+"""Takes what is to be told besides the stream: a kind, and what it is."""
 
 
-class Guard(AsyncCallbackHandler):
-    """Lets tools through the gate.
-
-    Calls of `ToolNode`s pass `around`; whatever else is carried out as a LangChain tool, in nodes
-    or in agents that tools call, passes `on_tool_start`.
+class Guard:
+    """Lets calls of `ToolNode`s through the gate, and carries each out once.
 
     Args:
         gate: the run's.
         journal: the run's.
-        judged: ids of calls that the policy asked about in earlier runs.
+        judged: see the attribute.
         told: takes what is to be told besides the stream: a kind, and what it is.
         begins: called when a tool begins.
 
     Attributes:
         asks: questions of the policy, by tool call id.
-        judged: ids of calls that the policy asked about, in this run too.
+        judged: ids of calls that the policy asked about in earlier runs.
         tasks: ids of calls by the namespace of the task that carries them out.
     """
-
-    raise_error = True
-    # In the task that begins the tool, so that it can be interrupted.
-    run_inline = True
 
     def __init__(
         self,
@@ -64,22 +48,18 @@ class Guard(AsyncCallbackHandler):
         journal: Journal,
         judged: Collection[str],
         *,
-        told: _Told,
+        told: Told,
         begins: Callable[[], None],
     ) -> None:
         self.asks: dict[str, Ask] = {}
-        self.judged: set[str] = set(judged)
+        self.judged = frozenset(judged)
         self.tasks: dict[str, str] = {}
         self._gate = gate
         self._journal = journal
         self._told = told
         self._begins = begins
-        self._loop = asyncio.get_running_loop()
-        self._nested: dict[UUID, Any] = {}
         self._at_work: dict[asyncio.Task[Any], str] = {}
         self._executing: set[str] = set()
-
-    # --- calls of ToolNodes ---
 
     async def around(self, request: Any, execute: Any, inner: Any) -> Any:
         """Carry a call out once, whatever its node does.
@@ -125,19 +105,18 @@ class Guard(AsyncCallbackHandler):
                 case Execute(args=approved):
                     if dict(approved) != args:
                         request = request.override(tool_call={**call, "args": dict(approved)})
-                    passed = _PASSED.set((call_id, name))
+                    passed = PASSED.set((call_id, name))
                     self._executing.add(call_id)
                     self._begins()
                     try:
                         return await execute(request)
                     finally:
                         self._executing.discard(call_id)
-                        _PASSED.reset(passed)
+                        PASSED.reset(passed)
                 case Refuse(text=text):
                     return ToolMessage(text, tool_call_id=call_id, name=name, status="error")
                 case AskFirst(ask=ask):
                     self.asks[call_id] = ask
-                    self.judged.add(call_id)
         return interrupt({POLICY: call_id})
 
     async def settled(self) -> None:
@@ -156,97 +135,16 @@ class Guard(AsyncCallbackHandler):
         for task in list(self._at_work):
             task.cancel()
 
-    # --- every other tool ---
-
-    async def on_tool_start(
-        self,
-        serialized: dict[str, Any],
-        input_str: str,
-        *,
-        run_id: UUID,
-        inputs: dict[str, Any] | None = None,
-        **told: Any,
-    ) -> None:
-        """Let a tool through the gate that no hooked `ToolNode` carries out.
-
-        Raises:
-            GraphInterrupt: the policy has people asked.
-            AgentMistake: the run's stop, a person or the policy is against it.
-            Fenced, PolicyFailed: see `ToolGate.before`.
-        """
-        name = str((serialized or {}).get("name") or told.get("name"))
-        call_id = told.get("tool_call_id")
-        if _PASSED.get() in ((call_id, name), (None, name)):
-            return
-        if call_id in self.judged:
-            interrupt({POLICY: call_id})
-        plain = to_jsonable_python(inputs or {}, fallback=str)
-        own = str(call_id or run_id)
-        verdict = await self._at_home(self._gate.before(own, name, plain))
-        match verdict:
-            case Execute():
-                await self._at_home(self._begin_nested(run_id, own))
-            case Refuse(text=text):
-                raise AgentMistake(text)
-            case AskFirst(ask=ask) if call_id:
-                # A callback can't change the arguments: they are approved as they are.
-                self.asks[own] = replace(ask, parameters=None, allowed=(APPROVE, DECLINE))
-                self.judged.add(own)
-                interrupt({POLICY: own})
-            case AskFirst(ask=ask):
-                raise AgentMistake(denied_by_policy(ask.message))
-
-    async def on_tool_end(self, output: Any, *, run_id: UUID, **told: Any) -> None:
-        """Note that a tool has come to its end."""
-        await self._at_home(self._end_nested(run_id))
-
-    async def on_tool_error(self, error: BaseException, *, run_id: UUID, **told: Any) -> None:
-        """Note that a tool has failed."""
-        await self._at_home(self._end_nested(run_id))
-
-    async def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **told: Any) -> None:
-        """Pass on what the graph's author dispatches."""
-        await self._at_home(self._told("event", (name, data)))
-
-    async def _begin_nested(self, run_id: UUID, call_id: str) -> None:
-        running = self._gate.running(call_id)
-        await running.__aenter__()
-        self._nested[run_id] = running
-
-    async def _end_nested(self, run_id: UUID) -> None:
-        running = self._nested.pop(run_id, None)
-        if running is not None:
-            await running.__aexit__(None, None, None)
-
-    async def _at_home(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Do it in the run's loop: sync nodes have their callbacks in loops of threads.
-
-        Raises:
-            AgentMistake: that loop is blocked by who waits for this.
-        """
-        if asyncio.get_running_loop() is self._loop:
-            return await work
-        here, awake = asyncio.get_running_loop(), asyncio.Event()
-        self._loop.call_soon_threadsafe(lambda: here.call_soon_threadsafe(awake.set))
-        try:
-            await asyncio.wait_for(awake.wait(), _PATIENCE)
-        except TimeoutError:
-            work.close()
-            raise AgentMistake(
-                "A tool is called with invoke() where the event loop runs: use ainvoke()."
-            ) from None
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
-
 
 # --- hooks ---
 
 GUARD: Final[ContextVar[Guard | None]] = ContextVar("agui_bridge_langgraph.guard", default=None)
 """The guard of the run that this task belongs to; LangGraph's tasks inherit it."""
 
-_PASSED: Final[ContextVar[tuple[str | None, str] | None]] = ContextVar(
+PASSED: Final[ContextVar[tuple[str | None, str] | None]] = ContextVar(
     "agui_bridge_langgraph.passed", default=None
 )
-"""The call that `around` let through, whose tool begins within."""
+"""Id and tool of the call that `Guard.around` let through, whose tool begins within."""
 
 _HOOKED: Final[weakref.WeakSet[ToolNode]] = weakref.WeakSet()
 

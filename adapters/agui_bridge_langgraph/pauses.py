@@ -45,6 +45,7 @@ class Pausing:
         self._asks: list[Ask] = []
         self._calls: dict[str, str] = {}
         self._interrupts: list[str] = []
+        self._judged: list[str] = []
         self._handed: dict[str, list[str]] = {}
 
     def end(self, state: Any, calls: list[Any], kept: Waiting) -> Pause | Handoff | None:
@@ -71,6 +72,7 @@ class Pausing:
             breakpoint=at,
             checkpoint=state.config["configurable"].get("checkpoint_id"),
             calls=self._calls,
+            judged=[*kept.judged, *self._judged],
             frontend=self._handed,
         )
         handed = [call for group in self._handed.values() for call in group]
@@ -86,6 +88,7 @@ class Pausing:
         self._interrupts.append(found.id)
         if POLICY in value:
             call_id = str(value[POLICY])
+            self._judged.append(call_id)
             self._asks.append(self._policy[call_id])
             self._calls[self._policy[call_id].native_id] = call_id
             return

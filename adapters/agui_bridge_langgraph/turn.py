@@ -21,6 +21,7 @@ from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.tool_gate import ToolGate
 from agui_bridge_langgraph.beginning import NOTHING, Beginning
+from agui_bridge_langgraph.callbacks import callbacks_of
 from agui_bridge_langgraph.checkpoint import MESSAGES, Memo, levels, messages_of
 from agui_bridge_langgraph.continuation import Approval, Waiting
 from agui_bridge_langgraph.frontend import OFFERED, Offered
@@ -89,7 +90,9 @@ class Turn:
         )
         self._tools = tools_of(graph)
         self._frontend = {t.name: t for t in run.input.tools or () if t.name not in self._tools}
-        self._config = _config(run, options.config, self._guard)
+        self._config = _config(
+            run, options.config, callbacks_of(run, self._gate, self._guard, self._tell)
+        )
         self._memo = Memo.from_json(run.memo)
         self._begin = Beginning(run, graph, self._memo, options.input, options.cancelled)
         names = output_names(graph) if options.shared is None else options.shared
@@ -265,7 +268,7 @@ class Turn:
         kept = replace(
             self._waiting,
             approved={c: one for c, one in self._approved.items() if c not in finished},
-            judged=[call for call in self._guard.judged if call not in finished],
+            judged=[call for call in self._waiting.judged if call not in finished],
             asked=self._journal.asked,
             results=self._journal.dumped(finished),
         )
@@ -312,12 +315,12 @@ def _with_decisions(run: Run, kept: Waiting) -> Run:
     return replace(run, resume=known)
 
 
-def _config(run: Run, more: Mapping[str, Any], guard: Guard) -> dict[str, Any]:
+def _config(run: Run, more: Mapping[str, Any], own_callbacks: list[Any]) -> dict[str, Any]:
     own = {"thread_id": f"{run.principal.scope}/{run.agent}/{run.thread_id}"}
     callbacks = more.get("callbacks") or []
     handlers = callbacks if isinstance(callbacks, list) else callbacks.handlers
     return {
         **more,
         "configurable": {**own, **more.get("configurable", {})},
-        "callbacks": [*handlers, guard],
+        "callbacks": [*handlers, *own_callbacks],
     }

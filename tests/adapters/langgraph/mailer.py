@@ -35,7 +35,7 @@ class Mailer:
 
     Attributes:
         done: what was carried out.
-        tools: the agent's.
+        tools, middleware: the agent's.
     """
 
     def __init__(
@@ -59,10 +59,11 @@ class Mailer:
             {"send_email": {"allowed_decisions": [*reviewed]}},  # type: ignore[dict-item]
             interrupt_mode=mode,
         )
+        self.middleware: list[Any] = [review, FrontendTools(), *middleware]
         self.graph = create_agent(
             self.model,
             self.tools,
-            middleware=[review, FrontendTools(), *middleware],
+            middleware=self.middleware,
             checkpointer=saver or InMemorySaver(),
             **agent,
         )

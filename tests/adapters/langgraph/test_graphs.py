@@ -1,0 +1,518 @@
+"""Graphs that people write themselves: interrupts anywhere, nodes that begin again, breakpoints."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.callbacks import adispatch_custom_event
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_stream_writer
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.types import interrupt
+from pydantic import BaseModel, field_validator
+
+from agui_bridge import Bridge, ProposedCall, Verdict
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.testing import talk
+from agui_bridge_langgraph import LangGraphAdapter
+from tests.adapters.langgraph.mailer import Mailer
+from tests.adapters.langgraph.model import ScriptedModel, mails
+from tests.docs.pages import Conversation
+
+pytestmark = pytest.mark.anyio
+
+YES = {"approved": True}
+State = dict[str, Any]
+
+
+def serving(graph: Any, **options: Any) -> Bridge:
+    bridge = Bridge("memory:")
+    bridge.add("graph", LangGraphAdapter(graph, **options))
+    return bridge
+
+
+def flow(*nodes: Callable[..., Any], schema: Any = MessagesState, **compiled: Any) -> Any:
+    """Nodes one after the other."""
+    builder = StateGraph(schema)
+    before = START
+    for node in nodes:
+        builder.add_node(node.__name__, node)
+        builder.add_edge(before, node.__name__)
+        before = node.__name__
+    return builder.compile(checkpointer=compiled.pop("checkpointer", InMemorySaver()), **compiled)
+
+
+def says(text: str) -> State:
+    return {"messages": [AIMessage(text)]}
+
+
+# --- a node that carries several calls out begins again ---
+
+
+class Office:
+    """A graph of a model and one `ToolNode`, without LangChain's agents."""
+
+    def __init__(self) -> None:
+        self.done: list[Any] = []
+        self.model = ScriptedModel(steps=self._steps)
+        tools = [tool(self.send_email), tool(self.look_up), tool(self.ask_user)]
+        builder = StateGraph(MessagesState)
+        builder.add_node("model", self._call)
+        builder.add_node("tools", ToolNode(tools))
+        builder.add_edge(START, "model")
+        builder.add_conditional_edges("model", tools_condition)
+        builder.add_edge("tools", "model")
+        self.graph = builder.compile(checkpointer=InMemorySaver())
+
+    async def _call(self, state: Any) -> State:
+        return {"messages": [await self.model.ainvoke(state["messages"])]}
+
+    def _steps(self, verb: str, rest: str) -> list[list[Any]]:
+        mail: Any = ("send_email", {"to": rest})
+        order = {
+            "after": [("look_up", {"name": rest}), mail],
+            "before": [mail, ("look_up", {"name": rest})],
+        }
+        return [order[verb]] if verb in order else mails(verb, rest)
+
+    async def send_email(self, to: str, body: str = "Hi") -> str:
+        """Send an email."""
+        answer = interrupt({"message": f"Mail {to}?"})
+        self.done.append({"to": to, "answer": answer})
+        return f"sent to {to}"
+
+    async def look_up(self, name: str) -> str:
+        """Look somebody up."""
+        self.done.append(f"looked up {name}")
+        return f"{name} is known"
+
+    async def ask_user(self, question: str) -> str:
+        """Ask the user twice."""
+        first = interrupt(f"{question}?")
+        second = interrupt(f"{question}, really?")
+        self.done.append([question, first, second])
+        return f"{question}: {first}, {second}"
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+async def test_the_neighbour_of_a_tool_that_asks_runs_once(order: str) -> None:
+    office = Office()
+    async with talk(serving(office.graph), "graph") as one:
+        asked = await one.say(f"{order} bob")
+        assert office.done == ["looked up bob"]
+        answered = await one.answer(asked, "yes")
+        results = [
+            event["toolCallId"]
+            for stream in (asked, answered)
+            for event in stream.events
+            if event["type"] == "TOOL_CALL_RESULT"
+        ]
+    assert office.done == ["looked up bob", {"to": "bob", "answer": "yes"}]
+    assert len(results) == len(set(results)) == 2
+    assert "bob is known" in str(office.model.requests[-1])
+
+
+async def test_of_two_tools_that_ask_in_one_node_each_runs_once_with_its_own_answer() -> None:
+    office = Office()
+    async with talk(serving(office.graph), "graph") as one:
+        first = await one.say("both bob")
+        assert [ask["message"] for ask in first.asks] == ["Mail bob?"]
+        second = await one.answer(first, "one")
+        assert [ask["message"] for ask in second.asks] == ["Mail second-bob?"]
+        assert (await one.answer(second, "two")).ending == "success"
+    assert office.done == [{"to": "bob", "answer": "one"}, {"to": "second-bob", "answer": "two"}]
+
+
+async def test_tools_that_ask_twice_in_one_node_get_their_own_answers() -> None:
+    office = Office()
+    async with talk(serving(office.graph), "graph") as one:
+        stream, told = await one.say("asks red+blue"), []
+        while stream.asks:
+            (ask,) = stream.asks
+            told.append(ask["message"])
+            stream = await one.answer(stream, ask["message"].upper())
+    assert told == ["red?", "red, really?", "blue?", "blue, really?"]
+    assert office.done == [
+        ["red", "RED?", "RED, REALLY?"],
+        ["blue", "BLUE?", "BLUE, REALLY?"],
+    ]
+
+
+async def test_a_policy_may_ask_of_each_call_of_one_node() -> None:
+    office, seen = Office(), list[tuple[str, bool]]()
+
+    def policy(call: ProposedCall) -> Verdict:
+        seen.append((call.args.get("to", ""), call.approved))
+        return Verdict("allow") if call.approved else Verdict("ask", f"{call.args['to']}?")
+
+    bridge = serving(office.graph)
+    bridge.policy(policy)
+    async with talk(bridge, "graph") as one:
+        stream, told = await one.say("both bob"), []
+        while stream.asks:
+            (ask,) = stream.asks
+            told.append(ask["message"])
+            gated = ask["reason"] == "tool_call"
+            stream = await one.answer(stream, YES if gated else told[-1].upper())
+    assert told == ["bob?", "Mail bob?", "second-bob?", "Mail second-bob?"]
+    assert office.done == [
+        {"to": "bob", "answer": "MAIL BOB?"},
+        {"to": "second-bob", "answer": "MAIL SECOND-BOB?"},
+    ]
+
+
+# --- interrupts in nodes ---
+
+
+async def test_a_node_asks_one_question_after_the_other() -> None:
+    def form(state: Any) -> State:
+        return says(f"{interrupt('Name?')} {interrupt('Town?')}")
+
+    async with talk(serving(flow(form)), "graph") as one:
+        first = await one.say("hello")
+        second = await one.answer(first, "Ann")
+        assert [ask["message"] for ask in (*first.asks, *second.asks)] == ["Name?", "Town?"]
+        assert (await one.answer(second, "Rome")).text == "Ann Rome"
+
+
+async def test_nodes_that_ask_side_by_side_get_their_own_answers_by_id() -> None:
+    class Side(MessagesState):
+        got: Annotated[list[str], operator.add]
+
+    def left(state: Any) -> State:
+        return {"got": [f"left {interrupt('left?')}"]}
+
+    def right(state: Any) -> State:
+        return {"got": [f"right {interrupt('right?')}"]}
+
+    builder = StateGraph(Side)
+    for node in (left, right):
+        builder.add_node(node)
+        builder.add_edge(START, node.__name__)
+    async with talk(serving(builder.compile(checkpointer=InMemorySaver())), "graph") as one:
+        asked = await one.say("hello")
+        assert len(asked.asks) == 2
+        done = await one.answer(asked, *[ask["message"].upper() for ask in asked.asks])
+        shown = [e["snapshot"] for e in done.events if e["type"] == "STATE_SNAPSHOT"]
+    assert sorted(shown[-1]["got"]) == ["left LEFT?", "right RIGHT?"]
+
+
+async def test_a_subgraph_asks_and_what_came_before_it_is_not_begun_again() -> None:
+    begun: list[str] = []
+
+    def outer(state: Any) -> State:
+        begun.append("outer")
+        return says("Before. ")
+
+    def inner(state: Any) -> State:
+        begun.append("inner")
+        return says(f"Got {interrupt({'message': 'Sub?'})}.")
+
+    builder = StateGraph(MessagesState)
+    builder.add_node(outer)
+    builder.add_node("sub", flow(inner, checkpointer=None))
+    builder.add_edge(START, "outer")
+    builder.add_edge("outer", "sub")
+    async with talk(serving(builder.compile(checkpointer=InMemorySaver())), "graph") as one:
+        asked = await one.say("hello")
+        assert (asked.text, asked.asks[0]["message"]) == ("Before. ", "Sub?")
+        assert (await one.answer(asked, "it")).text == "Got it."
+    assert begun == ["outer", "inner", "inner"]
+
+
+class Order(BaseModel):
+    size: int
+
+    @field_validator("size")
+    @classmethod
+    def _small(cls, size: int) -> int:
+        if size > 3:
+            raise ValueError("too large")
+        return size
+
+
+async def test_a_schema_of_langgraphs_own_checks_and_what_it_refuses_can_be_answered_again() -> (
+    None
+):
+    def form(state: Any) -> State:
+        return says(f"size {interrupt('Size?', response_schema=Order).size}")
+
+    async with talk(serving(flow(form)), "graph") as one:
+        asked = await one.say("hello")
+        assert asked.asks[0]["responseSchema"]["properties"]["size"]["type"] == "integer"
+        assert (await one.answer(asked, {"size": "x"})).ending != "success"
+        # What only the author's validator knows is found when the graph goes on.
+        assert (await one.answer(asked, {"size": 9})).ending == "UPSTREAM_ERROR"
+        assert (await one.answer(asked, {"size": 2})).text == "size 2"
+
+
+async def test_the_keys_of_other_integrations_are_understood() -> None:
+    got: list[Any] = []
+
+    def form(state: Any) -> State:
+        schema = {"type": "object", "required": ["name"]}
+        got.append(
+            interrupt({"reason": "input_required", "message": "Who?", "response_schema": schema})
+        )
+        got.append(interrupt({"question": "Sure?", "options": ["a", "b"]}))
+        return says("Done.")
+
+    async with talk(serving(flow(form), cancelled="nobody"), "graph") as one:
+        first = await one.say("hello")
+        (ask,) = first.asks
+        assert (ask["reason"], ask["message"]) == ("input_required", "Who?")
+        second = await one.answer(first, {"name": "Ann"})
+        (ask,) = second.asks
+        assert ask["reason"] == "langgraph:interrupt"
+        assert ask["metadata"]["value"] == {"question": "Sure?", "options": ["a", "b"]}
+        await one.cancel(second)
+    assert got[-2:] == [{"name": "Ann"}, "nobody"]
+
+
+# --- the Agent Inbox ---
+
+
+def inbox(**config: bool) -> dict[str, Any]:
+    allowed = {f"allow_{name}": False for name in ("ignore", "respond", "edit", "accept")}
+    return {
+        "action_request": {"action": "book", "args": {"to": "Rome"}},
+        "config": {**allowed, **{f"allow_{name}": on for name, on in config.items()}},
+        "description": "Book it?",
+    }
+
+
+EVERYTHING = {"accept": True, "edit": True, "respond": True, "ignore": True}
+
+
+@pytest.mark.parametrize(
+    ("config", "payload", "response"),
+    [
+        (EVERYTHING, YES, {"type": "accept", "args": None}),
+        (
+            EVERYTHING,
+            {**YES, "editedArgs": {"to": "Oslo"}},
+            {"type": "edit", "args": {"action": "book", "args": {"to": "Oslo"}}},
+        ),
+        (EVERYTHING, None, {"type": "ignore", "args": None}),
+        ({"accept": True, "ignore": True}, {"approved": False}, {"type": "ignore", "args": None}),
+        ({"respond": True}, "Not now.", {"type": "response", "args": "Not now."}),
+        (
+            {"edit": True},
+            YES,
+            {"type": "edit", "args": {"action": "book", "args": {"to": "Rome"}}},
+        ),
+    ],
+)
+async def test_requests_of_the_agent_inbox(config: Any, payload: Any, response: Any) -> None:
+    got: list[Any] = []
+
+    def ask(state: Any) -> State:
+        got.append(interrupt([inbox(**config)]))
+        return says("Done.")
+
+    bridge = serving(flow(ask))
+    async with bridge.lifespan():
+        one = Conversation(bridge, "graph")
+        await one.say("hello")
+        assert one.asks[0]["message"] == "Book it?"
+        await one.answer(payload)
+        assert one.events[-1]["outcome"]["type"] == "success"
+    assert got == [[response]]
+
+
+# --- breakpoints ---
+
+
+@pytest.mark.parametrize("when", ["interrupt_before", "interrupt_after"])
+async def test_a_breakpoint_is_a_confirmation(when: str) -> None:
+    begun: list[str] = []
+
+    def first(state: Any) -> State:
+        begun.append("first")
+        return says("First. ")
+
+    def second(state: Any) -> State:
+        begun.append("second")
+        return says("Second.")
+
+    at = ["second"] if when == "interrupt_before" else ["first"]
+    graph = flow(first, second, **{when: at})
+    async with talk(serving(graph), "graph") as one:
+        asked = await one.say("hello")
+        assert (asked.asks[0]["reason"], begun) == ("confirmation", ["first"])
+        assert (await one.answer(asked, {"confirm": True})).text == "Second."
+        again = await one.say("again")
+        refused = await one.answer(again, {"confirm": False})
+        assert (refused.ending, refused.text) == ("success", "")
+        assert (await one.say("and again")).asks != []
+    assert begun == ["first", "second", "first", "first"]
+
+
+# --- tools that no ToolNode carries out ---
+
+
+@tool
+async def pay(amount: int) -> str:
+    """Pay."""
+    PAID.append(amount)
+    return f"paid {amount}"
+
+
+@tool
+def pay_in_sync(amount: int) -> str:
+    """Pay, without a loop."""
+    PAID.append(amount)
+    return f"paid {amount}"
+
+
+PAID: list[int] = []
+
+
+async def _by_a_node(state: Any) -> State:
+    call = {"name": "pay", "args": {"amount": 3}, "id": "call-a", "type": "tool_call"}
+    result = await pay.ainvoke(call)
+    return says(f"{result.content}.")
+
+
+def _by_a_sync_node(state: Any) -> State:
+    return says(f"{pay_in_sync.invoke({'amount': 3})}.")
+
+
+@pytest.mark.parametrize("node", [_by_a_node, _by_a_sync_node])
+async def test_a_tool_that_a_node_calls_itself_passes_the_policy(node: Any) -> None:
+    PAID.clear()
+    allowed = serving(flow(node))
+    allowed.policy(lambda call: Verdict("allow"))
+    async with talk(allowed, "graph") as one:
+        assert (await one.say("hello")).text == "paid 3."
+    denied, seen = serving(flow(node)), list[Any]()
+
+    def policy(call: ProposedCall) -> Verdict:
+        seen.append(dict(call.args))
+        return Verdict("deny", "too much")
+
+    denied.policy(policy)
+    async with talk(denied, "graph") as one:
+        assert (await one.say("hello")).ending == "AGENT_ERROR"
+    assert (PAID, seen) == ([3], [{"amount": 3}])
+
+
+async def test_a_policy_may_ask_about_a_tool_that_a_node_calls_itself() -> None:
+    PAID.clear()
+    bridge = serving(flow(_by_a_node))
+    bridge.policy(lambda call: Verdict("allow" if call.approved else "ask", "Pay?", editable=True))
+    async with talk(bridge, "graph") as one:
+        asked = await one.say("hello")
+        assert (asked.asks[0]["message"], PAID) == ("Pay?", [])
+        assert "editedArgs" not in asked.asks[0]["responseSchema"]["properties"]
+        assert (await one.answer(asked, YES)).text == "paid 3."
+    assert PAID == [3]
+
+
+# --- agents that tools call ---
+
+
+def _delegating(mailer: Mailer) -> Any:
+    inner = create_agent(mailer.model, mailer.tools, middleware=mailer.middleware, name="secretary")
+
+    @tool
+    async def delegate(task: str) -> str:
+        """Have a secretary do something."""
+        answer = await inner.ainvoke({"messages": [("user", task)]})
+        return str(answer["messages"][-1].text)
+
+    def steps(verb: str, rest: str) -> list[list[Any]]:
+        return [[("delegate", {"task": rest})]] if verb == "delegate" else []
+
+    graph = create_agent(ScriptedModel(steps=steps), [delegate], checkpointer=InMemorySaver())
+    return graph, inner
+
+
+@pytest.mark.parametrize("mode", ["per_call", "batched"])
+async def test_an_agent_in_a_tool_asks_and_its_tool_runs_once(mode: str) -> None:
+    mailer = Mailer(mode=mode)
+    graph, _ = _delegating(mailer)
+    async with talk(serving(graph), "graph") as one:
+        asked = await one.say("delegate send bob")
+        (ask,) = asked.asks
+        assert ask["toolCallId"]
+        assert mailer.done == []
+        done = await one.answer(asked, YES)
+        assert done.ending == "success"
+    assert mailer.done == [{"to": "bob", "body": "original"}]
+
+
+async def test_tools_of_an_agent_in_a_tool_are_refused_in_words_if_it_is_named() -> None:
+    mailer = Mailer()
+    graph, inner = _delegating(mailer)
+    bridge = serving(graph, inner=[inner])
+    bridge.policy(
+        lambda call: Verdict("deny", "no") if call.name == "look_up" else Verdict("allow")
+    )
+    async with talk(bridge, "graph") as one:
+        assert (await one.say("delegate look bob")).ending == "success"
+    assert mailer.done == []
+    assert "The policy denied this tool call" in mailer.results("look_up")[0]
+
+
+# --- what else a graph tells ---
+
+
+async def test_what_an_author_writes_to_the_stream_is_passed_on() -> None:
+    async def report(state: Any) -> State:
+        get_stream_writer()({"progress": 1})
+        await adispatch_custom_event("chart", {"points": [1, 2]})
+        return says("Done.")
+
+    async with talk(serving(flow(report)), "graph") as one:
+        stream = await one.say("hello")
+    told = [(e["name"], e["value"]) for e in stream.events if e["type"] == "CUSTOM"]
+    assert sorted(told) == [("chart", {"points": [1, 2]}), ("langgraph", {"progress": 1})]
+
+
+async def test_a_graph_of_another_state_is_told_what_it_begins_with() -> None:
+    class Topic(TypedDict):
+        topic: str
+        joke: str
+
+    def tell(state: Any) -> State:
+        return {"joke": f"A joke of {state['topic']}."}
+
+    graph = flow(tell, schema=Topic)
+    with pytest.raises(ConfigurationError, match="input="):
+        serving(graph)
+    async with talk(serving(graph, input=lambda run: {"topic": run.text}), "graph") as one:
+        stream = await one.say("cats")
+        shown = [e["snapshot"] for e in stream.events if e["type"] == "STATE_SNAPSHOT"]
+    assert shown[-1] == {"topic": "cats", "joke": "A joke of cats."}
+
+
+async def test_a_graph_that_binds_the_applications_tools_itself_hands_their_calls_over() -> None:
+    class Copilot(MessagesState):
+        copilotkit: dict[str, Any]
+
+    offered: list[Any] = []
+
+    def chat(state: Any) -> State:
+        offered.append(state["copilotkit"]["actions"])
+        last = state["messages"][-1]
+        if last.type == "tool":
+            return says(f"It is {last.text}.")
+        call = {"name": "set_colour", "args": {"colour": "red"}, "id": "call-1"}
+        return {"messages": [AIMessage("", tool_calls=[call])]}
+
+    tools = [{"name": "set_colour", "description": "", "parameters": {"type": "object"}}]
+    bridge = serving(flow(chat, schema=Copilot))
+    async with bridge.lifespan():
+        one = Conversation(bridge, "graph")
+        await one.say("colour red", tools=tools)
+        assert await one.hand_back("red") == "It is red."
+        await one.say("colour red", tools=tools)
+    assert offered[0][0]["name"] == "set_colour"
