@@ -13,6 +13,7 @@ export PIP_NO_INPUT := 1
 
 VENV := .venv
 LOWEST := .venv-lowest
+FRAMEWORKS_LOWEST := .venv-frameworks-lowest
 PEERS_VENV := .venv-peers
 PYTEST_ARGS ?=
 # One process of tests for each core, which share the files. More than four only wait for the disk
@@ -29,7 +30,8 @@ IDS ?=
 WHOLE ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
-FRAMEWORKS := $(addprefix --ignore=,tests/adapters/pydantic_ai tests/architecture/test_public.py tests/test_docs.py tests/docs/test_pydantic_ai.py)
+FRAMEWORK_TESTS := tests/adapters/pydantic_ai tests/docs/test_pydantic_ai.py
+FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/test_docs.py)
 NODE_FOLDERS := tests/e2e tests/e2e/pages/assistant_ui tests/servers/mastra examples/copilotkit
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
 TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest)
@@ -45,11 +47,11 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 	exit 1; \
 	fi
 
-.PHONY: help demo test soak lint types format docs schemas coverage e2e e2e-lowest pictures lowest bench load seeded clean
+.PHONY: help demo test soak lint types format docs schemas coverage e2e e2e-lowest pictures lowest frameworks-lowest bench load seeded clean
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
-	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 21
 
 demo: $(VENV)/.installed ## Run the demo, which needs no model and no key (PORT=9000)
 	@$(VENV)/bin/python -m examples.demo --port $(PORT)
@@ -111,6 +113,9 @@ pictures: $(VENV)/.installed-dev examples/copilotkit/node_modules/.installed ## 
 lowest: $(LOWEST)/.installed-dev ## Run the quick tests with the oldest dependencies allowed
 	@$(LOWEST)/bin/python -m pytest --ignore=tests/e2e $(FRAMEWORKS) -m 'not slow and not soak' -W default $(PARALLEL) $(PYTEST_ARGS)
 
+frameworks-lowest: $(FRAMEWORKS_LOWEST)/.installed ## Run the tests of the frameworks' adapters with the oldest version of each
+	@$(FRAMEWORKS_LOWEST)/bin/python -m pytest $(FRAMEWORK_TESTS) -m 'not soak' -W default $(PARALLEL) $(PYTEST_ARGS)
+
 bench: $(VENV)/.installed-dev $(if $(PEERS),$(PEERS_VENV)/.installed) ## Measure the budget (QUICK=1, PEERS=1, STORES=1, BENCH_ARGS='--only encode')
 	@$(VENV)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(PEERS),--peers) $(if $(STORES),--stores) $(BENCH_ARGS)
 
@@ -121,7 +126,7 @@ seeded: $(VENV)/.installed-dev ## Break the code in 40 ways, one at a time, and 
 	@$(VENV)/bin/python -m tests.seeded $(IDS) $(if $(WHOLE),--whole='$(ORDINARY)')
 
 clean: ## Remove the environments, caches and builds
-	@rm -rf $(VENV) $(LOWEST) $(PEERS_VENV) build dist htmlcov .coverage .coverage.* \
+	@rm -rf $(VENV) $(LOWEST) $(FRAMEWORKS_LOWEST) $(PEERS_VENV) build dist htmlcov .coverage .coverage.* \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/copilotkit/dist \
 		$(addsuffix /node_modules,$(NODE_FOLDERS))
 	@find agui_bridge adapters tests examples benchmarks loadtest -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
@@ -145,6 +150,13 @@ $(LOWEST)/.installed-dev: pyproject.toml constraints-lowest.txt
 	rm -rf $(LOWEST); "$$python" -m venv $(LOWEST)
 	@$(LOWEST)/bin/python -m pip install -qq -c constraints-lowest.txt pip
 	@$(LOWEST)/bin/python -m pip install -qq -c constraints-lowest.txt -e '.[all]' --group test
+	@touch $@
+
+$(FRAMEWORKS_LOWEST)/.installed: pyproject.toml constraints-frameworks-lowest.txt
+	@$(find_python); echo "Setting up $(FRAMEWORKS_LOWEST) with $$($$python --version) and the oldest frameworks"; \
+	rm -rf $(FRAMEWORKS_LOWEST); "$$python" -m venv $(FRAMEWORKS_LOWEST)
+	@$(FRAMEWORKS_LOWEST)/bin/python -m pip install -qq -U pip
+	@$(FRAMEWORKS_LOWEST)/bin/python -m pip install -qq -c constraints-frameworks-lowest.txt -e '.[all]' --group test --group frameworks
 	@touch $@
 
 $(PEERS_VENV)/.installed: benchmarks/peers.txt

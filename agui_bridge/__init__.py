@@ -27,7 +27,14 @@ from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import BridgeError, NotDelivered, OutcomeUnknown, Refused, UpstreamError
 from agui_bridge.http.auth import BearerTokens
 from agui_bridge.policy import CallDenied, ProposedCall, Verdict
-from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.answers.decisions import (
+    Answer,
+    Approve,
+    Cancel,
+    Decision,
+    Decline,
+    Respond,
+)
 from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.answers.from_message import Reply
 from agui_bridge.protocol.threads.records import Principal, ToolCall
@@ -66,6 +73,7 @@ __all__ = [
     "Refused",
     "Replies",
     "Reply",
+    "Respond",
     "Resume",
     "Run",
     "RunItem",

@@ -31,7 +31,7 @@ from agui_bridge.installed import (
 )
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
-from agui_bridge.protocol.answers.decisions import Decision
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, RESPOND, Decision
 from agui_bridge.protocol.threads.content_parts import known_messages
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
@@ -64,7 +64,10 @@ class AdapterCapabilities:
         approve: pauses for tool approvals can be approved.
         decline: they can be refused; the reason reaches the framework.
         edit: the arguments can be edited with the approval.
+        respond: a person may give a text in place of the tool's result; the tool is not executed.
         answer: questions with a free payload are supported.
+        null: an answer may be null. Without it null is refused to the client, where a question's
+            schema would allow it.
         cancel: `Cancel` is understood.
         subagents: emits SUBAGENT events.
         stop: ends by itself soon after `Run.stop` is set (a tool that runs may finish
@@ -88,11 +91,18 @@ class AdapterCapabilities:
     own_history: bool = False
     relays: bool = False
     policy: bool = False
+    respond: bool = False
+    null: bool = True
 
     @property
     def decisions(self) -> tuple[str, ...]:
-        """The decisions on a tool approval, of approve, decline, edit."""
-        supported = {"approve": self.approve, "decline": self.decline, "edit": self.edit}
+        """The decisions on a tool approval, of approve, decline, edit, respond."""
+        supported = {
+            APPROVE: self.approve,
+            DECLINE: self.decline,
+            EDIT: self.edit,
+            RESPOND: self.respond,
+        }
         return tuple(name for name, true in supported.items() if true)
 
 
@@ -119,7 +129,8 @@ class Resume:
         new_messages: user messages that were sent along, or while it was paused; not the message
             that auto-resume took for the answer.
         actors: by native id, who decided, where that is not the run's principal: the answers of
-            one pause may come one after the other, and the run begins with the last.
+            one pause may come one after the other, and the run begins with the last. Each decision
+            has its `actor` itself.
     """
 
     continuation: Json

@@ -16,8 +16,14 @@ from typing import Final, Literal
 from agui_bridge.adapters import Run
 from agui_bridge.policy import ProposedCall, Verdict, judge
 from agui_bridge.protocol.answers.asks import Ask
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Approve, Decision
-from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy, refused
+from agui_bridge.protocol.answers.decisions import (
+    APPROVE,
+    DECLINE,
+    RESPOND,
+    Approve,
+    Decision,
+)
+from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["AskFirst", "Execute", "GateVerdict", "Refuse", "ToolGate"]
@@ -46,7 +52,8 @@ class Refuse:
     """Don't.
 
     Attributes:
-        text: what stands for the call's result: what the engine tells clients, too.
+        text: what stands for the call's result: what the engine tells clients, too. A person may
+            have given it in place of the tool's.
         by: who says so. After a `stop` nothing else of the run may begin either.
     """
 
@@ -239,9 +246,9 @@ class ToolGate:
         approval = decision if isinstance(decision, Approve) else None
         if decision is not None and approval is None:
             del self._decided[native_id]
-            return Refuse(refused(decision), "person")
+            return Refuse(decision.text, "person")
         args = call.args if approval is None else approval.args
-        verdict = await self._policy(call.name, args, native_id, approved=approval is not None)
+        verdict = await self._policy(call.name, args, self._approver(approval, native_id))
         if verdict.action == "deny":
             self._decided.pop(native_id, None)
             return Refuse(denied_by_policy(verdict.reason), "policy")
@@ -268,15 +275,16 @@ class ToolGate:
             await self._run.check_stop()
         return self._run.stop.requested
 
-    async def _policy(
-        self, name: str, args: Mapping[str, Json], native_id: str, *, approved: bool
-    ) -> Verdict:
+    def _approver(self, approval: Approve | None, native_id: str) -> str | None:
+        if approval is None:
+            return None
+        others = self._run.resume.actors if self._run.resume is not None else {}
+        return approval.actor or others.get(native_id, self._run.principal.actor)
+
+    async def _policy(self, name: str, args: Mapping[str, Json], approver: str | None) -> Verdict:
         run = self._run
         if run.policy is None:
             return _ALLOWED
-        by = None
-        if approved and run.resume is not None:
-            by = run.resume.actors.get(native_id, run.principal.actor)
         call = ProposedCall(
             agent=run.agent,
             thread_id=run.thread_id,
@@ -284,8 +292,8 @@ class ToolGate:
             name=name,
             # A copy: what it judged is what is executed, whatever it does to it.
             args=deepcopy(dict(args)),
-            approved=approved,
-            approved_by=by,
+            approved=approver is not None,
+            approved_by=approver,
         )
         return await judge(run.policy, call)
 
@@ -306,6 +314,6 @@ def _policy_asks(
         message=verdict.reason or message or f"The policy asks for an approval of {call.name!r}.",
         tool_call=call,
         parameters=parameters if verdict.editable else None,
-        allowed=None if verdict.editable else (APPROVE, DECLINE),
+        allowed=None if verdict.editable else (APPROVE, DECLINE, RESPOND),
         expires_in=verdict.expires_in,
     )

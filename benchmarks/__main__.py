@@ -17,6 +17,7 @@ from rich.console import Console
 
 from benchmarks.detecting import detection
 from benchmarks.encoding import encoding, engine
+from benchmarks.frameworks import frameworks
 from benchmarks.idling import idle
 from benchmarks.importing import importing
 from benchmarks.plan import FULL, QUICK, TINY
@@ -38,6 +39,7 @@ SCENARIOS: Mapping[str, Callable[[Setup], list[Row]]] = {
     "suspend": suspending,
     "first": first,
     "detect": detection,
+    "frameworks": frameworks,
     "idle": idle,
     "interrupt": interrupt,
     "cycles": cycles,

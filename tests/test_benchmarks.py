@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import redis
 
 from benchmarks.__main__ import main
+from benchmarks.frameworks import FRAMEWORKS
 from benchmarks.load import first_event
 from benchmarks.rows import BenchmarkBroken
 from tests.support.postgres import execute, server
@@ -36,6 +38,7 @@ BUDGETS = {
     "detect/8": 2,
     "detect/32": 2,
     "detect/128": 2,
+    **{f"frameworks/{name}": 1.15 for name in FRAMEWORKS if find_spec(name)},
     "idle/bridge": 25,
     "interrupt/sqlite-1": 0.5,
     "interrupt/sqlite-32": 0.6,

@@ -169,7 +169,7 @@ async def test_what_the_policy_does_not_offer_can_not_be_edited() -> None:
     run = make_run(policy=Judge("ask"))
     verdict = await ToolGate(run).before("c", "delete", ARGS, parameters={"type": "object"})
     ask = verdict.ask  # type: ignore[union-attr]
-    assert (ask.parameters, ask.allowed) == (None, ("approve", "decline"))
+    assert (ask.parameters, ask.allowed) == (None, ("approve", "decline", "respond"))
     assert ask.message == "The policy asks for an approval of 'delete'."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.messages import ModelMessage, ToolCallPart
@@ -12,15 +12,13 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Decision
-from agui_bridge.protocol.answers.unexecuted import UNREPORTED, refused
+from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.protocol.turns import text_of
 from agui_bridge_pydantic_ai.guard import Guard
 from agui_bridge_pydantic_ai.history import dumped, loaded
 
 __all__ = ["Deferred", "pause_of"]
-
-_UNANSWERED: Final = "Nobody answered this question."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +74,9 @@ class Deferred:
             elif isinstance(decision, Answer):
                 results.calls[call] = decision.payload
             elif call in self.questions:
-                results.calls[call] = _UNANSWERED
+                results.calls[call] = decision.text
             else:
-                results.approvals[call] = ToolDenied(refused(decision))
+                results.approvals[call] = ToolDenied(decision.text)
         return results
 
 
@@ -138,6 +136,7 @@ def _question(call: ToolCallPart, asked: DeferredToolRequests) -> Ask:
         native_id=call.tool_call_id,
         reason="input_required" if is_question else "pydantic_ai:external",
         message=_text(told.get("message")),
+        about=call.tool_call_id,
         response_schema=schema if isinstance(schema, Mapping) else None,
         metadata={**about, **(_public(told) or {})},
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from agui_bridge.agent_file.file import BACKEND, AgentFile, is_agent_document
+from agui_bridge.agent_file.agent_file import BACKEND, AgentFile, is_agent_document
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.yaml_files.document import read_yaml

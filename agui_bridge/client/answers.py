@@ -15,7 +15,8 @@ from typing import Any
 from ag_ui.core import Interrupt
 
 from agui_bridge.client.errors import AnswerFault
-from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema, find_schema_fault
+from agui_bridge.protocol.answers.question_schemas import find_answer_fault
+from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema
 
 __all__ = ["Answers", "Cancelled", "Resolved", "build_resume", "is_expired"]
 
@@ -144,4 +145,4 @@ def _fault(interrupt: Interrupt, payload: Any) -> str | None:
         check_schema(interrupt.response_schema)
     except UnsafeSchema:
         return None  # its producer checks the answer itself
-    return find_schema_fault(interrupt.response_schema, payload)
+    return find_answer_fault(interrupt.response_schema, payload)

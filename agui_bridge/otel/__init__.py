@@ -2,7 +2,7 @@
 
 No payload, message, argument, answer or exception's text gets into a span or a metric, and
 neither does who asks. Names and ids of clients' making are on spans only. What there is stands
-in `otel.names` and docs/observability.md.
+in `otel.semantic_conventions` and docs/observability.md.
 
 Nothing that a provider, processor or propagator raises reaches what is observed (`otel.guard`).
 """

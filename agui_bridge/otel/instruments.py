@@ -1,4 +1,4 @@
-"""The instruments of `otel.names.METRICS`, made once for each meter provider."""
+"""The instruments of `otel.semantic_conventions.METRICS`, made once for each meter provider."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
 
 from agui_bridge import __version__
 from agui_bridge.otel.guard import guarded
-from agui_bridge.otel.names import AGENT, METRICS
+from agui_bridge.otel.semantic_conventions import AGENT, METRICS
 
 if TYPE_CHECKING:
     from agui_bridge.engine.observing.telemetry import Observed, Running

@@ -11,7 +11,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, Span, Status, StatusCode, Tracer
 
 from agui_bridge.otel.guard import guarded
-from agui_bridge.otel.names import ERROR
+from agui_bridge.otel.semantic_conventions import ERROR
 
 __all__ = ["DESCRIBING", "PASSING_ON", "Spans", "describe", "fail", "finish", "id_text", "inside"]
 

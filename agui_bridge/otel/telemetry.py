@@ -15,12 +15,12 @@ from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Running
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.otel.guard import guarded
-from agui_bridge.otel.input_spans import InputSpan
+from agui_bridge.otel.input_telemetry import InputSpan
 from agui_bridge.otel.instruments import Instruments
-from agui_bridge.otel.names import AGENT, CONVERSATION, ERROR, STATUS, STOP_STATUS
 from agui_bridge.otel.observed_store import ObservedStore
+from agui_bridge.otel.semantic_conventions import AGENT, CONVERSATION, ERROR, STATUS, STOP_STATUS
 from agui_bridge.otel.spans import PASSING_ON, Spans, describe, id_text, inside
-from agui_bridge.otel.store_spans import WAITING, StoreSpans
+from agui_bridge.otel.store_telemetry import WAITING, StoreTelemetry
 from agui_bridge.protocol.threads.records import Loaded, ThreadKey
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
@@ -99,7 +99,9 @@ class OpenTelemetry:
         self.instruments.look_at(engine)
         return ObservedStore(
             store,
-            StoreSpans(self._spans, self.instruments, type(store).__name__, lambda: self.unheard),
+            StoreTelemetry(
+                self._spans, self.instruments, type(store).__name__, lambda: self.unheard
+            ),
         )
 
     def input(

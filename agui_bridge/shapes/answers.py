@@ -7,6 +7,7 @@ from typing import Any
 
 from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema
 from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.protocol.answers.question_schemas import DECLINE_SCHEMA
 from agui_bridge.shapes.readable_schema import REF, Schema, document, schema_of, title_of
 
 __all__ = ["decisions"]
@@ -16,7 +17,11 @@ _SAID = {
     "reason": "Why, in the words of who decided; it reaches the agent.",
     "editedArgs": "Arguments in the place of those asked about, whole; they satisfy the tool's "
     "parameter schema. Only where the interrupt's responseSchema has it.",
+    "respond": "A text in place of the tool's result, which is then not executed; `approved` is "
+    "false. Only where the interrupt's responseSchema has it.",
     "confirm": "Whether to go on.",
+    "declined": "Says that the person would not answer. Only where the interrupt's responseSchema "
+    "has it, beside the answer.",
 }
 _FIELD = {
     "name": "The key of its value in the payload.",
@@ -47,12 +52,18 @@ def decisions() -> Schema:
         "title": "Tool approval",
         "description": "The payload that answers whether a tool call may run. Unknown members "
         "reach the agent.",
-        **_described(approval_schema(None, editable=True), _SAID),
+        **_described(approval_schema(None, editable=True, respond=True), _SAID),
     }
     confirmation = {
         "title": "Confirmation",
         "description": "The payload that answers a plain confirmation.",
         **_described(CONFIRM_SCHEMA, _SAID),
+    }
+    decline = {
+        "title": "Decline",
+        "description": "The payload that declines to answer a question which offers that: its "
+        "responseSchema is an anyOf of the answer and of this.",
+        **_described(DECLINE_SCHEMA, _SAID),
     }
     return document(
         "decisions",
@@ -61,8 +72,17 @@ def decisions() -> Schema:
         "fields of a form. What a question accepts is its responseSchema: that of an approval is "
         "this one with the tool's own parameters as editedArgs.",
         {
-            "anyOf": [{"$ref": REF + "ToolApproval"}, {"$ref": REF + "Confirmation"}],
-            "$defs": {"Confirmation": confirmation, "FormField": field, "ToolApproval": approval},
+            "anyOf": [
+                {"$ref": REF + "ToolApproval"},
+                {"$ref": REF + "Confirmation"},
+                {"$ref": REF + "Decline"},
+            ],
+            "$defs": {
+                "Confirmation": confirmation,
+                "Decline": decline,
+                "FormField": field,
+                "ToolApproval": approval,
+            },
         },
     )
 

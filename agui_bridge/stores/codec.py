@@ -110,6 +110,7 @@ def encode_interrupt(interrupt: Interrupt) -> str:
             "metadata": _plain(interrupt.metadata),
             "answer": interrupt.answer and _answer(interrupt.answer),
             "audit": [[entry.status, entry.at, entry.actor] for entry in interrupt.audit],
+            "about": interrupt.about,
         }
     )
 
@@ -135,6 +136,8 @@ def decode_interrupt(text: str) -> Interrupt:
         audit=tuple(
             AuditEntry(InterruptStatus(status), at, actor) for status, at, actor in data["audit"]
         ),
+        # Records of earlier versions have none.
+        about=data.get("about"),
     )
 
 

@@ -1,10 +1,13 @@
-"""The tables of docs/observability.md, from `agui_bridge/otel/names.py`; the text is the page's."""
+"""The tables of docs/observability.md, whose text is the page's.
+
+From `agui_bridge/otel/semantic_conventions.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agui_bridge.otel.names import ATTRIBUTES, METRICS, SPANS
+from agui_bridge.otel.semantic_conventions import ATTRIBUTES, METRICS, SPANS
 
 __all__ = ["observability_page"]
 

@@ -29,7 +29,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "HandoffResults",
     ),
     "Tools that run in your process": ("ToolGate", "Execute", "Refuse", "AskFirst"),
-    "Decisions": ("Decision", "Approve", "Decline", "Answer", "Cancel"),
+    "Decisions": ("Decision", "Approve", "Decline", "Respond", "Answer", "Cancel"),
     "Errors": (
         "BridgeError",
         "Refused",

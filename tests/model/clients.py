@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from agui_bridge.protocol.answers.decisions import DECLINE, RESPOND
 from agui_bridge.protocol.contract.requests import Entry
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
 from tests.model.operations import Action, AskKind, Fate, Pause, Plan
@@ -24,7 +25,8 @@ NEAR_MISSES: tuple[Json, ...] = (
     {"approved": 1}, {"approved": 0}, {"approved": None}, {"approved": {}}, {"confirm": True},
     {"Approved": True}, {"approved": True, "editedArgs": {"n": "1"}},
     {"approved": True, "editedArgs": {}}, {"approved": True, "editedArgs": None},
-    {"approved": True, "reason": 1},
+    {"approved": True, "reason": 1}, {"approved": True, "respond": "by hand"},
+    {"approved": False, "respond": 1}, {"approved": False, "respond": ["by hand"]},
 )  # fmt: skip
 """Payloads that look like approvals and are none, whatever the ask allows."""
 
@@ -37,7 +39,7 @@ fates = st.sampled_from((Fate.DELIVERED,) * 6 + (Fate.LOST, Fate.UNACKNOWLEDGED)
 asks = st.builds(
     AskKind,
     tool=st.sampled_from((True, True, True, False)),
-    editable=st.booleans(),
+    offers_more=st.booleans(),
     expires_in=st.sampled_from((None, None, 5.0, 15.0, 40.0)),
 )
 _pauses: st.SearchStrategy[Plan] = st.lists(asks, min_size=1, max_size=3).map(
@@ -84,13 +86,17 @@ def with_another_type(entry: Entry) -> Entry:
 
 def _payload(ask: Interrupt, style: str, variant: int) -> Json:
     if ask.tool_call is None:
-        valid = "ab"[variant % 2] if variant % 3 else ""
+        valid: Json = "ab"[variant % 2] if variant % 3 else ""
+        if style == "decline" and DECLINE in ask.allowed:
+            valid = {"declined": True, "reason": "no"}
         return valid if style in ("approve", "edit", "decline") else NEAR_MISSES[variant % 5]
     match style:
         case "approve":
             return {"approved": True} if variant % 2 else {"approved": True, "note": 1}
         case "edit":
             return {"approved": True, "editedArgs": {"n": variant}}
+        case "decline" if RESPOND in ask.allowed and variant % 2:
+            return {"approved": False, "respond": f"by hand {variant}"}
         case "decline":
             return {"approved": False, "reason": "no"}
         case _:

@@ -103,10 +103,14 @@ class Action(enum.Enum):
 
 @dataclass(frozen=True)
 class AskKind:
-    """One question that a pause raises."""
+    """One question that a pause raises.
+
+    Attributes:
+        offers_more: of a tool edits and a text as its result, of a question a decline.
+    """
 
     tool: bool = True
-    editable: bool = False
+    offers_more: bool = False
     expires_in: float | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from agui_bridge.protocol.answers.decisions import EDIT
+from agui_bridge.protocol.answers.decisions import DECLINE, EDIT, RESPOND
 from agui_bridge.protocol.contract.requests import Recover, Replay, Request
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadStatus
 from tests.model.engine import Engine
@@ -78,6 +78,7 @@ def check_execution(world: World, execution: Execution) -> None:
             and not ask.expired(arrived)
             and isinstance(payload, dict)
             and payload.get("approved") is True
+            and "respond" not in payload
             and exactly(payload) == exactly(stored.answer.payload)
             and exactly(payload.get("editedArgs", ask.tool_call.args)) == exactly(execution.args)
         ):
@@ -92,6 +93,7 @@ def _check_answered(world: World, ask: Interrupt, execution: Execution) -> None:
             answer.status == "resolved"
             and not ask.expired(arrived)
             and exactly(answer.payload) == exactly(execution.args)
+            and not (DECLINE in ask.allowed and isinstance(answer.payload, dict))
         ):
             return
     raise Violation(f"{ask.id} went on with {execution.args}, which nobody answered in time")
@@ -150,6 +152,8 @@ def _check_interrupt(ask: Interrupt, before: Interrupt | None) -> None:
         raise Violation(f"{payload} was accepted as a decision about {ask.id}")
     if "editedArgs" in payload and EDIT not in ask.allowed:
         raise Violation(f"{payload} was accepted, but {ask.id} allows no edits")
+    if "respond" in payload and (RESPOND not in ask.allowed or payload["approved"]):
+        raise Violation(f"{payload} was accepted as the result of {ask.id}")
 
 
 def _check_held(world: World, ask: Interrupt, held: str) -> None:

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, approval_schema
+from agui_bridge.protocol.answers.decisions import (
+    ANSWER,
+    APPROVE,
+    DECLINE,
+    EDIT,
+    RESPOND,
+    approval_schema,
+)
+from agui_bridge.protocol.answers.question_schemas import declinable
 from agui_bridge.protocol.threads.records import Interrupt, ToolCall
 from tests.model.operations import AskKind
 from tests.model.world import World
@@ -29,11 +37,15 @@ def raise_question(world: World, kind: AskKind, batch: str, position: int) -> In
     id = world.mint("ask")
     expires_at = None if kind.expires_in is None else world.now + kind.expires_in
     ask = Interrupt(id, batch, position, f"native {id}", "reason", expires_at=expires_at)
+    if not kind.tool and kind.offers_more:
+        return replace(ask, response_schema=declinable(QUESTION), allowed=(ANSWER, DECLINE))
     if not kind.tool:
-        return replace(ask, response_schema=QUESTION)
+        return replace(ask, response_schema=QUESTION, about=f"call {id}")
     return replace(
         ask,
         tool_call=ToolCall(f"call {id}", "tool", {"n": 0, "of": id}),
-        response_schema=approval_schema(PARAMETERS, editable=kind.editable),
-        allowed=(APPROVE, DECLINE, EDIT) if kind.editable else (APPROVE, DECLINE),
+        response_schema=approval_schema(
+            PARAMETERS, editable=kind.offers_more, respond=kind.offers_more
+        ),
+        allowed=(APPROVE, DECLINE, *((EDIT, RESPOND) if kind.offers_more else ())),
     )

@@ -146,8 +146,8 @@ def test_cancelling_one_expired_question_by_itself_comes_to_an_end() -> None:
     state = BridgeMachine()
     state.a_run_has_paused(
         kinds=[
-            AskKind(tool=True, editable=False, expires_in=5.0),
-            AskKind(tool=True, editable=False, expires_in=None),
+            AskKind(tool=True, offers_more=False, expires_in=5.0),
+            AskKind(tool=True, offers_more=False, expires_in=None),
         ]
     )
     for _ in range(9):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agui_bridge.otel.names import ATTRIBUTES, METRICS, SPANS
+from agui_bridge.otel.semantic_conventions import ATTRIBUTES, METRICS, SPANS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "observability.md").read_text(encoding="utf-8")

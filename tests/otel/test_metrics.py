@@ -11,7 +11,7 @@ from agui_bridge.engine.engine import mint
 from agui_bridge.engine.recovery import sweep
 from agui_bridge.errors import NotDelivered
 from agui_bridge.otel.instruments import Instruments
-from agui_bridge.otel.names import METRICS
+from agui_bridge.otel.semantic_conventions import METRICS
 from agui_bridge.stores.memory import MemoryStore
 from tests.otel.backend import Backend
 from tests.support.agents import (

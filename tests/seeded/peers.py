@@ -37,7 +37,7 @@ PEERS: Final = (
     Fault(
         id="span-never-ended",
         broken="The span of an input is never ended, so that no backend ever sees it.",
-        file="agui_bridge/otel/input_spans.py",
+        file="agui_bridge/otel/input_telemetry.py",
         before="        finish(self._span)\n",
         after="",
         tests="tests/otel/test_spans.py",

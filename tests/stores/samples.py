@@ -126,6 +126,7 @@ def full_interrupt() -> Interrupt:
         allowed=("approve", "edit"),
         expires_at=1.7e9 + 0.123456,
         subagent_run_id="sub",
+        about="call-about",
         metadata=ODD_JSON,
         answer=RecordedAnswer("resolved", ODD_JSON),
         audit=(

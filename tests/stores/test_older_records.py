@@ -3,8 +3,13 @@
 import json
 from dataclasses import replace
 
-from agui_bridge.stores.codec import decode_thread, encode_thread
-from tests.stores.samples import full_record
+from agui_bridge.stores.codec import (
+    decode_interrupt,
+    decode_thread,
+    encode_interrupt,
+    encode_thread,
+)
+from tests.stores.samples import full_interrupt, full_record
 
 
 def test_a_record_without_its_newest_members_is_read() -> None:
@@ -20,3 +25,10 @@ def test_a_record_without_its_newest_members_is_read() -> None:
     assert (read.unheard, read.closed, read.memo) == ((), record.closed, None)
     assert record.ended is not None
     assert read.ended == replace(record.ended, iteration=None)
+
+
+def test_an_interrupt_without_its_newest_members_is_read() -> None:
+    written = json.loads(encode_interrupt(full_interrupt()))
+    del written["about"]
+
+    assert decode_interrupt(json.dumps(written)) == replace(full_interrupt(), about=None)

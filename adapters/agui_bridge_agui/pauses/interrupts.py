@@ -72,7 +72,8 @@ def ask_of(interrupt: Interrupt, ended: Ended) -> Ask:
     """An interrupt as a question: an approval of its call where its schema is that of one."""
     schema = interrupt.response_schema
     reason = interrupt.reason
-    call = call_of(interrupt.tool_call_id, ended.calls) if is_approval(schema) else None
+    named = call_of(interrupt.tool_call_id, ended.calls)
+    call = named if is_approval(schema) else None
     if call is None and reason == "tool_call":
         # There is nothing to pin: what was asked is a plain question, with the same answers.
         reason, schema = "confirmation", schema or approval_schema(None, editable=False)
@@ -83,6 +84,7 @@ def ask_of(interrupt: Interrupt, ended: Ended) -> Ask:
         reason=reason,
         message=interrupt.message,
         tool_call=call,
+        about=named.id if named is not None and call is None else None,
         # Unless it is told here, what its schema says of edits stands as it is.
         parameters=ended.tool_schemas.get(call.name) if call is not None else None,
         response_schema=schema,

@@ -11,7 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agui_bridge.adapters import Run
 from agui_bridge.agents.replay.state import StateRecord
 from agui_bridge.errors import ReplayMismatch
-from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
+from agui_bridge.protocol.answers.decisions import (
+    Answer,
+    Approve,
+    Cancel,
+    Decision,
+    Decline,
+    Respond,
+)
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = [
@@ -114,7 +121,7 @@ class Decided(_Shape):
     """The answer to a question, a `Decision` flattened."""
 
     type: Literal["decided"] = "decided"
-    verdict: Literal["approve", "decline", "answer", "cancel"]
+    verdict: Literal["approve", "decline", "respond", "answer", "cancel"]
     tool_call_id: str | None = None
     payload: Json = None
     args: dict[str, Json] | None = None
@@ -140,6 +147,8 @@ class Decided(_Shape):
                 return cls(
                     verdict="decline", tool_call_id=tool_call_id, payload=payload, reason=reason
                 )
+            case Respond(_, payload):
+                return cls(verdict="respond", tool_call_id=tool_call_id, payload=payload)
             case Answer(payload):
                 return cls(verdict="answer", tool_call_id=tool_call_id, payload=payload)
             case Cancel(cause):
@@ -148,15 +157,19 @@ class Decided(_Shape):
     @property
     def decision(self) -> Decision:
         """The decision as the adapter got it."""
+        asked: Literal["approval", "question"]
+        asked = "question" if self.tool_call_id is None else "approval"
         match self.verdict:
             case "approve":
                 return Approve(self.args or {}, self.payload, self.edited)
             case "decline":
-                return Decline(self.reason, self.payload)
+                return Decline(self.reason, self.payload, asked=asked)
+            case "respond":
+                return Respond(self.payload["respond"], self.payload)
             case "answer":
                 return Answer(self.payload)
             case "cancel":
-                return Cancel(self.cause or "cancelled")
+                return Cancel(self.cause or "cancelled", asked=asked)
 
 
 Outcome = Value | Failure | Abandoned | Denied | Awaited | Asked | Decided

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from ag_ui.core import Interrupt
 
-from agui_bridge.cli.chat.screen import Screen, plain, proposal_of
+from agui_bridge.cli.chat.screen import Screen, is_approval, plain
 from agui_bridge.client import Cancelled, Client, Resolved, is_expired
 from agui_bridge.protocol.answers.forms import FormField, fields_from_schema, payload_from_input
+from agui_bridge.protocol.answers.question_schemas import DECLINED, has_decline
 from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema
 
 __all__ = ["QUIT", "answer_all"]
@@ -52,8 +53,10 @@ def answer_all(client: Client, screen: Screen) -> dict[str, Answer]:
 
 def _payload(client: Client, screen: Screen, interrupt: Interrupt) -> Any:
     schema = _usable(interrupt.response_schema)
-    if proposal_of(client, interrupt) is not None:
+    if is_approval(client, interrupt):
         return _approval(screen, schema)
+    if has_decline(schema) and not _will_answer(screen):
+        return {DECLINED: True, **_reason(screen)}
     if schema is None:
         return _anything(screen, "answer (text or JSON) > ")
     fields = fields_from_schema(schema)
@@ -72,21 +75,39 @@ def _usable(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def _approval(screen: Screen, schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    editable = "editedArgs" in (schema or {}).get("properties", {})
-    prompt = f"[y]es, [n]o, {'[e]dit, ' if editable else ''}[c]ancel > "
+    offered = (schema or {}).get("properties", {})
+    editable, takes_text = "editedArgs" in offered, "respond" in offered
+    more = f"{'[e]dit, ' if editable else ''}{'[r]espond, ' if takes_text else ''}"
     while True:
-        said = _line(screen, prompt).lower()
+        said = _line(screen, f"[y]es, [n]o, {more}[c]ancel > ").lower()
         if said in ("y", "yes"):
             return {"approved": True}
         if said in ("n", "no"):
-            reason = _line(screen, "why not (Enter: no reason) > ")
-            return {"approved": False, **({"reason": reason} if reason else {})}
+            return {"approved": False, **_reason(screen)}
         if said in ("c", "cancel"):
             raise _Cancel
         if said in ("e", "edit") and editable:
             edited = _object(screen)
             if edited is not None:
                 return {"approved": True, "editedArgs": edited}
+        if said in ("r", "respond") and takes_text:
+            text = _line(screen, "the result, in place of the tool's (Enter: back) > ")
+            if text:
+                return {"approved": False, "respond": text}
+
+
+def _will_answer(screen: Screen) -> bool:
+    while True:
+        said = _line(screen, "[a]nswer, [d]ecline, [c]ancel > ").lower()
+        if said in ("c", "cancel"):
+            raise _Cancel
+        if said in ("a", "answer", "d", "decline"):
+            return said.startswith("a")
+
+
+def _reason(screen: Screen) -> dict[str, Any]:
+    reason = _line(screen, "why not (Enter: no reason) > ")
+    return {"reason": reason} if reason else {}
 
 
 def _object(screen: Screen) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from ag_ui.core import Interrupt
 from agui_bridge.client import Client
 from agui_bridge.terminal import Terminal, paint
 
-__all__ = ["Screen", "plain", "proposal_of"]
+__all__ = ["Screen", "is_approval", "plain", "proposal_of"]
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LONGEST_RESULT: Final = 400
@@ -38,6 +38,14 @@ def proposal_of(client: Client, interrupt: Interrupt) -> tuple[str, Any] | None:
     if isinstance(proposal, Mapping):
         return str(proposal.get("tool")), proposal.get("args")
     return None
+
+
+def is_approval(client: Client, interrupt: Interrupt) -> bool:
+    """Whether a question is if its tool call may run; others may belong to a call, too."""
+    if proposal_of(client, interrupt) is None:
+        return False
+    schema = interrupt.response_schema
+    return schema is None or "approved" in schema.get("properties", {})
 
 
 class Screen:
@@ -123,7 +131,7 @@ class Screen:
             parts.append(_pretty(interrupt.metadata))
         if interrupt.expires_at:
             parts.append(paint(plain(f"expires at {interrupt.expires_at}"), "dim"))
-        title = "May this run?" if proposal is not None else "A question"
+        title = "May this run?" if is_approval(client, interrupt) else "A question"
         if interrupt.reason not in ("tool_call", "input_required", "confirmation"):
             title += f" ({plain(interrupt.reason)})"
         lines = "\n".join(parts or [plain(interrupt.reason)]).splitlines()

@@ -76,6 +76,7 @@ class Claim:
         change = _change(submission, incoming, ruling, lease, history, settings.lease_seconds)
         asks = {ask.id: ask for ask in change.interrupts} if isinstance(ruling, Resume) else {}
         expired = ruling.expired if isinstance(ruling, Resume) else frozenset()
+        others = _others(submission, loaded)
         return cls(
             submission=submission,
             incoming=incoming,
@@ -83,7 +84,12 @@ class Claim:
             history=history,
             interrupts=asks,
             decisions={
-                ask.id: decide(ask, ask.answer, expired=ask.id in expired)
+                ask.id: decide(
+                    ask,
+                    ask.answer,
+                    expired=ask.id in expired,
+                    actor=others.get(ask.native_id, submission.principal.actor),
+                )
                 for ask in asks.values()
                 if ask.answer is not None
             },
@@ -128,7 +134,12 @@ class Claim:
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
             told = () if self._by_message else run.new_messages
-            run.resume = AdapterResume(record.batch.continuation, answers, told, self._others())
+            run.resume = AdapterResume(
+                record.batch.continuation,
+                answers,
+                told,
+                _others(self.submission, self.incoming.loaded),
+            )
         elif self.incoming.handoff is not None and self.incoming.results:
             run.handoff = HandoffResults(self.incoming.handoff, self.incoming.results)
         return run
@@ -140,18 +151,6 @@ class Claim:
             return []
         return [m for m in self.history.messages if m["id"] in before.unheard]
 
-    def _others(self) -> dict[str, str]:
-        """Who gave the answers that were held until now, by native id.
-
-        Whoever completes a pause has not approved what somebody else did, unless they say so too.
-        """
-        named = {entry.interrupt_id for entry in self.submission.parsed.entries}
-        return {
-            ask.native_id: ask.audit[-1].actor
-            for ask in self.incoming.loaded.batch_interrupts()
-            if ask.status is InterruptStatus.ANSWERED and ask.id not in named
-        }
-
     @property
     def _by_message(self) -> bool:
         """Whether the new messages were the answer: they are no news besides it."""
@@ -159,6 +158,19 @@ class Claim:
         return not self.submission.parsed.entries and any(
             self.incoming.loaded.interrupts[i].is_open for i in self.interrupts.keys() - expired
         )
+
+
+def _others(submission: Submission, loaded: Loaded) -> dict[str, str]:
+    """Who gave the answers that were held until now, by native id.
+
+    Whoever completes a pause has not approved what somebody else did, unless they say so too.
+    """
+    named = {entry.interrupt_id for entry in submission.parsed.entries}
+    return {
+        ask.native_id: ask.audit[-1].actor
+        for ask in loaded.batch_interrupts()
+        if ask.status is InterruptStatus.ANSWERED and ask.id not in named
+    }
 
 
 def _change(

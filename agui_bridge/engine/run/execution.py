@@ -36,7 +36,6 @@ from agui_bridge.errors import (
     StoreUnavailable,
 )
 from agui_bridge.protocol.answers.decisions import Approve, Decision
-from agui_bridge.protocol.answers.unexecuted import refused
 from agui_bridge.protocol.contract.transitions import Change, flush
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
@@ -256,7 +255,7 @@ class Execution:
                 refusal = ToolCallResultEvent(
                     message_id=self.mint(),
                     tool_call_id=call.id,
-                    content=refused(decision),
+                    content=decision.text,
                     role="tool",
                 )
                 for event in self.lifecycle.feed(refusal):

@@ -12,12 +12,15 @@ from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ProtocolViolation
 from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.answers.decisions import (
+    ANSWER,
     APPROVE,
     CONFIRM_SCHEMA,
     DECLINE,
     EDIT,
+    RESPOND,
     approval_schema,
 )
+from agui_bridge.protocol.answers.question_schemas import declinable, without_null
 from agui_bridge.protocol.json_values import clean
 from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema
 from agui_bridge.protocol.threads.records import (
@@ -84,12 +87,12 @@ def _interrupt(
     call = ask.tool_call
     allowed: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
-    schema: Mapping[str, Json] | None = CONFIRM_SCHEMA
+    schema: Mapping[str, Json] | None
     if call is not None:
         call = ToolCall(call.id, call.name, clean(dict(call.args)))
         schema, allowed, unchecked = _approval(ask, capabilities)
-    elif ask.response_schema is not None or ask.reason != "confirmation":
-        schema, unchecked = _usable(ask.response_schema)
+    else:
+        schema, allowed, unchecked = _question(ask, capabilities)
     expires_in = ask.expires_in if ask.expires_in is not None else settings.expires_in
     if expires_in is not None and not 0 <= expires_in <= LONGEST_WAIT:
         raise ProtocolViolation(f"expires_in must be 0 to {LONGEST_WAIT:.0f} seconds")
@@ -107,9 +110,28 @@ def _interrupt(
         subagent_run_id=ask.subagent_run_id,
         metadata=_metadata(ask.metadata, unchecked),
         audit=(AuditEntry(InterruptStatus.OPEN, now, "agent"),),
+        about=ask.about,
     )
     _check(interrupt)
     return interrupt
+
+
+def _question(
+    ask: Ask, capabilities: AdapterCapabilities
+) -> tuple[Mapping[str, Json] | None, tuple[str, ...], tuple[str, ...]]:
+    """The same of a question that is no approval; None takes any answer."""
+    schema: Mapping[str, Json] | None = CONFIRM_SCHEMA
+    unchecked: tuple[str, ...] = ()
+    if ask.response_schema is not None or ask.reason != "confirmation":
+        schema, unchecked = _usable(ask.response_schema)
+    if not capabilities.null:
+        schema = without_null(schema)
+    if ask.may_be_declined and capabilities.decline:
+        whole, told = _usable(declinable(schema))
+        if whole is not None:
+            return whole, (ANSWER, DECLINE), unchecked + told
+        unchecked += ("It can't be declined.",)
+    return schema, (), unchecked
 
 
 def _approval(
@@ -118,17 +140,20 @@ def _approval(
     """An approval's schema, the decisions that are offered, and what is not checked."""
     allowed = _allowed(ask, capabilities)
     own, unchecked = _usable(ask.response_schema)
-    offered, told = _usable(approval_schema(ask.parameters, editable=EDIT in allowed))
+    respond = RESPOND in allowed
+    offered, told = _usable(
+        approval_schema(ask.parameters, editable=EDIT in allowed, respond=respond)
+    )
     unchecked += told
     is_lost = own is None and ask.response_schema is not None and ask.parameters is None
     if offered is None or (is_lost and EDIT in allowed):
         # What edited arguments must be is not known, but the call can be approved as it is.
         allowed = tuple(decision for decision in allowed if decision != EDIT)
-        offered = approval_schema(None, editable=False)
+        offered = approval_schema(None, editable=False, respond=respond)
         unchecked += ("The arguments can't be edited.",)
     if own is None:
         return offered, allowed, unchecked
-    whole, told = _usable(_with_edits(own, offered, known=ask.parameters is not None))
+    whole, told = _usable(_with_offered(own, offered, known=ask.parameters is not None))
     return whole or offered, allowed, unchecked + told
 
 
@@ -163,27 +188,29 @@ def _metadata(
 
 def _allowed(ask: Ask, capabilities: AdapterCapabilities) -> tuple[str, ...]:
     """The decisions that are offered; unasked, edits only where something checks them."""
-    allowed: Sequence[str] = (APPROVE, DECLINE, EDIT)
+    allowed: Sequence[str] = (APPROVE, DECLINE, EDIT, RESPOND)
     if ask.allowed is not None:
         allowed = ask.allowed
     elif ask.parameters is None:
-        allowed = (APPROVE, DECLINE)
+        allowed = (APPROVE, DECLINE, RESPOND)
     return tuple(decision for decision in capabilities.decisions if decision in allowed)
 
 
-def _with_edits(
+def _with_offered(
     schema: Mapping[str, Json], offered: Mapping[str, Json], *, known: bool
 ) -> dict[str, Json]:
-    """An adapter's own schema with the tool's parameters for edited arguments.
+    """An adapter's own schema with what is offered besides: edited arguments, a text as result.
 
     Whatever else it asks for, edited arguments satisfy the tool's parameter schema. Where that is
     not known, what its own schema says of them stands, and its references with it.
     """
-    edits = offered["properties"].get("editedArgs")
     properties = schema.get("properties", {})
-    if edits is None or ("editedArgs" in properties and not known):
-        return dict(schema)
-    return {**schema, "properties": {**properties, "editedArgs": edits}}
+    added = {
+        name: offered["properties"][name]
+        for name in ("editedArgs", "respond")
+        if name in offered["properties"] and not (name in properties and not known)
+    }
+    return {**schema, "properties": {**properties, **added}} if added else dict(schema)
 
 
 def _check(interrupt: Interrupt) -> None:

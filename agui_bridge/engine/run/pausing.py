@@ -50,6 +50,7 @@ async def pause_run(execution: Execution, pause: Pause) -> None:
     continuation = plain_json(pause.continuation)
     await _say_question(execution, interrupts)
     await _show_calls(execution, interrupts)
+    _check_known(execution, interrupts)
     asking: dict[str, list[str]] = {}
     for interrupt in interrupts:
         if interrupt.subagent_run_id is not None:
@@ -100,6 +101,15 @@ async def _show_calls(execution: Execution, interrupts: Sequence[Interrupt]) -> 
         else:
             for item in whole_call(call.id, call.name, arguments, owner=owner):
                 await emit_all(execution, execution.lifecycle.feed(item))
+
+
+def _check_known(execution: Execution, interrupts: Sequence[Interrupt]) -> None:
+    """A question may belong only to a call that clients know: they show it there."""
+    for interrupt in interrupts:
+        if interrupt.about is not None and _shown(execution, interrupt.about) is None:
+            raise ProtocolViolation(
+                f"a question is about tool call {interrupt.about!r}, which nobody has begun"
+            )
 
 
 def _shown(execution: Execution, call_id: str) -> Mapping[str, Json] | None:

@@ -13,17 +13,28 @@ from typing import Final
 from agui_bridge.agents.keyword.phrases import LABELS
 from agui_bridge.protocol.answers.forms import WHOLE_VALUE, FormField
 from agui_bridge.protocol.answers.language import Language, language_of
+from agui_bridge.protocol.answers.question_schemas import DECLINED
 from agui_bridge.protocol.threads.records import Interrupt
 
 __all__ = ["with_labels"]
 
 _OF_AN_APPROVAL: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {"approved": "Approve", "reason": "Reason", "editedArgs": "Changed arguments (JSON)"},
-    "zh": {"approved": "批准", "reason": "理由", "editedArgs": "修改后的参数（JSON）"},
+    "en": {
+        "approved": "Approve",
+        "reason": "Reason",
+        "editedArgs": "Changed arguments (JSON)",
+        "respond": "Result in place of the tool's",
+    },
+    "zh": {
+        "approved": "批准",
+        "reason": "理由",
+        "editedArgs": "修改后的参数（JSON）",
+        "respond": "代替工具结果的回复",
+    },
 }
 _OF_A_QUESTION: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {"confirm": LABELS["en"], WHOLE_VALUE: "Answer"},
-    "zh": {"confirm": LABELS["zh"], WHOLE_VALUE: "答复"},
+    "en": {"confirm": LABELS["en"], WHOLE_VALUE: "Answer", DECLINED: "I decline to answer"},
+    "zh": {"confirm": LABELS["zh"], WHOLE_VALUE: "答复", DECLINED: "拒绝回答"},
 }
 _BETWEEN_WORDS: Final = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")
 

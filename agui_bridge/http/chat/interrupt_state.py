@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agui_bridge.http.chat.field_labels import with_labels
-from agui_bridge.protocol.answers.forms import fields_from_schema, payload_from_input
+from agui_bridge.protocol.answers.forms import FormField, fields_from_schema, payload_from_input
+from agui_bridge.protocol.answers.question_schemas import DECLINED, has_decline, says_declined
 from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadKey
 
 __all__ = ["payload_of", "pending_of", "state_of"]
@@ -28,7 +30,7 @@ def state_of(key: ThreadKey, ask: Interrupt) -> dict[str, Any]:
     have one time, and are told apart by its last digits.
     """
     raised = ask.audit[0].at if ask.audit else 0.0
-    fields = fields_from_schema(ask.response_schema or {})
+    fields = _fields(ask)
     nanoseconds = int(raised * 1_000_000) * 1000 + ask.position
     return {
         "session_id": key.thread,
@@ -42,7 +44,26 @@ def state_of(key: ThreadKey, ask: Interrupt) -> dict[str, Any]:
 
 def payload_of(ask: Interrupt, values: Mapping[str, Json]) -> Json:
     """The payload that a filled form stands for; admission checks it."""
-    return payload_from_input(ask.response_schema or {}, values)
+    schema = ask.response_schema or {}
+    if not has_decline(schema):
+        return payload_from_input(schema, values)
+    if says_declined(values):
+        # What else stands in the form was to be the answer that nobody gives.
+        return {name: values[name] for name in (DECLINED, "reason") if name in values}
+    answer = {name: value for name, value in values.items() if name != DECLINED}
+    return payload_from_input(schema, answer)
+
+
+def _fields(ask: Interrupt) -> tuple[FormField, ...]:
+    """The fields of its form. One that may be declined has a box for that, and requires nothing."""
+    schema = ask.response_schema or {}
+    fields = fields_from_schema(schema)
+    if not has_decline(schema):
+        return fields
+    return (
+        *(replace(field, required=False) for field in fields),
+        FormField(DECLINED, "confirm"),
+    )
 
 
 def _reason(ask: Interrupt) -> str:

@@ -7,11 +7,12 @@ wrote it, and reaches neither the store nor a client.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agui_bridge.errors import AgentMistake
-from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT
+from agui_bridge.protocol.answers.decisions import ANSWER, APPROVE, DECLINE, EDIT, RESPOND
+from agui_bridge.protocol.answers.question_schemas import DECLINED
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["LONGEST_WAIT", "Ask", "Handoff", "Pause"]
@@ -32,13 +33,17 @@ class Ask:
         reason: `tool_call`, `input_required`, `confirmation` or `<framework>:<name>`.
         message: plain text for people.
         tool_call: for a tool approval the proposed call; its arguments are pinned.
+        about: for any other question the id of the tool call that it belongs to, which the
+            conversation has: clients show the question there. The decision is an `Answer`; whatever
+            becomes of the call is yours to tell.
         parameters: the tool's parameter JSON Schema: what edited arguments must satisfy.
         response_schema: JSON Schema of the payload; by default that of a tool approval when
             there is a tool call, of a confirmation when the reason is `confirmation`, else
             none (any payload).
-        allowed: decisions on a tool approval, of approve, decline, edit. None allows what the
-            adapter's capabilities support, edit only where `parameters` are given. Name edit
-            without `parameters`, and any object is taken for the arguments.
+        allowed: decisions on a tool approval, of approve, decline, edit, respond. None allows what
+            the adapter's capabilities support, edit only where `parameters` are given. Name edit
+            without `parameters`, and any object is taken for the arguments. For a question that is
+            no approval `("answer", "decline")` offers a decline beside the answer.
         expires_in: seconds until it can't be answered; None takes the agent's setting.
         subagent_run_id: the sub-agent that asks.
         metadata: public, for the frontend.
@@ -51,6 +56,7 @@ class Ask:
     reason: str = "input_required"
     message: str | None = None
     tool_call: ToolCall | None = None
+    about: str | None = field(default=None, kw_only=True)
     parameters: Mapping[str, Json] | None = None
     response_schema: Mapping[str, Json] | None = None
     allowed: Sequence[str] | None = None
@@ -62,6 +68,21 @@ class Ask:
         _check(self, _ASK)
         if self.tool_call is not None:
             _check(self.tool_call, _TOOL_CALL, "Ask.tool_call")
+            if self.about is not None:
+                raise AgentMistake("Ask.about must be None where there is an Ask.tool_call.")
+        elif self.may_be_declined and DECLINED in (
+            (self.response_schema or {}).get("properties") or ()
+        ):
+            raise AgentMistake(
+                f"Ask.response_schema has a property {DECLINED!r}, by which a decline is told: "
+                "give it another name, or allow no decline."
+            )
+
+    @property
+    def may_be_declined(self) -> bool:
+        """Whether it is a question that offers a decline beside the answer."""
+        allowed = self.allowed or ()
+        return self.tool_call is None and ANSWER in allowed and DECLINE in allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +157,10 @@ def _is_wait(value: Any) -> bool:
 
 
 def _is_decision(value: Any) -> bool:
-    return isinstance(value, str) and value in (APPROVE, DECLINE, EDIT)
+    return isinstance(value, str) and value in _DECISIONS
 
 
+_DECISIONS: Final = (APPROVE, DECLINE, EDIT, RESPOND, ANSWER)
 _TEXT = _Rule("a str", _is_one(str))
 _OBJECT = _Rule("a mapping", _is_one(Mapping))
 _IDS = _Rule("a sequence of tool call ids", _are_all(_is_one(str)))
@@ -148,10 +170,11 @@ _ASK: Final[Mapping[str, _Rule]] = {
     "reason": _TEXT,
     "message": _TEXT.or_none(),
     "tool_call": _Rule("a ToolCall", _is_one(ToolCall)).or_none(),
+    "about": _Rule("a tool call id", _is_one(str)).or_none(),
     "parameters": _Rule("a JSON Schema, as a mapping,", _is_one(Mapping)).or_none(),
     "response_schema": _Rule("a JSON Schema, as a mapping,", _is_one(Mapping)).or_none(),
     "allowed": _Rule(
-        "a sequence of 'approve', 'decline', 'edit'", _are_all(_is_decision)
+        "a sequence of " + ", ".join(map(repr, _DECISIONS)), _are_all(_is_decision)
     ).or_none(),
     "expires_in": _Rule(f"0 to {LONGEST_WAIT:.0f} seconds", _is_wait).or_none(),
     "subagent_run_id": _TEXT.or_none(),

@@ -6,31 +6,45 @@ The schema that is advertised and the check that is applied are one. Source: doc
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agui_bridge.protocol.answers.question_schemas import (
+    find_answer_fault,
+    rooted,
+    says_declined,
+)
 from agui_bridge.protocol.schemas.check_work import CheckWork
-from agui_bridge.protocol.schemas.checking import find_schema_fault, is_known_draft
-from agui_bridge.protocol.schemas.left_out import REFERENCES
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
 
 __all__ = [
+    "ANSWER",
     "APPROVE",
     "CONFIRM_SCHEMA",
     "DECLINE",
     "EDIT",
+    "RESPOND",
     "Answer",
     "Approve",
     "Cancel",
     "Decision",
     "Decline",
+    "Respond",
     "approval_schema",
     "decide",
     "find_fault",
 ]
 
-APPROVE, DECLINE, EDIT = "approve", "decline", "edit"
+APPROVE, DECLINE, EDIT, RESPOND = "approve", "decline", "edit", "respond"
+"""Decisions on a tool approval."""
+
+ANSWER = "answer"
+"""The decision on any other question; `DECLINE` may stand beside it."""
+
+Asked = Literal["approval", "question"]
+"""What was decided on: whether a tool may run, or something else."""
 
 _EDITED_ARGS = "#/properties/editedArgs"
 
@@ -50,24 +64,65 @@ class Approve:
         args: the pinned arguments, or the edited ones (replaced whole, validated again).
         payload: the whole payload, unknown keys included.
         edited: whether the arguments were edited.
+        actor: who approved; "" where nobody said.
     """
 
     args: Mapping[str, Json]
     payload: Json = None
     edited: bool = False
+    actor: str = field(default="", compare=False, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """What a model may be told of it; its result is the tool's own."""
+        if self.edited:
+            return f"The user approved this tool call with other arguments: {_shown(self.args)}"
+        return "The user approved this tool call."
 
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """A person refused the tool call.
+    """A person refused the tool call; or would not answer a question that offers a decline.
 
     Attributes:
         reason: what they gave as one, else None.
         payload: the whole payload, unknown keys included.
+        actor: who declined; "" where nobody said.
+        asked: what they declined.
     """
 
     reason: str | None = None
     payload: Json = None
+    actor: str = field(default="", compare=False, kw_only=True)
+    asked: Asked = field(default="approval", compare=False, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """What stands for the call's result, or the answer: the same to clients and to models."""
+        reason = f" Reason: {self.reason}" if self.reason else ""
+        if self.asked == "question":
+            return f"The user declined to answer.{reason}"
+        return f"The user declined this tool call; it was not executed.{reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """A person gave the tool call's result themselves: the tool must not run.
+
+    Attributes:
+        result: the text that stands in place of the tool's result.
+        payload: the whole payload, unknown keys included.
+        actor: who gave it; "" where nobody said.
+    """
+
+    result: str
+    payload: Json = None
+    actor: str = field(default="", compare=False, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """What stands for the call's result: the same to clients and to models."""
+        return self.result
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +131,16 @@ class Answer:
 
     Attributes:
         payload: JSON that the question's schema allows; falsy payloads are answers too.
+        actor: who answered; "" where nobody said.
     """
 
     payload: Json = None
+    actor: str = field(default="", compare=False, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """The answer for a model that takes text: a text as it is, anything else as JSON."""
+        return self.payload if isinstance(self.payload, str) else _shown(self.payload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +149,49 @@ class Cancel:
 
     Attributes:
         cause: whether the question was cancelled, or expired.
+        actor: who cancelled it; "" where it expired, or nobody said.
+        asked: what nobody decided on.
     """
 
     cause: Literal["cancelled", "expired"] = "cancelled"
+    actor: str = field(default="", compare=False, kw_only=True)
+    asked: Asked = field(default="approval", compare=False, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """What stands for the call's result, or the answer: the same to clients and to models."""
+        return _UNDECIDED[self.asked, self.cause]
 
 
-Decision = Approve | Decline | Answer | Cancel
+_UNDECIDED: Mapping[tuple[Asked, str], str] = {
+    ("approval", "cancelled"): "The approval was cancelled; this tool call was not executed.",
+    ("approval", "expired"): "The time to approve this tool call is over; it was not executed.",
+    ("question", "cancelled"): "The question was cancelled; nobody answered it.",
+    ("question", "expired"): "The time to answer the question is over; nobody answered it.",
+}
+
+Decision = Approve | Decline | Respond | Answer | Cancel
 """What became of one question."""
 
 
-def approval_schema(parameters: Mapping[str, Json] | None, *, editable: bool) -> dict[str, Json]:
+def _shown(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def approval_schema(
+    parameters: Mapping[str, Json] | None, *, editable: bool, respond: bool = False
+) -> dict[str, Json]:
     """Make the response schema of a tool approval.
 
     Args:
         parameters: the tool's parameter schema, or None when it is not known.
         editable: whether arguments may be edited; `editedArgs` in the schema is the signal.
+        respond: whether a text may be given in place of the tool's result; `respond` in the schema
+            is the signal.
 
     Returns:
-        `{type: object, required: [approved], properties: {approved, reason, editedArgs?}}`.
+        `{type: object, required: [approved], properties: {approved, reason, editedArgs?,
+        respond?}}`.
     """
     properties: dict[str, Json] = {
         "approved": {"type": "boolean"},
@@ -116,27 +203,13 @@ def approval_schema(parameters: Mapping[str, Json] | None, *, editable: bool) ->
         "properties": properties,
     }
     if editable:
-        edited = _moved(dict(parameters) if parameters is not None else {}, _EDITED_ARGS)
-        # Of the tool's own document nothing is left but its draft, which then rules the whole.
-        edited.pop("$id", None)
-        draft = edited.pop("$schema", None)
-        if is_known_draft(draft):
-            schema["$schema"] = draft
+        edited, draft = rooted(parameters or {}, _EDITED_ARGS)
+        schema |= draft
         edited.setdefault("type", "object")
         properties["editedArgs"] = edited
+    if respond:
+        properties["respond"] = {"type": "string"}
     return schema
-
-
-def _moved(node: Json, to: str) -> Json:
-    """Let the pointers of a schema lead to the same places once it stands at `to`."""
-    if isinstance(node, Mapping):
-        return {
-            name: to + value[1:]
-            if name in REFERENCES and isinstance(value, str) and value.startswith("#")
-            else _moved(value, to)
-            for name, value in node.items()
-        }
-    return [_moved(item, to) for item in node] if isinstance(node, list | tuple) else node
 
 
 def find_fault(interrupt: Interrupt, payload: Json, work: CheckWork | None = None) -> str | None:
@@ -151,14 +224,18 @@ def find_fault(interrupt: Interrupt, payload: Json, work: CheckWork | None = Non
         work: what may be done for all answers of the input; what this one takes is counted.
     """
     if interrupt.response_schema is not None:
-        fault = find_schema_fault(interrupt.response_schema, payload, work)
+        fault = find_answer_fault(interrupt.response_schema, payload, work)
         if fault is not None:
             return fault
     if interrupt.tool_call is None:
         return None
     if not isinstance(payload, Mapping) or not isinstance(payload.get("approved"), bool):
         return "a tool approval needs a payload with a boolean `approved`."
+    if fault := _response_fault(interrupt, payload):
+        return fault
     wanted = APPROVE if payload["approved"] else DECLINE
+    if wanted == DECLINE and _responds(interrupt, payload):
+        wanted = RESPOND
     if wanted not in interrupt.allowed:
         return f"this agent does not support the decision {wanted!r}."
     if "editedArgs" in payload:
@@ -169,22 +246,57 @@ def find_fault(interrupt: Interrupt, payload: Json, work: CheckWork | None = Non
     return None
 
 
-def decide(interrupt: Interrupt, answer: RecordedAnswer, *, expired: bool) -> Decision:
+def _response_fault(interrupt: Interrupt, payload: Mapping[str, Json]) -> str | None:
+    """What is wrong with a text in place of the tool's result; an empty one is none."""
+    given = payload.get("respond")
+    if not given:
+        return None
+    if RESPOND not in interrupt.allowed:
+        properties = (interrupt.response_schema or {}).get("properties")
+        if isinstance(properties, Mapping) and "respond" in properties:
+            return None  # the adapter's own schema means something of its own by it
+        return "a text in place of this call's result (`respond`) is not supported."
+    if not isinstance(given, str):
+        return "`respond` must be a text, which stands in place of the tool's result."
+    if payload["approved"]:
+        return "`respond` stands in place of the tool's result: with it `approved` must be false."
+    return None
+
+
+def _responds(interrupt: Interrupt, payload: Mapping[str, Json]) -> bool:
+    return RESPOND in interrupt.allowed and bool(payload.get("respond"))
+
+
+def decide(
+    interrupt: Interrupt, answer: RecordedAnswer, *, expired: bool, actor: str = ""
+) -> Decision:
     """Make an admitted answer into the decision that the adapter gets.
 
     Args:
         interrupt: the question, with its pinned arguments.
         answer: an answer that `find_fault` has passed.
         expired: whether nobody answered in time.
+        actor: who gave the answer.
     """
-    if expired or answer.status == "cancelled":
-        return Cancel("expired" if expired else "cancelled")
+    asked: Asked = "question" if interrupt.tool_call is None else "approval"
+    if expired:
+        return Cancel("expired", asked=asked)
+    if answer.status == "cancelled":
+        return Cancel("cancelled", actor=actor, asked=asked)
     payload: Any = answer.payload
     if interrupt.tool_call is None:
-        return Answer(payload)
+        if DECLINE in interrupt.allowed and says_declined(payload):
+            return Decline(_reason(payload), payload, actor=actor, asked=asked)
+        return Answer(payload, actor=actor)
     if payload["approved"] is not True:
-        reason = payload.get("reason")
-        return Decline(reason if isinstance(reason, str) else None, payload)
+        if _responds(interrupt, payload):
+            return Respond(payload["respond"], payload, actor=actor)
+        return Decline(_reason(payload), payload, actor=actor)
     if "editedArgs" in payload:
-        return Approve(payload["editedArgs"], payload, edited=True)
-    return Approve(interrupt.tool_call.args, payload)
+        return Approve(payload["editedArgs"], payload, edited=True, actor=actor)
+    return Approve(interrupt.tool_call.args, payload, actor=actor)
+
+
+def _reason(payload: Mapping[str, Json]) -> str | None:
+    reason = payload.get("reason")
+    return reason if isinstance(reason, str) else None

@@ -11,6 +11,7 @@ From fields to a schema nothing is lost. From a schema to fields only a flat for
 | `enum` or `const` of strings and numbers    | `select`  |
 | `string`, `number`, `integer`, anything else | `text`    |
 | `anyOf` or `type` with `null` beside one of these | that one, not required |
+| `anyOf` with a decline beside one of these | that one; the decline is the surface's to show |
 
 What a field can't say is left to the check of the answer: bounds, patterns, formats, numbers as
 such, nested objects and arrays (to be typed as JSON), defaults. A schema that is no object is
@@ -25,6 +26,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agui_bridge.protocol.answers.question_schemas import is_decline_schema
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import Json
 
@@ -193,7 +195,7 @@ def _label(subschema: Json) -> str:
 def resolve_schema(
     root: Mapping[str, Json], subschema: Json, followed: frozenset[str] = frozenset()
 ) -> Mapping[str, Json]:
-    """Follow a pointer, and take the one alternative beside null.
+    """Follow a pointer, and take the one alternative beside null or a decline.
 
     Args:
         root: the whole schema.
@@ -212,7 +214,11 @@ def resolve_schema(
             node = node.get(step) if isinstance(node, Mapping) else None
         return resolve_schema(root, node, followed | {reference})
     for word in ("anyOf", "oneOf"):
-        others = [s for s in subschema.get(word) or () if s != {"type": "null"}]
+        others = [
+            s
+            for s in subschema.get(word) or ()
+            if s != {"type": "null"} and not is_decline_schema(s)
+        ]
         if len(others) == 1:
             return resolve_schema(root, others[0], followed)
     kinds = subschema.get("type")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
+from agui_bridge.protocol.answers.decisions import Cancel, Decision
 
 __all__ = [
     "CANCELLED_AMID",
@@ -29,7 +29,7 @@ __all__ = [
 # --- it was certainly not executed ---
 
 DANGLING: Final = "This tool call was not executed."
-EXPIRED: Final = "The time to approve this tool call is over; it was not executed."
+EXPIRED: Final = Cancel("expired").text
 FAILED: Final = "The run failed; this tool call was not executed."
 STOPPED: Final = "The run was stopped; this tool call was not executed."
 
@@ -51,12 +51,7 @@ UNREPORTED: Final = "No result was reported for this tool call."
 
 def refused(decision: Decision) -> str:
     """What is said of a call that a person did not approve; it was not executed."""
-    if isinstance(decision, Decline):
-        reason = f" Reason: {decision.reason}" if decision.reason else ""
-        return f"The user declined this tool call; it was not executed.{reason}"
-    if isinstance(decision, Cancel) and decision.cause == "expired":
-        return EXPIRED
-    return "The approval was cancelled; this tool call was not executed."
+    return decision.text
 
 
 def denied_by_policy(reason: str | None) -> str:

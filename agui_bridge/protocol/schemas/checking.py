@@ -9,7 +9,7 @@ Source: docs/contract.md, "Decisions".
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,6 +43,7 @@ from agui_bridge.protocol.schemas.left_out import (
 from agui_bridge.protocol.schemas.patterns import PATTERN_KEYWORDS
 
 if TYPE_CHECKING:
+    from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
 __all__ = [
@@ -142,7 +143,9 @@ def find_schema_fault(
         )
     if not errors:
         return None
-    error = min(errors, key=lambda e: (len(e.absolute_path), str(e.validator)))
+    error = _nearest(errors)
+    while error.validator == "anyOf" and _is_of_one_alternative(error):
+        error = _nearest(error.context or ())
     place = "".join(f"/{step}" for step in error.absolute_path) or "the payload"
     if len(place) > _MAX_PLACE_LENGTH:
         place = place[:_MAX_PLACE_LENGTH] + "…"
@@ -150,6 +153,17 @@ def find_schema_fault(
     if len(text) > _MAX_FAULT_LENGTH:
         text = f"{place}: does not satisfy `{error.validator}` of its schema."
     return text
+
+
+def _nearest(errors: Iterable[ValidationError]) -> ValidationError:
+    """The fault nearest to the root, which says most."""
+    return min(errors, key=lambda e: (len(e.absolute_path), str(e.validator)))
+
+
+def _is_of_one_alternative(error: ValidationError) -> bool:
+    """Whether there is a single alternative, so that what is wrong is what it says."""
+    found = error.context or ()
+    return bool(found) and all(list(e.relative_schema_path)[:1] == [0] for e in found)
 
 
 def is_known_draft(uri: Any) -> bool:

@@ -127,7 +127,7 @@ class AuditEntry:
 class Interrupt:
     """One question to a person. Rows are kept until deletion or prune.
 
-    Public, on the wire: id, reason, message, tool_call.id, response_schema, expires_at,
+    Public, on the wire: id, reason, message, call_id, response_schema, expires_at,
     subagent_run_id, metadata. Private: batch, native_id, the pinned arguments, allowed.
 
     Attributes:
@@ -135,8 +135,10 @@ class Interrupt:
         batch: id of the pause that raised it together with its siblings.
         position: its place within the batch, from 0.
         native_id: the framework's own name for the question.
-        allowed: for tool approvals the decisions that the adapter supports, of
-            approve, decline, edit; empty for other questions.
+        tool_call: for tool approvals the call, with the arguments that are asked about.
+        about: id of the tool call that a question which is no approval belongs to.
+        allowed: for tool approvals the decisions that the adapter supports; for other questions
+            answer and decline where a decline is offered, else empty.
         expires_at: store time after which it can't be answered, or None.
         status: where in its life it is.
         answer: once it has one.
@@ -158,6 +160,12 @@ class Interrupt:
     metadata: Mapping[str, Json] | None = None
     answer: RecordedAnswer | None = None
     audit: tuple[AuditEntry, ...] = ()
+    about: str | None = None
+
+    @property
+    def call_id(self) -> str | None:
+        """Id of the tool call that it is about, whether it may run or anything else."""
+        return self.tool_call.id if self.tool_call is not None else self.about
 
     def expired(self, now: float) -> bool:
         """Whether it can no longer be answered at store time `now`."""

@@ -102,8 +102,8 @@ def public_interrupt(interrupt: Interrupt) -> dict[str, Any]:
     public["reason"] = interrupt.reason
     if interrupt.message is not None:
         public["message"] = interrupt.message
-    if interrupt.tool_call is not None:
-        public["toolCallId"] = interrupt.tool_call.id
+    if interrupt.call_id is not None:
+        public["toolCallId"] = interrupt.call_id
     if interrupt.response_schema is not None:
         public["responseSchema"] = interrupt.response_schema
     if interrupt.expires_at is not None:

@@ -6,6 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from agui_bridge.protocol.answers.decisions import (
+    ANSWER,
+    APPROVE,
+    DECLINE,
+    RESPOND,
+    approval_schema,
+)
+from agui_bridge.protocol.answers.question_schemas import declinable
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
     AutoResume,
@@ -41,6 +49,14 @@ HELD = ask("a", ANSWERED, answer=yes("a"))
 TAKEN = running(ask("a", CLAIMED, answer=yes("a")), ask("b", CLAIMED, answer=no("b")))
 FINISHED = closed_as("finished", yes("a"), no("b"))
 QUESTION = ask("q", tool=False, schema={"type": "string"})
+DECLINABLE = replace(
+    QUESTION, response_schema=declinable(QUESTION.response_schema), allowed=(ANSWER, DECLINE)
+)
+WITH_TEXT = replace(
+    ONE,
+    response_schema=approval_schema(None, editable=False, respond=True),
+    allowed=(APPROVE, DECLINE, RESPOND),
+)
 UNDERSTOOD = AutoResume((yes("q", "text"),), follows_ask=True)
 
 
@@ -124,6 +140,12 @@ NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
             replace(MESSAGE, auto_resume=AutoResume((yes("a"),), True)),
             AskAgain,
         ),
+        by(
+            "one that may be declined is answered so, too",
+            interrupted(DECLINABLE),
+            replace(MESSAGE, auto_resume=UNDERSTOOD),
+            Resume,
+        ),
         not_by(
             "not for a part of the batch",
             interrupted(QUESTION, replace(QUESTION, id="r")),
@@ -198,6 +220,36 @@ NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
             interrupted(ONE, TWO),
             resume(yes("a", 1), answers_singly=True),
             "INVALID_RESUME_PAYLOAD",
+        ),
+        by(
+            "a text in place of the tool's result is refused where none is offered",
+            interrupted(ONE),
+            resume(yes("a", {"approved": False, "respond": "by hand"})),
+            "INVALID_RESUME_PAYLOAD",
+        ),
+        by(
+            "and so it is beside an approval",
+            interrupted(WITH_TEXT),
+            resume(yes("a", {"approved": True, "respond": "by hand"})),
+            "INVALID_RESUME_PAYLOAD",
+        ),
+        not_by(
+            "it is an answer where it is offered",
+            interrupted(WITH_TEXT),
+            resume(yes("a", {"approved": False, "respond": "by hand"})),
+            Resume,
+        ),
+        by(
+            "a decline is no answer to a question that offers none",
+            interrupted(QUESTION),
+            resume(yes("q", {"declined": True})),
+            "INVALID_RESUME_PAYLOAD",
+        ),
+        not_by(
+            "a decline is an answer to one that offers it",
+            interrupted(DECLINABLE),
+            resume(yes("q", {"declined": True})),
+            Resume,
         ),
         not_by(
             "a refusal is a valid payload",

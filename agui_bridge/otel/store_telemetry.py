@@ -12,12 +12,12 @@ from opentelemetry import trace
 
 from agui_bridge.errors import Conflict
 from agui_bridge.otel.instruments import Instruments
-from agui_bridge.otel.names import AGENT, ERROR, OPERATION, STATUS, STORE
+from agui_bridge.otel.semantic_conventions import AGENT, ERROR, OPERATION, STATUS, STORE
 from agui_bridge.otel.spans import Spans, describe, fail
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey
 
-__all__ = ["WAITING", "StoreSpans"]
+__all__ = ["WAITING", "StoreTelemetry"]
 
 WAITING: Final = frozenset(
     {InterruptStatus.OPEN, InterruptStatus.ANSWERED, InterruptStatus.CLAIMED}
@@ -25,7 +25,7 @@ WAITING: Final = frozenset(
 """The interrupts that are not closed yet."""
 
 
-class StoreSpans:
+class StoreTelemetry:
     """A store's operations as spans and durations."""
 
     def __init__(

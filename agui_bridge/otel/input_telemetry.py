@@ -19,7 +19,15 @@ from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.otel.guard import guarded
 from agui_bridge.otel.instruments import Instruments
-from agui_bridge.otel.names import AGENT, CONVERSATION, DECISION, ENDING, ERROR, OUTCOME, RUN_ID
+from agui_bridge.otel.semantic_conventions import (
+    AGENT,
+    CONVERSATION,
+    DECISION,
+    ENDING,
+    ERROR,
+    OUTCOME,
+    RUN_ID,
+)
 from agui_bridge.otel.spans import DESCRIBING, PASSING_ON, Spans, describe, fail, finish, id_text
 from agui_bridge.protocol.contract.requests import Join, Resume, Ruling
 from agui_bridge.protocol.threads.records import Loaded
