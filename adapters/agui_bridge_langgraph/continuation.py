@@ -30,7 +30,7 @@ class Approval:
 
     def decision(self) -> Approve:
         """The approval as the decision that it was."""
-        return Approve(self.args, edited=self.edited)
+        return Approve(self.args, edited=self.edited, actor=self.actor)
 
 
 @dataclass(frozen=True, slots=True)

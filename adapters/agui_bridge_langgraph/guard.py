@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, Final
 
 from langchain_core.messages import ToolMessage
+from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
 from agui_bridge.protocol.answers.asks import Ask
+from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 from agui_bridge_langgraph.journal import Journal
 from agui_bridge_langgraph.tools import parameters_of
@@ -33,6 +35,7 @@ class Guard:
         gate: the run's.
         journal: the run's.
         judged: see the attribute.
+        decisions: what was decided about calls, by their id.
         told: takes what is to be told besides the stream: a kind, and what it is.
         begins: called when a tool begins.
 
@@ -40,6 +43,7 @@ class Guard:
         asks: questions of the policy, by tool call id.
         judged: ids of calls that the policy asked about in earlier runs.
         tasks: ids of calls by the namespace of the task that carries them out.
+        asking: ids of the calls whose tools raised an interrupt, by its id.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class Guard:
         gate: ToolGate,
         journal: Journal,
         judged: Collection[str],
+        decisions: Mapping[str, Decision],
         *,
         told: Told,
         begins: Callable[[], None],
@@ -55,9 +60,11 @@ class Guard:
         self.judged = frozenset(judged)
         self.tasks: dict[str, str] = {}
         self._gate = gate
+        self._decisions = decisions
         self._journal = journal
         self._told = told
         self._begins = begins
+        self.asking: dict[str, str] = {}
         self._at_work: dict[asyncio.Task[Any], str] = {}
         self._executing: set[str] = set()
 
@@ -87,7 +94,13 @@ class Guard:
         async with self._journal.in_turn(task, call_id):
             result = self._journal.recall(task, call_id)
             if result is None:
-                result = await (inner(request, begin) if inner is not None else begin(request))
+                try:
+                    result = await (inner(request, begin) if inner is not None else begin(request))
+                except GraphInterrupt as asked:
+                    for found in asked.args[0]:
+                        self.asking.setdefault(found.id, call_id)
+                    raise
+                result = self._in_our_words(call_id, result)
                 self._journal.record(call_id, result)
         for message in _tool_messages(result):
             await self._told("result", message)
@@ -118,6 +131,13 @@ class Guard:
                 case AskFirst(ask=ask):
                     self.asks[call_id] = ask
         return interrupt({POLICY: call_id})
+
+    def _in_our_words(self, call_id: str, result: Any) -> Any:
+        """The result of a call; of one that a person refused what the history has, too."""
+        decision = self._decisions.get(call_id)
+        if isinstance(decision, Decline | Cancel) and isinstance(result, ToolMessage):
+            return result.model_copy(update={"content": decision.text})
+        return result
 
     async def settled(self) -> None:
         """Return when no tool runs any more, and have none begin.

@@ -48,7 +48,7 @@ class Pausing:
         self._judged: list[str] = []
         self._handed: dict[str, list[str]] = {}
 
-    def end(self, state: Any, calls: list[Any], kept: Waiting) -> Pause | Handoff | None:
+    def end(self, state: Any, calls: OpenCalls, kept: Waiting) -> Pause | Handoff | None:
         """What the run ends with, None if the graph has come to its end.
 
         Args:
@@ -56,9 +56,8 @@ class Pausing:
             calls: the calls that may be asked about.
             kept: what to keep, but for what is asked.
         """
-        known = OpenCalls(calls)
         for found in state.interrupts:
-            self._add(found, known)
+            self._add(found, calls)
         at: list[str] = []
         if not state.interrupts and state.next:
             at = list(state.next)

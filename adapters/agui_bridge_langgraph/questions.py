@@ -18,13 +18,14 @@ from agui_bridge.protocol.answers.decisions import (
     APPROVE,
     DECLINE,
     EDIT,
+    RESPOND,
     Answer,
     Approve,
     Cancel,
     Decision,
     Decline,
+    Respond,
 )
-from agui_bridge.protocol.answers.unexecuted import refused
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["Asking", "OpenCalls", "asking", "resume_value"]
@@ -50,9 +51,11 @@ class OpenCalls:
 
     Args:
         calls: LangChain's tool calls, in order.
+        asking: ids of the calls whose tools raised an interrupt, by its id.
     """
 
-    def __init__(self, calls: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, calls: Sequence[Mapping[str, Any]], asking: Mapping[str, str]) -> None:
+        self.asking = asking
         self._calls = [ToolCall(str(c["id"]), str(c["name"]), c["args"]) for c in calls]
         self._left = list(self._calls)
 
@@ -93,8 +96,12 @@ def resume_value(found: Interrupt, decisions: Mapping[str, Decision], cancelled:
 
 # --- langchain's HumanInTheLoopMiddleware ---
 
-_TO_DECISION: Final[Mapping[str, str]] = {"approve": APPROVE, "reject": DECLINE, "edit": EDIT}
-_RESPOND: Final = "respond"
+_TO_DECISION: Final[Mapping[str, str]] = {
+    "approve": APPROVE,
+    "reject": DECLINE,
+    "edit": EDIT,
+    "respond": RESPOND,
+}
 _RESPONSE: Final[Mapping[str, Json]] = {
     "type": "object",
     "required": ["message"],
@@ -145,7 +152,7 @@ def _kinds(found: Interrupt) -> list[str]:
     """The decisions that a response schema takes, by the constants of its branches."""
     schema: Any = _schema_of(found)
     consts = list(_consts(schema))
-    return [kind for kind in (*_TO_DECISION, _RESPOND) if kind in consts] or [*_TO_DECISION]
+    return [kind for kind in _TO_DECISION if kind in consts] or ["approve", "reject"]
 
 
 def _consts(schema: Any) -> list[Any]:
@@ -164,14 +171,15 @@ def _consts(schema: Any) -> list[Any]:
 def _reviewed(
     native: str, call: ToolCall, message: Any, kinds: Sequence[str], schemas: Schemas
 ) -> Ask:
-    if [*kinds] == [_RESPOND]:
+    if [*kinds] == [RESPOND]:
         # The person is the tool: there is nothing to approve.
         return Ask(
             native,
             "input_required",
             _text(message),
             response_schema=_RESPONSE,
-            metadata=_about(call),
+            metadata=_told_of(call),
+            about=call.id,
         )
     allowed = [_TO_DECISION[kind] for kind in kinds if kind in _TO_DECISION]
     if APPROVE not in allowed and EDIT in allowed:
@@ -193,13 +201,13 @@ def _decided(decision: Decision, request: Mapping[str, Any], kinds: Sequence[str
             return _edit(request, args)
         case Answer(payload=payload):
             said = payload.get("message") if isinstance(payload, Mapping) else payload
-            return {"type": _RESPOND, "message": str(said)}
-        case Decline(reason=reason) if "reject" in kinds:
-            return {"type": "reject", "message": reason} if reason else {"type": "reject"}
+            return {"type": "respond", "message": str(said)}
+        case Respond(result=result):
+            return {"type": "respond", "message": result}
         case Decline() | Cancel() if "reject" in kinds:
-            return {"type": "reject", "message": refused(decision)}
-        case Decline() | Cancel() if [*kinds] == [_RESPOND]:
-            return {"type": _RESPOND, "message": refused(decision)}
+            return {"type": "reject", "message": decision.text}
+        case Decline() | Cancel() if [*kinds] == [RESPOND]:
+            return {"type": "respond", "message": decision.text}
     # Approved, or refused where the graph takes no refusal: then the gate before the tool refuses.
     return {"type": "approve"} if "approve" in kinds else _edit(request, request["args"])
 
@@ -232,6 +240,8 @@ def _ask_inbox(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
             allowed.insert(0, APPROVE)
         if config.get("allow_ignore") or config.get("allow_respond"):
             allowed.append(DECLINE)
+        if config.get("allow_respond"):
+            allowed.append(RESPOND)
         call = calls.take(name, args) or ToolCall(native, name, _plain(args))
         asks.append(
             Ask(
@@ -263,8 +273,10 @@ def _inbox_response(
             return {"type": "accept", "args": None}
         case Answer(payload=payload):
             return {"type": "response", "args": payload}
-        case Decline() if config.get("allow_respond"):
-            return {"type": "response", "args": refused(decision)}
+        case Respond(result=result):
+            return {"type": "response", "args": result}
+        case Decline() if config.get("allow_respond") and not config.get("allow_ignore"):
+            return {"type": "response", "args": decision.text}
     return {"type": "ignore", "args": None}
 
 
@@ -285,11 +297,11 @@ def _ask_own(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
     told: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
     schema: Any = _schema_of(found) or _member(told, "responseSchema", "response_schema")
     call = calls.by_id(_member(told, "toolCallId", "tool_call_id"))
+    about = calls.asking.get(found.id)
     metadata: dict[str, Json] = {} if isinstance(value, str) else {"value": _plain(value)}
-    if call is not None and schema is not None:
+    if schema is not None:
         # A form is no approval.
-        metadata |= _about(call)
-        call = None
+        about, call = call.id if call is not None else about, None
     reason = told.get("reason")
     default = "tool_call" if call is not None else "langgraph:interrupt"
     ask = Ask(
@@ -300,6 +312,7 @@ def _ask_own(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
         parameters=schemas(call.name) if call is not None else None,
         response_schema=schema if isinstance(schema, Mapping) else None,
         metadata=metadata or None,
+        about=about if call is None else None,
     )
     return Asking([ask], {})
 
@@ -358,8 +371,8 @@ def _member(told: Mapping[str, Any], *names: str) -> Any:
     return next((told[name] for name in names if told.get(name) is not None), None)
 
 
-def _about(call: ToolCall) -> dict[str, Json]:
-    return {"toolCallId": call.id, "toolName": call.name, "args": _plain(call.args)}
+def _told_of(call: ToolCall) -> dict[str, Json]:
+    return {"toolName": call.name, "args": _plain(call.args)}
 
 
 def _plain(value: Any) -> Any:

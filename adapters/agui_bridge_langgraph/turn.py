@@ -17,7 +17,7 @@ from agui_bridge.adapters import Resume, Run, RunItem
 from agui_bridge.errors import NotDelivered
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Handoff, Pause
-from agui_bridge.protocol.answers.decisions import Approve
+from agui_bridge.protocol.answers.decisions import Approve, Decision
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.tool_gate import ToolGate
 from agui_bridge_langgraph.beginning import NOTHING, Beginning
@@ -28,6 +28,7 @@ from agui_bridge_langgraph.frontend import OFFERED, Offered
 from agui_bridge_langgraph.guard import GUARD, Guard
 from agui_bridge_langgraph.journal import Journal
 from agui_bridge_langgraph.pauses import Pausing, open_calls
+from agui_bridge_langgraph.questions import OpenCalls
 from agui_bridge_langgraph.reader import Reader
 from agui_bridge_langgraph.tools import output_names, parameters_of, tools_of
 
@@ -83,10 +84,13 @@ class Turn:
         self._waiting = kept
         # What the consumer has not taken yet; None when the graph is done.
         self._queue: asyncio.Queue[Any] = asyncio.Queue(_AHEAD)
-        self._gate = ToolGate(_with_decisions(run, kept), taken=self._queue.join, actor=kept.actor)
+        decided = _decisions(run, kept)
+        # The gate knows calls by their ids, and of earlier approvals that still count.
+        known = replace(run, resume=Resume(None, decided)) if decided else run
+        self._gate = ToolGate(known, taken=self._queue.join, actor=kept.actor)
         self._journal = Journal(graph.checkpointer.serde, kept.results, kept.asked)
         self._guard = Guard(
-            self._gate, self._journal, kept.judged, told=self._tell, begins=self._begins
+            self._gate, self._journal, kept.judged, decided, told=self._tell, begins=self._begins
         )
         self._tools = tools_of(graph)
         self._frontend = {t.name: t for t in run.input.tools or () if t.name not in self._tools}
@@ -273,7 +277,7 @@ class Turn:
             results=self._journal.dumped(finished),
         )
         pausing = Pausing(self._schema, self._guard.asks, self._frontend)
-        return pausing.end(state, calls, kept)
+        return pausing.end(state, OpenCalls(calls, self._guard.asking), kept)
 
     def _schema(self, name: str) -> Mapping[str, Json] | None:
         return parameters_of(self._tools.get(name))
@@ -293,26 +297,18 @@ def _approvals(run: Run, kept: Waiting) -> Mapping[str, Approval]:
         return {}
     return {
         kept.calls[native]: Approval(
-            dict(decision.args),
-            decision.edited,
-            run.resume.actors.get(native, run.principal.actor),
+            dict(decision.args), decision.edited, decision.actor or run.principal.actor
         )
         for native, decision in run.resume.decisions.items()
         if isinstance(decision, Approve) and native in kept.calls
     }
 
 
-def _with_decisions(run: Run, kept: Waiting) -> Run:
-    """The run as the gate knows it: what was decided, earlier approvals too, by tool call id."""
-    if run.resume is None and not kept.approved:
-        return run
-    resume = run.resume or Resume(None, {})
-    decisions = {kept.calls[n]: d for n, d in resume.decisions.items() if n in kept.calls}
-    actors = {kept.calls[n]: actor for n, actor in resume.actors.items() if n in kept.calls}
-    earlier = {call: one.decision() for call, one in kept.approved.items()}
-    by = {call: one.actor for call, one in kept.approved.items()}
-    known = Resume(None, {**earlier, **decisions}, actors={**by, **actors})
-    return replace(run, resume=known)
+def _decisions(run: Run, kept: Waiting) -> dict[str, Decision]:
+    """What was decided, in earlier runs too, by tool call id."""
+    given = run.resume.decisions if run.resume is not None else {}
+    earlier: dict[str, Decision] = {call: one.decision() for call, one in kept.approved.items()}
+    return {**earlier, **{kept.calls[n]: d for n, d in given.items() if n in kept.calls}}
 
 
 def _config(run: Run, more: Mapping[str, Any], own_callbacks: list[Any]) -> dict[str, Any]:

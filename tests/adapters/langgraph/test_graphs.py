@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain.agents import create_agent
 from langchain_core.callbacks import adispatch_custom_event
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
@@ -302,6 +302,11 @@ EVERYTHING = {"accept": True, "edit": True, "respond": True, "ignore": True}
         ),
         (EVERYTHING, None, {"type": "ignore", "args": None}),
         ({"accept": True, "ignore": True}, {"approved": False}, {"type": "ignore", "args": None}),
+        (
+            EVERYTHING,
+            {"approved": False, "respond": "Done by hand."},
+            {"type": "response", "args": "Done by hand."},
+        ),
         ({"respond": True}, "Not now.", {"type": "response", "args": "Not now."}),
         (
             {"edit": True},
@@ -425,7 +430,7 @@ def _delegating(mailer: Mailer) -> Any:
     @tool
     async def delegate(task: str) -> str:
         """Have a secretary do something."""
-        answer = await inner.ainvoke({"messages": [("user", task)]})
+        answer = await inner.ainvoke({"messages": [HumanMessage(task)]})
         return str(answer["messages"][-1].text)
 
     def steps(verb: str, rest: str) -> list[list[Any]]:
