@@ -91,7 +91,7 @@ class Beginning:
         if kept.breakpoint:
             (decision,) = decisions.values()
             return None if _confirmed(decision) else NOTHING
-        results = self._results()
+        results = self.results()
         if AT_END in kept.frontend:
             names = {c["id"]: c["name"] for m in messages_of(state.values) for c in _calls(m)}
             told = [_result(results, own, names.get(own)) for own in kept.frontend[AT_END]]
@@ -125,8 +125,8 @@ class Beginning:
         names = [name for name in input_names(self.graph) if name != MESSAGES]
         return state_changes(self.graph, self.run.state, state.values, names)
 
-    def _results(self) -> Mapping[str, Json]:
-        """The results that the conversation has, by the call's id."""
+    def results(self) -> Mapping[str, Json]:
+        """What the application gave so far, by the call's id."""
         told: dict[str, Json] = {
             message["toolCallId"]: message.get("content")
             for message in self.run.raw_messages

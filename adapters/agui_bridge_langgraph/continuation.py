@@ -47,7 +47,7 @@ class Waiting:
         asked: the calls that interrupted a task, in their order, by its namespace.
         results: what tools of tasks that begin again gave, by tool call id.
         frontend: the application's calls, by interrupt id; "" stands for the graph's end.
-        subagents: names of sub-agents that wait, by their id on the wire.
+        offered: the application's tools: an answer may come without them.
         actor: who began the run.
     """
 
@@ -60,7 +60,7 @@ class Waiting:
     asked: dict[str, list[str]] = field(default_factory=dict)
     results: dict[str, list[str]] = field(default_factory=dict)
     frontend: dict[str, list[str]] = field(default_factory=dict)
-    subagents: dict[str, str] = field(default_factory=dict)
+    offered: list[dict[str, Json]] = field(default_factory=list)
     actor: str = ""
 
     @classmethod

@@ -32,10 +32,12 @@ class Offered:
     Attributes:
         tools: as AG-UI has them, by name.
         handed: ids of calls that the application was handed in an earlier run.
+        results: what it gave of them so far, by call id.
     """
 
     tools: Mapping[str, Any] = field(default_factory=dict)
     handed: Collection[str] = ()
+    results: Mapping[str, Any] = field(default_factory=dict)
 
 
 OFFERED: Final[ContextVar[Offered | None]] = ContextVar(
@@ -71,7 +73,11 @@ class FrontendTools(AgentMiddleware[Any, Any, Any]):
         theirs = call["name"] in offered.tools or call["id"] in offered.handed
         if request.tool is not None or not theirs:
             return await handler(request)
-        result = interrupt({FRONTEND: call["id"]})
+        if call["id"] in offered.handed or call["id"] not in offered.results:
+            result = interrupt({FRONTEND: call["id"]})
+        else:
+            # It was carried out while a whole batch waited.
+            result = offered.results[call["id"]]
         return ToolMessage(result_text(result), tool_call_id=call["id"], name=call["name"])
 
 

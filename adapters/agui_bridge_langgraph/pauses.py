@@ -76,6 +76,9 @@ class Pausing:
         )
         handed = [call for group in self._handed.values() for call in group]
         if self._asks:
+            # Those of a batch that waits as a whole can be carried out in the meantime.
+            beside = [call.id for call in calls.all if call.name in self._frontend]
+            handed += [call for call in beside if call not in handed]
             return Pause(self._asks, kept.to_json(), frontend_calls=handed)
         return Handoff(handed, kept.to_json()) if handed else None
 

@@ -52,16 +52,19 @@ class OpenCalls:
     Args:
         calls: LangChain's tool calls, in order.
         asking: ids of the calls whose tools raised an interrupt, by its id.
+
+    Attributes:
+        all: the calls.
     """
 
     def __init__(self, calls: Sequence[Mapping[str, Any]], asking: Mapping[str, str]) -> None:
         self.asking = asking
-        self._calls = [ToolCall(str(c["id"]), str(c["name"]), c["args"]) for c in calls]
-        self._left = list(self._calls)
+        self.all = [ToolCall(str(c["id"]), str(c["name"]), c["args"]) for c in calls]
+        self._left = list(self.all)
 
     def by_id(self, call_id: Any) -> ToolCall | None:
         """The call of an id."""
-        return next((call for call in self._calls if call.id == call_id), None)
+        return next((call for call in self.all if call.id == call_id), None)
 
     def take(self, name: Any, args: Any) -> ToolCall | None:
         """The next call of a tool with some arguments: batches name no ids, but keep the order."""

@@ -93,7 +93,7 @@ class Turn:
             self._gate, self._journal, kept.judged, decided, told=self._tell, begins=self._begins
         )
         self._tools = tools_of(graph)
-        self._frontend = {t.name: t for t in run.input.tools or () if t.name not in self._tools}
+        self._frontend = _offered(run, kept, self._tools)
         self._config = _config(
             run, options.config, callbacks_of(run, self._gate, self._guard, self._tell)
         )
@@ -186,7 +186,7 @@ class Turn:
     async def _work(self, given: Any, control: RunControl) -> None:
         GUARD.set(self._guard)
         handed = [call for calls in self._waiting.frontend.values() for call in calls]
-        OFFERED.set(Offered(self._frontend, handed))
+        OFFERED.set(Offered(self._frontend, handed, self._begin.results()))
         try:
             stream = self._graph.astream(
                 given,
@@ -275,6 +275,7 @@ class Turn:
             judged=[call for call in self._waiting.judged if call not in finished],
             asked=self._journal.asked,
             results=self._journal.dumped(finished),
+            offered=[*self._frontend.values()],
         )
         pausing = Pausing(self._schema, self._guard.asks, self._frontend)
         return pausing.end(state, OpenCalls(calls, self._guard.asking), kept)
@@ -289,6 +290,12 @@ class Turn:
             has = {str(m.id) for m in messages_of(state.values)}
             told = {own: wire for own, wire in told.items() if own in has}
         self._run.memo = Memo(told, list(dict.fromkeys(owed))).to_json()
+
+
+def _offered(run: Run, kept: Waiting, own: Collection[str]) -> dict[str, Any]:
+    """The application's tools, by name; the graph's own go first."""
+    tools = [t.model_dump(by_alias=True, mode="json") for t in run.input.tools or ()]
+    return {tool["name"]: tool for tool in tools or kept.offered if tool["name"] not in own}
 
 
 def _approvals(run: Run, kept: Waiting) -> Mapping[str, Approval]:

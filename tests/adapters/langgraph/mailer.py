@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,10 +17,14 @@ from langgraph.types import interrupt
 from agui_bridge_langgraph import FrontendTools
 from tests.adapters.langgraph.model import ScriptedModel, mails
 
-__all__ = ["ANSWER_SCHEMA", "REVIEWED", "Mailer"]
+__all__ = ["ANSWER_SCHEMA", "MODES", "REVIEWED", "Mailer"]
 
 ANSWER_SCHEMA = {"type": "object", "required": ["answer"]}
 REVIEWED = ("approve", "edit", "reject")
+MODES: tuple[str, ...] = ("batched",)
+"""How the middleware can pause, the best way first; up to langchain 1.4.5 there is one way."""
+if "interrupt_mode" in inspect.signature(HumanInTheLoopMiddleware).parameters:
+    MODES = ("per_call", *MODES)
 
 
 class Mailer:
@@ -43,7 +48,7 @@ class Mailer:
         effect: Callable[[Any], None] | None = None,
         *,
         saver: Any = None,
-        mode: Any = "per_call",
+        mode: str = MODES[0],
         reviewed: Sequence[str] = REVIEWED,
         middleware: Sequence[Any] = (),
         **agent: Any,
@@ -55,10 +60,9 @@ class Mailer:
         self.model = ScriptedModel(steps=mails)
         told = (self.send_email, self.look_up, self.wait, self.ask_user)
         self.tools = [tool(one) for one in told]
-        review = HumanInTheLoopMiddleware(
-            {"send_email": {"allowed_decisions": [*reviewed]}},  # type: ignore[dict-item]
-            interrupt_mode=mode,
-        )
+        gated: Any = {"send_email": {"allowed_decisions": [*reviewed]}}
+        pausing: dict[str, Any] = {"interrupt_mode": mode} if len(MODES) > 1 else {}
+        review = HumanInTheLoopMiddleware(gated, **pausing)
         self.middleware: list[Any] = [review, FrontendTools(), *middleware]
         self.graph = create_agent(
             self.model,

@@ -25,16 +25,16 @@ from pydantic import BaseModel
 
 from agui_bridge import Bridge, Principal, ProposedCall, Run, Verdict
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.testing import Talk, talk
 from agui_bridge_langgraph import LangGraphAdapter
-from tests.adapters.langgraph.mailer import Mailer
+from tests.adapters.langgraph.mailer import MODES, Mailer
 from tests.adapters.langgraph.model import SIGNATURE, ScriptedModel, mails
 from tests.docs.pages import Conversation
 
 pytestmark = pytest.mark.anyio
 
 YES = {"approved": True}
-MODES = ("per_call", "batched")
 COLOUR_TOOL = {
     "name": "set_colour",
     "description": "Colour the page.",
@@ -172,13 +172,13 @@ async def test_a_pause_outlives_the_process_and_is_answered_once(tmp_path: Path)
 
 
 async def test_an_answer_that_came_behind_the_bridges_back_is_told_and_runs_once() -> None:
-    mailer = Mailer()
+    mailer = Mailer(mode="batched")
     async with talking(mailer) as one:
         asked = await one.say("send bob")
         saver: Any = mailer.graph.checkpointer
         (thread,) = {one.config["configurable"]["thread_id"] for one in saver.list(None)}
         config: Any = {"configurable": {"thread_id": thread}}
-        await mailer.graph.ainvoke(Command(resume={"type": "approve"}), config)
+        await mailer.graph.ainvoke(Command(resume={"decisions": [{"type": "approve"}]}), config)
         late = await one.answer(asked, YES)
     assert "does not wait for these answers any more" in late.events[-1]["message"]
     assert len(mailer.done) == 1
@@ -452,18 +452,25 @@ async def test_the_application_carries_its_own_tools_out() -> None:
     assert results == []
 
 
-async def test_an_approval_beside_a_frontend_tool_takes_both_answers() -> None:
-    mailer = Mailer()
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("first", ["the answer", "both"])
+async def test_an_approval_beside_a_frontend_tool_takes_both_answers(mode: str, first: str) -> None:
+    mailer = Mailer(mode=mode)
     async with conversing(serving(mailer)) as one:
         await one.say("colourandsend red", tools=[COLOUR_TOOL])
         (ask,) = one.asks
         starts = [e for e in one.events if e["type"] == "TOOL_CALL_START"]
         (call,) = [e["toolCallId"] for e in starts if e["toolCallName"] == "set_colour"]
-        result = {"id": "f1", "role": "tool", "toolCallId": call, "content": "it is red"}
-        entry = {"interruptId": ask["id"], "status": "resolved", "payload": YES}
-        await one._send(messages=[result], resume=[entry], tools=[COLOUR_TOOL])
+        messages = [{"id": "f1", "role": "tool", "toolCallId": call, "content": "it is red"}]
+        resume = [{"interruptId": ask["id"], "status": "resolved", "payload": YES}]
+        if first == "both":
+            await one._send(messages=messages, resume=resume, tools=[COLOUR_TOOL])
+        else:
+            await one._send(resume=resume)
+            await one._send(messages=messages)
         assert one.events[-1]["outcome"]["type"] == "success"
-    assert mailer.results("set_colour") == ["it is red"]
+    told = ["it is red"] if first != "the answer" or mode == "batched" else [UNREPORTED]
+    assert mailer.results("set_colour") == told
     assert mailer.done == [{"to": "red", "body": "original"}]
 
 
@@ -585,21 +592,20 @@ async def test_a_tool_that_asks_is_approved_once_however_often_it_begins_again()
 
 
 async def test_a_policy_that_fails_leaves_the_question_open() -> None:
-    mailer, broken = Mailer(), [True]
+    mailer, verdicts = Mailer(), [True, False, True]
 
     def policy(call: ProposedCall) -> Verdict:
-        if call.approved and broken:
+        if not verdicts.pop(0):
             raise RuntimeError
         return Verdict("allow")
 
     bridge = serving(mailer)
     bridge.policy(policy)
     async with talk(bridge, "mailer") as one:
-        asked = await one.say("send bob")
-        assert (await one.answer(asked, YES)).ending == "UPSTREAM_ERROR"
-        broken.clear()
-        assert (await one.answer(asked, YES)).ending == "success"
-    assert len(mailer.done) == 1
+        asked = await one.say("ask colour")
+        assert (await one.answer(asked, {"answer": "red"})).ending == "UPSTREAM_ERROR"
+        assert (await one.answer(asked, {"answer": "blue"})).ending == "success"
+    assert mailer.done == [{"answer": "blue"}]
 
 
 # --- what is no graph ---
