@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from ag_ui.core import BaseEvent, Message, RunAgentInput
+from ag_ui.core import BaseEvent, Message, RunAgentInput, Tool
 
 from agui_bridge.installed import (
     InstalledAdapter,
@@ -205,7 +205,7 @@ class Run:
         thread_id: the conversation.
         run_id: this run; clients re-use run ids, so never key anything on it.
         input: the input as it came (normalised to 1.0); its messages are the client's claim,
-            `messages` is the context.
+            `messages` is the context. Members that it lacks are None; see `tools`.
         principal: who asks.
         state: the shared state at the start.
         stop: set when the run shall end.
@@ -228,7 +228,15 @@ class Run:
             it was executed is unknown", unless the conversation has gone on by then.
         memo: what the adapter noted of the thread (plain JSON, never shown), as the last run left
             it, in whichever process. Set it any time: it is stored with the run's end, whatever
-            that is. None before the first run, and after one that was lost.
+            that is. None before the first run, after one that was lost, after a note of more than
+            `max_memo_bytes`, and when the client has gone back (an edit, an answer asked anew):
+            what it was made of is not in the conversation any more. Deleted with the thread.
+        superseded: ids of messages that a client took back (an edit, an answer asked anew): a
+            framework that keeps the conversation itself removes them, and what it made of them.
+            They are told again until a run has ended by itself.
+        unkept: messages among `raw_messages`, of the assistant or results of calls, that such a
+            framework may lack: what a run said that was stopped, failed or lost, also where it was
+            cut off, and results that the bridge supplied. Compare ids: it may have some.
         before_act: set by an adapter that wraps yours and may have to keep it from acting, else
             None. Tools that run in `run` itself after their TOOL_CALL_START was yielded need
             nothing. Whoever carries tools out besides, in tasks of its own, waits until all that
@@ -262,6 +270,8 @@ class Run:
     not_begun: Collection[str] = ()
     late_result: Callable[[str, str], None] = lambda call_id, content: None
     memo: Json = None
+    superseded: Sequence[str] = ()
+    unkept: Sequence[Mapping[str, Json]] = ()
     before_act: Callable[[], None] | None = None
     raw_messages: Sequence[Mapping[str, Json]] = ()
     raw_new_messages: Sequence[Mapping[str, Json]] = ()
@@ -285,6 +295,11 @@ class Run:
         Those of earlier inputs come first whose runs ended with `NotDelivered`.
         """
         return known_messages(self.raw_new_messages)
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The application's own tools, as the client named them; empty where it has none."""
+        return self.input.tools or ()
 
     def turns(self) -> list[Turn]:
         """`messages` as a model wants them: calls answered, neighbours in one, media in parts."""

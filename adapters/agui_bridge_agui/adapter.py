@@ -188,7 +188,7 @@ class AguiAdapter:
         # state has come, nothing says that it has taken the answer.
         taken, held = answers is None, list[BaseEvent]()
         told = self._events(run, messages, answers, lambda: reader.acting)
-        confirmations = Confirmations([tool.name for tool in run.input.tools or ()])
+        confirmations = Confirmations([tool.name for tool in run.tools])
         async with contextlib.aclosing(told) as events:
             async for wire in events:
                 for item in _read(

@@ -60,7 +60,7 @@ class Reader:
         self.drafted: Mapping[str, Any] | None = None
         self.sources: set[Json] = set()
         self._run = run
-        self._frontend = {tool.name for tool in run.input.tools or ()}
+        self._frontend = {tool.name for tool in run.tools}
         self._approved = set(approved)
         known = set(self.told.calls) - self.told.answered
         self._awaited = known if run.resume is not None else set()

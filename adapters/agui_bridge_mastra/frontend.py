@@ -23,7 +23,7 @@ def client_tools(run: Run) -> dict[str, Json]:
             "description": tool.description,
             "inputSchema": tool.parameters or {"type": "object"},
         }
-        for tool in run.input.tools or ()
+        for tool in run.tools
     }
 
 

@@ -189,7 +189,7 @@ class Turn:
     # --- one stream ---
 
     def _reader(self, paused: Paused, refused: frozenset[str] = frozenset()) -> AgentReader:
-        frontend = frozenset(tool.name for tool in self.run.input.tools or ())
+        frontend = frozenset(tool.name for tool in self.run.tools)
         if self.requests.kind == "network":
             return NetworkReader(self.run, paused.ids, refused)
         if self.requests.kind == "workflow":

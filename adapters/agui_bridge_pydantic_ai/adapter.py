@@ -116,7 +116,7 @@ class _Turn:
         self._gate = ToolGate(run, taken=self._queue.join, actor=self._actor)
         self._guard = Guard(self._gate)
         self._reader = Reader(run, self._guard.outputs)
-        self._frontend = {tool.name: tool for tool in run.input.tools or ()}
+        self._frontend = {tool.name: tool for tool in run.tools}
 
     async def items(self, agent: AbstractAgent[Any, Any], deps: Any) -> AsyncGenerator[RunItem]:
         run = self._run

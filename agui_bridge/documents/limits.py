@@ -18,9 +18,10 @@ class Limit:
     Attributes:
         setting: the field of `Settings` that holds it; the default is the field's.
         unit: what it counts.
-        code: the error, a key of `CODES`; None where nothing is refused but somebody waits.
+        code: the error, a key of `CODES`; None where nothing is refused.
         guards: what it keeps from being used up or broken.
         where: where it takes effect.
+        otherwise: what exceeding it gives where nothing is refused.
     """
 
     setting: str
@@ -28,6 +29,7 @@ class Limit:
     code: str | None
     guards: str
     where: str
+    otherwise: str = "waiting"
 
     @property
     def default(self) -> int | float:
@@ -110,6 +112,14 @@ LIMITS: Final = (
         "one pause of an agent, before it is stored; an agent may have its own",
     ),
     Limit(
+        "max_memo_bytes",
+        "bytes",
+        None,
+        "the store, and the time of every look at the thread",
+        "what an agent notes of a thread, as JSON, when its run ends; an agent may have its own",
+        otherwise="no note for the next run, and an error in the log",
+    ),
+    Limit(
         "pipe_events",
         "events",
         None,
@@ -134,7 +144,7 @@ def render_limits() -> str:
         "|---|---|---|---|---|",
     ]
     for limit in LIMITS:
-        gives = "waiting"
+        gives = limit.otherwise
         if limit.code is not None:
             entry = CODES[limit.code]
             how = "RUN_ERROR" if entry.stream else str(entry.status)

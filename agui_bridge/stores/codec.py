@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Batch,
@@ -60,6 +61,8 @@ def encode_thread(record: ThreadRecord) -> str:
             # Apart, because a process of an earlier version takes the list as it is.
             "iteration": ended and ended.iteration,
             "unheard": record.unheard,
+            "rewound": record.rewound,
+            "kept": record.kept and [record.kept.until, record.kept.open_calls],
             "memo": record.memo,
         }
     )
@@ -78,6 +81,8 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
         handoff=data["handoff"],
         ended=_ending(data),
         unheard=tuple(data.get("unheard", ())),
+        rewound=tuple(data.get("rewound", ())),
+        kept=Kept(kept[0], tuple(kept[1])) if (kept := data.get("kept")) else None,
         memo=data.get("memo"),
     )
 

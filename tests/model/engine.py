@@ -150,7 +150,7 @@ class Engine:
                     case Join():
                         yield Wait()
                     case Start() | Resume():
-                        run = yield from self._claim(loaded, decision)
+                        run = yield from self._claim(loaded, decision, rewinds=request.skip_unknown)
                         return (yield from self._carry_out(run, request))
                     case Hold(answers):
                         change = hold(loaded, answers, "client")
@@ -192,7 +192,7 @@ class Engine:
         return Commit(change, expected, self.world.mint("w"), why, blind=blind)
 
     def _claim(
-        self, loaded: Loaded, decision: Start | Resume
+        self, loaded: Loaded, decision: Start | Resume, *, rewinds: bool
     ) -> Generator[Operation, Committed, _Run]:
         lease = RunLease("run", self.world.mint("lease"), 0.0, "client")
         expired: frozenset[str] = frozenset()
@@ -203,8 +203,11 @@ class Engine:
                 lease,
                 fresh_version=self.fresh_version(),
                 closes_expired=decision.closes_expired,
+                superseded=("an answer",) if rewinds else (),
                 state=None,
             )
+            if rewinds:
+                self.world.ledger.rewound.add(lease.token)
         else:
             change = claim_resume(loaded, decision, lease, state=None)
             expired = decision.expired
@@ -286,8 +289,11 @@ class Engine:
     ) -> Process:
         claimed, now = list(run.claimed.values()), self.world.now
         if ending == "undelivered":
-            yield self._own(run, reopen(run.record, claimed, now=now), "reopen")
+            yield self._own(
+                run, reopen(run.record, claimed, memo=run.record.memo, now=now), "reopen"
+            )
             return "UPSTREAM_ERROR"
+        ending = replace(ending, memo=run.token)
         change = end_run(
             run.record, claimed, ending, state=None, told=run.record.closed, now=now,
             expired=run.expired,

@@ -15,7 +15,7 @@ from agui_bridge.protocol.contract import admission as contract
 from agui_bridge.protocol.contract import end_transitions
 from agui_bridge.protocol.contract.end_transitions import reopen
 from agui_bridge.protocol.contract.requests import Request, Resume, Ruling, Start
-from agui_bridge.protocol.contract.transitions import Change, moved
+from agui_bridge.protocol.contract.transitions import Change, claim_start, moved
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
@@ -24,6 +24,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadStatus,
 )
 from agui_bridge.stores.base import Expected
+from tests.model import engine as engine_of_the_model
 from tests.model.engine import Engine
 
 __all__ = ["MUTANTS", "Mutant"]
@@ -65,6 +66,13 @@ class _ReopensLostRuns(Engine):
 class _ForgetsWhatWasLost(Engine):
     def recover(self, loaded: Loaded) -> Change:
         return replace(super().recover(loaded), receipts=())
+
+
+class _RemembersLostRuns(Engine):
+    def recover(self, loaded: Loaded) -> Change:
+        change = super().recover(loaded)
+        memo = loaded.record.memo if loaded.record is not None else None
+        return replace(change, record=replace(change.record, memo=memo))
 
 
 class _ExecutesWithoutLease(Engine):
@@ -150,10 +158,23 @@ def _reopened_answers_stay() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _rewinding_forgets_nothing() -> Iterator[None]:
+    """Begin a run before which the client went back as if it had not."""
+
+    def keep(loaded: Loaded, *arguments: Any, superseded: Any, **members: Any) -> Change:
+        return claim_start(loaded, *arguments, **members)
+
+    with patch.object(engine_of_the_model, "claim_start", keep):
+        yield
+
+
 MUTANTS: tuple[Mutant, ...] = (
     Mutant("a claim is written without compare-and-swap", 7, _ClaimsBlindly),
     Mutant("a lost run is reopened", 9, _ReopensLostRuns),
     Mutant("a lost run leaves no receipt", 7, _ForgetsWhatWasLost),
+    Mutant("what was noted is known after a lost run", 1, _RemembersLostRuns),
+    Mutant("what was noted outlives what was rewound", 1, broken=_rewinding_forgets_nothing),
     Mutant("an owner executes without looking at its lease", 8, _ExecutesWithoutLease),
     Mutant("an owner writes without its lease", 16, _OwnersWriteByVersion),
     Mutant("asks never expire", 2, _NeverExpires),

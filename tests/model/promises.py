@@ -112,6 +112,11 @@ def _check_thread(world: World, rows: dict[str, Interrupt]) -> None:
     }
     if shape not in expected[record.status]:
         raise Violation(f"a thread that is {record.status} has run, batch = {shape}")
+    known = record.ended.token if record.ended and record.ended.outcome != "lost" else None
+    if record.run is not None and record.run.token in world.ledger.rewound:
+        known = None
+    if record.memo != known:
+        raise Violation(f"noted is {record.memo}, after {record.ended} and in {record.run}")
     receipts = world.receipts()
     current = record.batch.id if record.batch is not None else None
     for ask in rows.values():

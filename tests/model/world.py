@@ -85,6 +85,7 @@ class Ledger:
         stopped_asks: interrupts of batches that a client was told are stopped.
         asks: every interrupt that was ever raised, as first stored.
         reopened: interrupts whose batch was opened again because nothing was delivered.
+        rewound: lease tokens of runs before which a client went back.
     """
 
     sent: dict[str, list[tuple[RecordedAnswer, float]]] = field(default_factory=dict)
@@ -96,6 +97,7 @@ class Ledger:
     stopped_asks: set[str] = field(default_factory=set)
     asks: dict[str, Interrupt] = field(default_factory=dict)
     reopened: set[str] = field(default_factory=set)
+    rewound: set[str] = field(default_factory=set)
 
     def forget_promises(self) -> None:
         """The thread was deleted: what was told of it holds no longer."""

@@ -4,6 +4,7 @@ from itertools import count
 from typing import Any
 
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Batch,
@@ -107,6 +108,8 @@ def full_record() -> ThreadRecord:
         handoff=[ODD_JSON, 0],
         ended=RunEnding("token-0", "failed", 3),
         unheard=("message-1", "nachricht-é"),
+        rewound=("message-0",),
+        kept=Kept(20_000, ("call-1",)),
         memo={"session": "é", "at": [1, 1.0, None]},
     )
 

@@ -62,7 +62,7 @@ class Turn:
         self._settled: set[str] = set()
         self._held: set[str] = set()
         self._gated: set[str] = set()
-        self._frontend = {tool.name for tool in run.input.tools or ()}
+        self._frontend = {tool.name for tool in run.tools}
         self._answer: tuple[str, str] | None = None
         self.inner: Run = self._inner()
         # What is not reported is not known.

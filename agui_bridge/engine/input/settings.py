@@ -39,6 +39,7 @@ PER_AGENT: Final = frozenset(
         "cancel_grace",
         "expires_in",
         "max_interrupts",
+        "max_memo_bytes",
         "on_disconnect",
         "skip_unknown_interrupts",
         "history",
@@ -62,6 +63,7 @@ _COUNTS: Final = frozenset(
         "pipe_events",
         "pipe_bytes",
         "max_interrupts",
+        "max_memo_bytes",
         "max_body_bytes",
         "max_values",
         "max_messages",
@@ -87,9 +89,9 @@ class Settings:
     """Times are in seconds.
 
     An agent may have its own flush_interval, keep_alive, stall_timeout, stop_timeout,
-    cancel_grace, expires_in, max_interrupts, on_disconnect, skip_unknown_interrupts, history,
-    auto_resume, dialect and refusals; the others are the whole bridge's. (A shutdown waits for the
-    bridge's cancel_grace.)
+    cancel_grace, expires_in, max_interrupts, max_memo_bytes, on_disconnect,
+    skip_unknown_interrupts, history, auto_resume, dialect and refusals; the others are the whole
+    bridge's. (A shutdown waits for the bridge's cancel_grace.)
 
     Raises:
         ConfigurationError: a value makes no sense.
@@ -113,6 +115,8 @@ class Settings:
         pipe_events: encoded chunks that wait for a client at most.
         pipe_bytes: bytes that wait for a client at most (one chunk may exceed it).
         max_interrupts: questions of one pause at most.
+        max_memo_bytes: bytes of JSON that an agent notes of a thread (`Run.memo`) at most; more is
+            not kept, and an error is logged.
         max_body_bytes: a larger request body is refused.
         max_values: JSON values of one request body at most; its commas and opening brackets are
             counted, those within texts are not.
@@ -160,6 +164,7 @@ class Settings:
     pipe_events: int = 1024
     pipe_bytes: int = 256 * 1024
     max_interrupts: int = 100
+    max_memo_bytes: int = 1024 * 1024
     max_body_bytes: int = 8 * 1024 * 1024
     max_values: int = 100_000
     body_timeout: float = 30.0

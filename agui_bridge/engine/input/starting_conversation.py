@@ -5,7 +5,7 @@ Source: docs/contract.md, "Messages and state".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,6 +125,15 @@ class StartingConversation:
             history.add(message)
         return history
 
+    def shows_all(self, shown: Sequence[Mapping[str, Json]]) -> bool:
+        """Whether an agent is shown all that was said before, as it was said.
+
+        Where the client's list is the context, it may have gone back in it unseen.
+        """
+        before = [m.message for m in self.loaded.messages if m.id not in self.client.superseded]
+        seen = _said(shown)
+        return all(seen.get(id, ...) == content for id, content in _said(before).items())
+
     def for_agent(self, history: History, mode: str) -> list[Mapping[str, Json]]:
         """The conversation as the agent sees it, by the agent's history setting."""
         if mode == "server":
@@ -137,6 +146,11 @@ class StartingConversation:
                 pending_calls=record.pending_calls if record is not None else (),
             )
         )
+
+
+def _said(messages: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
+    """What people and the agent said, by message id."""
+    return {m["id"]: m.get("content") for m in messages if m["role"] in ("user", "assistant")}
 
 
 def _known_members(raw: Mapping[str, Json], message: BaseModel) -> dict[str, Json]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agui_bridge.adapters import HandoffResults, Run
@@ -19,7 +19,15 @@ from agui_bridge.protocol.contract.requests import Resume, Start
 from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.history import History
-from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Loaded, RunLease
+from agui_bridge.protocol.threads.kept import Kept
+from agui_bridge.protocol.threads.records import (
+    Interrupt,
+    InterruptStatus,
+    Json,
+    Loaded,
+    RunLease,
+    ThreadRecord,
+)
 from agui_bridge.stores.base import Committed
 
 __all__ = ["Claim"]
@@ -114,6 +122,7 @@ class Claim:
     def run_of(self, committed: Committed, owner: Owner) -> Run:
         """The run as the adapter sees it, once the claim is committed."""
         record = committed.record
+        raw = self.incoming.for_agent(self.history, self.submission.agent.settings.history)
         run = Run(
             agent=self.submission.agent.name,
             thread_id=self.submission.key.thread,
@@ -122,14 +131,14 @@ class Claim:
             principal=self.submission.principal,
             state=record.state,
             closed=record.closed,
-            raw_messages=self.incoming.for_agent(
-                self.history, self.submission.agent.settings.history
-            ),
+            raw_messages=raw,
             raw_new_messages=[*self._unheard(), *self.incoming.client.added],
             check_lease=owner.check,
             policy=self.submission.agent.policy,
             mint=owner.mint,
-            memo=record.memo,
+            memo=self._memo(record, raw),
+            superseded=[id for id in record.rewound if id not in {m["id"] for m in raw}],
+            unkept=self._unkept(record, raw),
         )
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
@@ -143,6 +152,19 @@ class Claim:
         elif self.incoming.handoff is not None and self.incoming.results:
             run.handoff = HandoffResults(self.incoming.handoff, self.incoming.results)
         return run
+
+    def _memo(self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]) -> Json:
+        """What the adapter noted, unless the agent is shown another conversation."""
+        return record.memo if record.memo is not None and self.incoming.shows_all(shown) else None
+
+    def _unkept(
+        self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]
+    ) -> list[Mapping[str, Json]]:
+        """What a framework's own history may lack; the application's results it gets anyway."""
+        now = self.history.messages
+        lacking = Kept.lacks(record.kept, self.incoming.loaded.messages, now)
+        lacking -= {message["id"] for message in self.incoming.client.added}
+        return [message for message in shown if message["id"] in lacking]
 
     def _unheard(self) -> list[WireEvent]:
         """Messages of earlier inputs that no agent has heard, as far as they still stand."""

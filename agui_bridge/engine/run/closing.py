@@ -164,7 +164,7 @@ def _closing_events(
 
 def _frontend_calls(execution: Execution) -> tuple[str, ...]:
     """Ids of the calls of this run that the application is to carry out."""
-    tools = {tool.name for tool in execution.run.input.tools or ()}
+    tools = {tool.name for tool in execution.run.tools}
     declared = _declared(execution)
     return tuple(
         call.id
@@ -234,10 +234,10 @@ async def _reopen(execution: Execution, ending: Undelivered) -> None:
     """Nothing reached the framework: the same questions stand, then the error."""
     claimed = list(execution.claimed.values())
     reopened: list[Interrupt] = []
-    unheard = _unheard(execution)
+    unheard, memo = _unheard(execution), memo_of(execution)
 
     def build(record: ThreadRecord, now: float) -> Change:
-        change = reopen(record, claimed, unheard=unheard, now=now)
+        change = reopen(record, claimed, unheard=unheard, memo=memo, now=now)
         reopened[:] = change.interrupts
         return change
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ag_ui.core import TokenUsage
@@ -15,6 +16,7 @@ from agui_bridge.protocol.contract.end_transitions import FinalWrite, end_run
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.json_values import MAX_OUTPUT_DEPTH, WireEvent, clean, find_forbidden
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.records import Json, ThreadRecord
 
 if TYPE_CHECKING:
@@ -43,15 +45,19 @@ async def commit_end(execution: Execution, end: FinalWrite) -> None:
     expired = [i for i, d in execution.decisions.items() if getattr(d, "cause", None) == "expired"]
     messages: list[StoredMessage] = []
 
+    history = execution.history
+    if end.outcome == "finished":
+        end = replace(end, kept=Kept.of(history.messages, history.last_position))
+
     def build(record: ThreadRecord, now: float) -> Change:
-        messages.extend(execution.history.take_dirty(include_open=True))
+        messages.extend(history.take_dirty(include_open=True))
         return end_run(
             record,
             list(execution.claimed.values()),
             end,
             messages=messages,
-            superseded=execution.history.take_dropped(),
-            state=execution.history.state,
+            superseded=history.take_dropped(),
+            state=history.state,
             told=execution.run.closed,
             expired=expired,
             now=now,
@@ -96,12 +102,30 @@ def usage_of(execution: Execution) -> list[Json]:
 
 
 def memo_of(execution: Execution) -> Json:
-    """What the adapter noted for its next run; nothing where that is no JSON."""
+    """What the adapter noted for its next run; nothing where that is no JSON, or too much.
+
+    What the run has done stays done: it does not fail over its note.
+    """
+    run = execution.run
+    if run.memo is None:
+        return None
     try:
-        return plain_json(execution.run.memo)
+        memo = plain_json(run.memo)
     except ProtocolViolation:
         logger.warning("the adapter's memo is left out: it is no plain JSON")
         return None
+    most, size = (
+        execution.agent.settings.max_memo_bytes,
+        len(json.dumps(memo, separators=(",", ":"))),
+    )
+    if size > most:
+        logger.error(
+            "the memo of agent %r is left out, and its next run on thread %r has none: it takes "
+            "%d bytes as JSON; at most %d are kept (max_memo_bytes)",
+            *(run.agent, run.thread_id, size, most),
+        )
+        return None
+    return memo
 
 
 def plain_json(continuation: Json) -> Json:

@@ -17,6 +17,7 @@ from agui_bridge.protocol.contract.transitions import (
     moved,
 )
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.records import (
     Batch,
     ClosedBatch,
@@ -47,6 +48,7 @@ class FinalWrite:
         unheard: ids of the messages that the run was to bring to its agent, and did not.
         iteration: model steps that the run had begun, None if unknown.
         memo: what the adapter noted for its next run.
+        kept: how far the conversation is that its framework has; None leaves what was known.
         unsettled: statuses of claimed interrupts whose approved call has no result: cancelled where
             it certainly never began, else indeterminate. The others take what their answers mean.
     """
@@ -60,6 +62,7 @@ class FinalWrite:
     unheard: tuple[str, ...] = ()
     iteration: int | None = None
     memo: Json = None
+    kept: Kept | None = None
     unsettled: Mapping[str, InterruptStatus] = field(default_factory=dict)
 
 
@@ -116,6 +119,8 @@ def end_run(
             else record.ended,
             unheard=end.unheard,
             memo=end.memo,
+            rewound=record.rewound if end.kept is None else (),
+            kept=end.kept or record.kept,
         ),
         interrupts=(
             *(
@@ -152,7 +157,12 @@ def late_result(loaded: Loaded, message: StoredMessage, ask: Interrupt | None) -
 
 
 def reopen(
-    record: ThreadRecord, claimed: Sequence[Interrupt], *, unheard: Sequence[str] = (), now: float
+    record: ThreadRecord,
+    claimed: Sequence[Interrupt],
+    *,
+    unheard: Sequence[str] = (),
+    memo: Json = None,
+    now: float,
 ) -> Change:
     """Nothing reached the framework: the whole batch is open again, answers dropped.
 
@@ -160,10 +170,17 @@ def reopen(
         record: the owner's record.
         claimed: the interrupts that the run was to carry out, as last written.
         unheard: ids of the messages that came along.
+        memo: what the adapter noted for its next run.
         now: the store's time.
     """
     return Change(
-        record=replace(record, status=ThreadStatus.INTERRUPTED, run=None, unheard=tuple(unheard)),
+        record=replace(
+            record,
+            status=ThreadStatus.INTERRUPTED,
+            run=None,
+            unheard=tuple(unheard),
+            memo=memo,
+        ),
         interrupts=tuple(
             moved(replace(ask, answer=None), InterruptStatus.OPEN, now, "bridge") for ask in claimed
         ),

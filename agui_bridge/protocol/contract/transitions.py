@@ -85,7 +85,8 @@ def claim_start(
     """Row 19 (and 10): the thread runs, the input's messages are stored with the claim.
 
     Results that it brings of frontend calls (`returned`) are taken by this run, once: if it is
-    lost, the handoff that waited for them is over too.
+    lost, the handoff that waited for them is over too. Where the client went back, what the adapter
+    noted of the conversation goes with the messages that it was made of.
     """
     record = loaded.record or ThreadRecord(key=key, version=fresh_version)
     closing = close_unanswered(loaded, "expired", lease.actor) if closes_expired else None
@@ -93,6 +94,10 @@ def claim_start(
         record = closing.record
     if returned:
         record = replace(_without_calls(record, returned), handoff=None)
+    if superseded:
+        kept = record.kept and record.kept.before(loaded.messages, superseded)
+        rewound = tuple(dict.fromkeys((*record.rewound, *superseded)))
+        record = replace(record, memo=None, rewound=rewound, kept=kept)
     return Change(
         record=_running(record, lease, state),
         interrupts=closing.interrupts if closing else (),

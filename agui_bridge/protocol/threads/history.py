@@ -78,6 +78,11 @@ class History:
         """Whether the state has changed since the last `take_state`."""
         return self._state_dirty
 
+    @property
+    def last_position(self) -> int:
+        """Position of the last message that is no tool's result."""
+        return self._last
+
     def take_state(self) -> Any:
         """Return the state in order to store it: `state_dirty` is False afterwards."""
         self._state_dirty = False

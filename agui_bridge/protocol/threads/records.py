@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.kept import Kept
 
 __all__ = [
     "AuditEntry",
@@ -70,7 +71,7 @@ class ThreadStatus(StrEnum):
 
 
 class InterruptStatus(StrEnum):
-    """The life of an interrupt: open, answered, claimed, then one of the closed four.
+    """The life of an interrupt.
 
     Attributes:
         OPEN: it waits for its answer.
@@ -136,9 +137,9 @@ class Interrupt:
         position: its place within the batch, from 0.
         native_id: the framework's own name for the question.
         tool_call: for tool approvals the call, with the arguments that are asked about.
-        about: id of the tool call that a question which is no approval belongs to.
-        allowed: for tool approvals the decisions that the adapter supports; for other questions
-            answer and decline where a decline is offered, else empty.
+        about: id of the tool call that any other question belongs to.
+        allowed: the decisions that a tool approval offers; of another question answer and decline
+            where it may be declined, else empty.
         expires_at: store time after which it can't be answered, or None.
         status: where in its life it is.
         answer: once it has one.
@@ -193,11 +194,7 @@ class Batch:
 
 
 ReceiptOutcome = Literal["finished", "stopped", "failed", "lost", "expired", "cancelled"]
-"""How a batch was closed.
-
-finished, stopped, failed, lost: a run carried out its answers and ended so.
-expired, cancelled: closed without answers, by time or by a stop.
-"""
+"""How a batch was closed: expired and cancelled without answers, else by a run that ended so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +202,7 @@ class Receipt:
     """A closed batch: its answers by interrupt id, and how its run ended.
 
     Attributes:
-        code: the error code of a failed or lost run, else None.
+        code: the error code of a failed or lost run.
         lease: token of the run that closed it, by which an owner knows its own receipt.
     """
 
@@ -234,8 +231,7 @@ class RunEnding:
     Attributes:
         token: of that run's lease.
         outcome: how it ended.
-        iteration: model steps that it had begun; None where nobody counted them, or before these
-            were stored.
+        iteration: model steps that it had begun; None where nobody counted them.
     """
 
     token: str
@@ -283,6 +279,8 @@ class ThreadRecord:
         ended: how the last run ended.
         memo: what the adapter noted of the thread, for its next run.
         unheard: ids of messages whose runs reached no agent; the next run brings them again.
+        rewound: ids of messages that clients took back since a run last ended by itself.
+        kept: how far the conversation was then.
         write_id: id of the last commit, by which a retry knows that it has succeeded.
         key: the thread.
         status: what it is doing.
@@ -303,6 +301,8 @@ class ThreadRecord:
     handoff: Json = None
     ended: RunEnding | None = None
     unheard: tuple[str, ...] = ()
+    rewound: tuple[str, ...] = ()
+    kept: Kept | None = None
     memo: Json = None
     write_id: str = ""
     created_at: float = 0.0
@@ -318,9 +318,7 @@ class ThreadRecord:
 
 @dataclass(frozen=True)
 class Loaded:
-    """One consistent look at a thread.
-
-    Without slots, so that it can keep what the rows of admission ask for again and again.
+    """One consistent look at a thread; without slots, so that it keeps what is asked for often.
 
     Attributes:
         record: None when the thread does not exist (which counts as idle).

@@ -155,6 +155,22 @@ async def _(serving: Serving, beyond: bool) -> Any:
         return error_of(await site.http.post("/agents/agent", json=run_input("go")))
 
 
+@probe("max_memo_bytes")
+async def _(serving: Serving, beyond: bool) -> Any:
+    found: list[Any] = []
+
+    async def noting(run: Run) -> AsyncIterator[RunItem]:
+        found.append(run.memo)
+        run.memo = "x" * (98 + beyond)
+        yield "noted"
+
+    async with serving(Scripted(noting), max_memo_bytes=100) as site:
+        for text in ("one", "two"):
+            response = await site.http.post("/agents/agent", json=run_input(text))
+            assert error_of(response) is None
+    return {"held": True} if found[-1] is None else None
+
+
 @probe("pipe_events")
 async def _(serving: Serving, beyond: bool) -> Any:
     return await unread(pieces=500 if beyond else 3, size=1, most=15, pipe_events=10)
@@ -222,6 +238,7 @@ async def test_what_is_beyond_the_limit_gets_its_error(
     assert error is not None
     if limit.code is None:
         assert error == {"held": True}
+        assert limit.otherwise == "waiting" or limit.setting in caplog.text
         return
     assert error["code"] == limit.code
     if CODES[limit.code].stream:
@@ -239,7 +256,7 @@ def test_the_table_shows_every_limit_with_its_default_and_its_error() -> None:
     for limit in LIMITS:
         [line] = [x for x in render_limits().splitlines() if f"`{limit.setting}`" in x]
         assert f"{limit.default:,} {limit.unit}" in line
-        assert (limit.code or "waiting") in line
+        assert (limit.code or limit.otherwise) in line
 
 
 # --- each field, and each way to an id ---------------------------------------------------------

@@ -77,7 +77,7 @@ class TestClaims:
         )  # fmt: skip
 
         assert change.record == ThreadRecord(
-            KEY, ThreadStatus.RUNNING, version=77, run=LEASE, state={"x": 1}
+            KEY, ThreadStatus.RUNNING, version=77, run=LEASE, state={"x": 1}, rewound=("old",)
         )
         assert (change.messages, change.superseded) == ((MESSAGE,), ("old",))
         assert (change.interrupts, change.receipts) == ((), ())
