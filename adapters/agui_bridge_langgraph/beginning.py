@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_langgraph.checkpoint import (
     MESSAGES,
-    Memo,
     conversation,
     messages_of,
     new_messages,
@@ -43,14 +42,14 @@ class Beginning:
     Attributes:
         run: the run.
         graph: the compiled graph.
-        memo: what is remembered of the thread.
+        owed: ids of the messages that the graph was not given yet.
         own: what the application has the graph begin with, None for the messages and the state.
         cancelled: what an interrupt of the author's own returns that nobody answered.
     """
 
     run: Run
     graph: Any
-    memo: Memo
+    owed: Collection[str]
     own: Any
     cancelled: Json
 
@@ -67,7 +66,7 @@ class Beginning:
             **self._changes(state),
             **offered_in_state(self.run, known),
         }
-        messages, whole = conversation(self.run, self.memo, messages_of(state.values), self._new())
+        messages, whole = conversation(self.run, messages_of(state.values), self._new())
         given[MESSAGES] = replaced(self.graph, MESSAGES, messages) if whole else messages
         return given
 
@@ -118,7 +117,7 @@ class Beginning:
 
     def _owed(self) -> list[Mapping[str, Any]]:
         new = {message.get("id") for message in self.run.raw_new_messages}
-        owed = set(self.memo.owed) - new
+        owed = set(self.owed) - new
         return [message for message in self.run.raw_messages if message.get("id") in owed]
 
     def _changes(self, state: Any) -> dict[str, Any]:

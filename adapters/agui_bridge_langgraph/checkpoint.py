@@ -7,7 +7,6 @@ off, no result of a call that nobody answered. And it does not know what people 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from langchain_core.messages import (
@@ -29,7 +28,6 @@ from agui_bridge_langgraph.content import user_content
 
 __all__ = [
     "MESSAGES",
-    "Memo",
     "conversation",
     "levels",
     "messages_of",
@@ -41,29 +39,6 @@ __all__ = [
 
 MESSAGES: Final = "messages"
 """The name of the conversation in a graph's state."""
-
-
-@dataclass(slots=True)
-class Memo:
-    """What is remembered of a thread from run to run.
-
-    Attributes:
-        told: ids in the thread of the graph's messages, by the graph's own; of what people said,
-            too. What is not among them the graph's author put there.
-        owed: ids of the messages that the graph was not given yet.
-    """
-
-    told: dict[str, str] = field(default_factory=dict)
-    owed: list[str] = field(default_factory=list)
-
-    @classmethod
-    def from_json(cls, memo: Any) -> Memo:
-        """Read what `to_json` wrote, or nothing."""
-        return cls(**memo) if isinstance(memo, dict) else cls()
-
-    def to_json(self) -> Json:
-        """Write it."""
-        return {"told": self.told, "owed": self.owed}
 
 
 def messages_of(values: Any) -> list[BaseMessage]:
@@ -107,25 +82,24 @@ def new_messages(messages: Iterable[Mapping[str, Any]]) -> list[BaseMessage]:
 
 
 def conversation(
-    run: Run, memo: Memo, kept: Sequence[BaseMessage], new: Sequence[BaseMessage]
+    run: Run, kept: Sequence[BaseMessage], new: Sequence[BaseMessage]
 ) -> tuple[list[BaseMessage], bool]:
     """The messages that a fresh run begins with, or those that it adds.
 
     Args:
         run: the run.
-        memo: what is remembered of the thread.
         kept: the messages that the graph has.
         new: what people say now.
 
     Returns:
         the messages, and whether they are all, in place of those that the graph has.
     """
-    stands = list(kept[: _taken_back(run, memo, kept)])
+    stands = kept[: _taken_back(run, kept)] if run.superseded else kept
     mended = list(_mended(run, stands))
-    cut = list(_cut_off(run, {str(m.id) for m in mended} | {str(m.id) for m in new}))
+    added = [*_cut_off(run, mended), *new]
     if [id(m) for m in mended] == [id(m) for m in kept]:
-        return [*cut, *new], False
-    return [*mended, *cut, *new], True
+        return added, False
+    return [*mended, *added], True
 
 
 def replaced(graph: Any, name: str, value: Any) -> Any:
@@ -160,14 +134,19 @@ def state_changes(graph: Any, state: Json, values: Any, names: Collection[str]) 
     }
 
 
-def _taken_back(run: Run, memo: Memo, kept: Sequence[BaseMessage]) -> int:
-    """How many of the messages still stand: people edit messages, or have them answered anew."""
-    known = {message.get("id") for message in run.raw_messages}
+def _taken_back(run: Run, kept: Sequence[BaseMessage]) -> int:
+    """How many of the messages still stand: people edit messages, or have them answered anew.
+
+    What people say has the thread's ids. Of what a model says some providers change the id on the
+    way: then what came after the last message that stands is gone.
+    """
+    gone = set(run.superseded)
     for place, message in enumerate(kept):
-        told = memo.told.get(str(message.id))
-        if told is not None and told not in known and message.id not in known:
+        if isinstance(message, HumanMessage) and message.id in gone:
             return place
-    return len(kept)
+    known = {message.get("id") for message in run.raw_messages}
+    places = [place for place, message in enumerate(kept) if message.id in known]
+    return places[-1] + 1 if places else len(kept)
 
 
 def _mended(run: Run, messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
@@ -198,21 +177,14 @@ def _mended(run: Run, messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
     yield from owed
 
 
-def _cut_off(run: Run, known: Collection[str]) -> Iterator[AIMessage]:
-    """What the last run said before it was stopped: the graph keeps whole messages only."""
-    new = {message.get("id") for message in run.raw_new_messages}
-    for message in _last_turn([m for m in run.raw_messages if m.get("id") not in new]):
-        mark: Any = message.get("metadata") or {}
-        cut = mark.get("agui_bridge", {}).get("truncated")
-        if cut and message.get("role") == "assistant" and message.get("id") not in known:
-            text = text_of(message.get("content") or "")
-            if text:
-                yield AIMessage(text, id=message.get("id"))
-
-
-def _last_turn(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """What came after what people said last."""
-    for place in range(len(messages) - 1, -1, -1):
-        if messages[place].get("role") == "user":
-            return messages[place + 1 :]
-    return messages
+def _cut_off(run: Run, messages: Sequence[BaseMessage]) -> Iterator[AIMessage]:
+    """What earlier runs said before they were stopped: the graph keeps whole messages only."""
+    texts = {str(message.text) for message in messages if isinstance(message, AIMessage)}
+    ids = {message.id for message in messages}
+    for message in run.unkept:
+        if message.get("role") != "assistant" or message.get("subagentRunId") is not None:
+            continue
+        text = text_of(message.get("content") or "")
+        # By its text, too, since some providers change the id on the way.
+        if text and message.get("id") not in ids and text not in texts:
+            yield AIMessage(text, id=message.get("id"))

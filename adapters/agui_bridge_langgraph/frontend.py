@@ -88,7 +88,7 @@ def offered_in_state(run: Run, known: Collection[str]) -> dict[str, Any]:
         run: the run.
         known: names of the graph's input.
     """
-    tools = [_plain(tool) for tool in run.input.tools or ()]
+    tools = [_plain(tool) for tool in run.tools]
     context = [_plain(one) for one in run.input.context or ()]
     actions = [_function(tool)["function"] for tool in tools]
     offered: dict[str, Any] = {

@@ -54,14 +54,12 @@ class Reader:
 
     Attributes:
         called: ids of the calls that were told.
-        told: ids of the messages that were, by those that LangGraph has.
-        known: ids of the messages that the graph had before, which are not told again.
+        known: ids of messages that the graph had before, or that were told: not again.
         answered: ids of the calls whose results were, or were known.
     """
 
     def __init__(self, run: Run, answered: Collection[str], shared: Collection[str]) -> None:
         self.called: list[str] = []
-        self.told: dict[str, str] = {}
         self.known: set[str] = set()
         self.answered: set[str] = set(answered)
         self._run = run
@@ -120,9 +118,10 @@ class Reader:
             yield from self._end(task)
             message = self._open[task] = _Message(chunk.id or self._run.mint(), about)
             self._run.iteration = (self._run.iteration or 0) + 1
-        if chunk.id is not None and chunk.id not in self.told:
+            self.known.add(message.id)
+        if chunk.id is not None and chunk.id != message.id:
             # Some models change it within a message; the graph keeps one of them.
-            self.told[chunk.id] = message.id
+            self.known.add(chunk.id)
         if isinstance(content, str) and not chunk.additional_kwargs:
             text = content
         else:
@@ -181,9 +180,9 @@ class Reader:
 
     def _whole(self, whole: AIMessage, about: Any) -> Iterator[BaseEvent]:
         own = whole.id or self._run.mint()
-        if own in self.told or own in self.known:
+        if own in self.known:
             return
-        self.told[own] = own
+        self.known.add(own)
         self._run.iteration = (self._run.iteration or 0) + 1
         self._note_usage(whole)
         task = about.get("langgraph_checkpoint_ns")

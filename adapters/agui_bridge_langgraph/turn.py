@@ -22,7 +22,7 @@ from agui_bridge.protocol.threads.records import Json
 from agui_bridge.tool_gate import ToolGate
 from agui_bridge_langgraph.beginning import NOTHING, Beginning
 from agui_bridge_langgraph.callbacks import callbacks_of
-from agui_bridge_langgraph.checkpoint import MESSAGES, Memo, levels, messages_of
+from agui_bridge_langgraph.checkpoint import MESSAGES, levels, messages_of
 from agui_bridge_langgraph.continuation import Approval, Waiting
 from agui_bridge_langgraph.frontend import OFFERED, Offered
 from agui_bridge_langgraph.guard import GUARD, Guard
@@ -97,8 +97,8 @@ class Turn:
         self._config = _config(
             run, options.config, callbacks_of(run, self._gate, self._guard, self._tell)
         )
-        self._memo = Memo.from_json(run.memo)
-        self._begin = Beginning(run, graph, self._memo, options.input, options.cancelled)
+        self._owed: list[str] = run.memo.get("owed", []) if isinstance(run.memo, dict) else []
+        self._begin = Beginning(run, graph, self._owed, options.input, options.cancelled)
         names = output_names(graph) if options.shared is None else options.shared
         shared = [name for name in names if name not in (MESSAGES, _STRUCTURED)]
         answered = {m.get("toolCallId", "") for m in run.raw_messages if m.get("role") == "tool"}
@@ -114,17 +114,19 @@ class Turn:
         new = [str(message.get("id")) for message in run.raw_new_messages]
         if run.stop.requested:
             run.not_begun = [*kept.calls.values()] if kept is not None else []
-            self._remember([*self._memo.owed, *new])
+            self._owe([*self._owed, *new])
             return
         state = await self._state()
-        self._know(state)
+        self._reader.known.update(
+            str(m.id) for level in levels(state) for m in messages_of(level.values)
+        )
         run.check_lease()
         if kept is None:
             given, along = self._begin.fresh(state), []
         else:
             given, along = self._begin.resumed(state, kept), self._begin.along()
         # Until the graph has them: a run that is cut off does not come back here.
-        self._remember([*self._memo.owed, *new])
+        self._owe([*self._owed, *new])
         while given is not NOTHING:
             async with contextlib.aclosing(self._streamed(given)) as items:
                 async for item in items:
@@ -135,7 +137,7 @@ class Turn:
             end = self._end(state)
             # What was said along with answers comes after what they were about.
             given = {MESSAGES: along} if along and end is None else NOTHING
-            self._remember([str(m.id) for m in along] if end is not None else [], state)
+            self._owe([str(m.id) for m in along] if end is not None else [])
             along = []
             if end is not None:
                 yield end
@@ -253,13 +255,6 @@ class Turn:
     async def _state(self) -> Any:
         return await self._graph.aget_state(self._config, subgraphs=True)
 
-    def _know(self, state: Any) -> None:
-        """Note what the graph has before the run."""
-        thread = {message.get("id") for message in self._run.raw_messages}
-        known = [str(m.id) for level in levels(state) for m in messages_of(level.values)]
-        self._reader.known.update(known)
-        self._memo.told = {**{own: own for own in known if own in thread}, **self._memo.told}
-
     def _end(self, state: Any) -> Pause | Handoff | None:
         finished = {
             getattr(m, "tool_call_id", None)
@@ -283,18 +278,14 @@ class Turn:
     def _schema(self, name: str) -> Mapping[str, Json] | None:
         return parameters_of(self._tools.get(name))
 
-    def _remember(self, owed: list[str], state: Any = None) -> None:
-        told = {**self._memo.told, **self._reader.told}
-        told |= {str(m["id"]): str(m["id"]) for m in self._run.raw_new_messages if m.get("id")}
-        if state is not None:
-            has = {str(m.id) for m in messages_of(state.values)}
-            told = {own: wire for own, wire in told.items() if own in has}
-        self._run.memo = Memo(told, list(dict.fromkeys(owed))).to_json()
+    def _owe(self, messages: list[str]) -> None:
+        """Note which messages the graph was not given yet, for the next run."""
+        self._run.memo = {"owed": list(dict.fromkeys(messages))} if messages else None
 
 
 def _offered(run: Run, kept: Waiting, own: Collection[str]) -> dict[str, Any]:
     """The application's tools, by name; the graph's own go first."""
-    tools = [t.model_dump(by_alias=True, mode="json") for t in run.input.tools or ()]
+    tools = [t.model_dump(by_alias=True, mode="json") for t in run.tools]
     return {tool["name"]: tool for tool in tools or kept.offered if tool["name"] not in own}
 
 
