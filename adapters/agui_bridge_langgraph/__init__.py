@@ -4,6 +4,6 @@ Needs the extra `langgraph`.
 """
 
 from agui_bridge_langgraph.adapter import LangGraphAdapter
-from agui_bridge_langgraph.frontend import FrontendTools
+from agui_bridge_langgraph.calls.frontend import FrontendTools
 
 __all__ = ["FrontendTools", "LangGraphAdapter"]

@@ -14,6 +14,8 @@ from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.answers.decisions import Answer, Decision
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_langgraph.calls.frontend import offered_in_state, result_text
+from agui_bridge_langgraph.calls.guard import POLICY
 from agui_bridge_langgraph.checkpoint import (
     MESSAGES,
     conversation,
@@ -23,8 +25,6 @@ from agui_bridge_langgraph.checkpoint import (
     state_changes,
 )
 from agui_bridge_langgraph.continuation import Waiting
-from agui_bridge_langgraph.frontend import offered_in_state, result_text
-from agui_bridge_langgraph.guard import POLICY
 from agui_bridge_langgraph.pauses import AT_END
 from agui_bridge_langgraph.questions import resume_value
 from agui_bridge_langgraph.tools import input_names

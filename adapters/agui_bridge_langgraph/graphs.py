@@ -13,8 +13,8 @@ from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge_langgraph.calls.guard import hook
 from agui_bridge_langgraph.checkpoint import MESSAGES
-from agui_bridge_langgraph.guard import hook
 from agui_bridge_langgraph.tools import input_names
 
 __all__ = ["OpenGraph"]

@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.types import Interrupt
 
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
+from agui_bridge_langgraph.calls.frontend import FRONTEND
+from agui_bridge_langgraph.calls.guard import POLICY
 from agui_bridge_langgraph.checkpoint import levels, messages_of, unanswered
 from agui_bridge_langgraph.continuation import Waiting
-from agui_bridge_langgraph.frontend import FRONTEND
-from agui_bridge_langgraph.guard import POLICY
 from agui_bridge_langgraph.questions import OpenCalls, Schemas, asking
 
 __all__ = ["AT_END", "Pausing", "open_calls"]

@@ -21,12 +21,12 @@ from agui_bridge.protocol.answers.decisions import Approve, Decision
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.tool_gate import ToolGate
 from agui_bridge_langgraph.beginning import NOTHING, Beginning
-from agui_bridge_langgraph.callbacks import callbacks_of
+from agui_bridge_langgraph.calls.callbacks import callbacks_of
+from agui_bridge_langgraph.calls.frontend import OFFERED, Offered
+from agui_bridge_langgraph.calls.guard import GUARD, Guard
+from agui_bridge_langgraph.calls.journal import Journal
 from agui_bridge_langgraph.checkpoint import MESSAGES, levels, messages_of
 from agui_bridge_langgraph.continuation import Approval, Waiting
-from agui_bridge_langgraph.frontend import OFFERED, Offered
-from agui_bridge_langgraph.guard import GUARD, Guard
-from agui_bridge_langgraph.journal import Journal
 from agui_bridge_langgraph.pauses import Pausing, open_calls
 from agui_bridge_langgraph.questions import OpenCalls
 from agui_bridge_langgraph.reader import Reader

@@ -21,7 +21,7 @@ from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
-from agui_bridge_langgraph.guard import PASSED, POLICY, Guard, Told
+from agui_bridge_langgraph.calls.guard import PASSED, POLICY, Guard, Told
 
 __all__ = ["callbacks_of"]
 

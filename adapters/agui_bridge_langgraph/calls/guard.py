@@ -16,7 +16,7 @@ from langgraph.types import Command, interrupt
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
-from agui_bridge_langgraph.journal import Journal
+from agui_bridge_langgraph.calls.journal import Journal
 from agui_bridge_langgraph.tools import parameters_of
 
 __all__ = ["GUARD", "PASSED", "POLICY", "Guard", "Told", "hook"]
@@ -158,7 +158,9 @@ class Guard:
 
 # --- hooks ---
 
-GUARD: Final[ContextVar[Guard | None]] = ContextVar("agui_bridge_langgraph.guard", default=None)
+GUARD: Final[ContextVar[Guard | None]] = ContextVar(
+    "agui_bridge_langgraph.calls.guard", default=None
+)
 """The guard of the run that this task belongs to; LangGraph's tasks inherit it."""
 
 PASSED: Final[ContextVar[tuple[str | None, str] | None]] = ContextVar(
