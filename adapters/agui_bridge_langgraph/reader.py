@@ -66,10 +66,27 @@ class Reader:
         self._shared = shared
         self._state: Any = None
         self._open: dict[Any, _Message] = {}
+        self._speaking: _Message | None = None
         self._calls: dict[str, tuple[str, str]] = {}
         self._steps: dict[str, set[str]] = {}
 
-    def read(self, namespace: tuple[str, ...], mode: str, data: Any) -> Iterator[BaseEvent]:
+    def delta(self, mode: str, data: Any) -> str | None:
+        """The text of a part that is text and nothing else, as nearly all are; else None."""
+        if mode != "messages" or type(data[0]) is not AIMessageChunk:
+            return None
+        chunk, about = data
+        message = self._speaking
+        if message is None or message.about is not about or chunk.id not in self.known:
+            return None
+        text = chunk.content
+        bare = not chunk.tool_call_chunks and not chunk.additional_kwargs
+        if type(text) is not str or not text or not bare:
+            return None
+        if chunk.usage_metadata is not None or chunk.chunk_position is not None:
+            return None
+        return text
+
+    def read(self, namespace: tuple[str, ...], mode: str, data: Any) -> Iterator[BaseEvent | str]:
         """Translate one part of the stream.
 
         Args:
@@ -100,7 +117,7 @@ class Reader:
 
     # --- messages ---
 
-    def _message(self, message: Any, about: Any) -> Iterator[BaseEvent]:
+    def _message(self, message: Any, about: Any) -> Iterator[BaseEvent | str]:
         if isinstance(message, AIMessageChunk):
             yield from self._chunk(message, about)
         elif isinstance(message, AIMessage):
@@ -108,7 +125,7 @@ class Reader:
         elif isinstance(message, ToolMessage):
             yield from self._result(message)
 
-    def _chunk(self, chunk: AIMessageChunk, about: Any) -> Iterator[BaseEvent]:
+    def _chunk(self, chunk: AIMessageChunk, about: Any) -> Iterator[BaseEvent | str]:
         task = about.get("langgraph_checkpoint_ns")
         message, content = self._open.get(task), chunk.content
         if message is None or message.about is not about:
@@ -117,6 +134,7 @@ class Reader:
                 return
             yield from self._end(task)
             message = self._open[task] = _Message(chunk.id or self._run.mint(), about)
+            self._speaking = None
             self._run.iteration = (self._run.iteration or 0) + 1
             self.known.add(message.id)
         if chunk.id is not None and chunk.id != message.id:
@@ -136,20 +154,26 @@ class Reader:
         if chunk.chunk_position == "last":
             yield from self._end(task)
 
-    def _think(self, message: _Message, thought: str) -> Iterator[BaseEvent]:
+    def _think(self, message: _Message, thought: str) -> Iterator[BaseEvent | str]:
+        self._speaking = None
         if message.reasoning is None:
             message.reasoning = self._run.mint()
             yield ReasoningMessageStartEvent(message_id=message.reasoning, role="reasoning")
         yield ReasoningMessageContentEvent(message_id=message.reasoning, delta=thought)
 
-    def _say(self, message: _Message, text: str) -> Iterator[BaseEvent]:
+    def _say(self, message: _Message, text: str) -> Iterator[BaseEvent | str]:
         yield from _end_reasoning(message)
         if not message.texts:
             message.texts = True
             yield TextMessageStartEvent(message_id=message.id, role="assistant")
-        yield TextMessageContentEvent(message_id=message.id, delta=text)
+        # Plain text goes on with the message that is open, where it is the only one.
+        self._speaking = message if len(self._open) == 1 else None
+        if self._speaking is None:
+            yield TextMessageContentEvent(message_id=message.id, delta=text)
+        else:
+            yield text
 
-    def _call(self, message: _Message, part: Mapping[str, Any]) -> Iterator[BaseEvent]:
+    def _call(self, message: _Message, part: Mapping[str, Any]) -> Iterator[BaseEvent | str]:
         place, own = part.get("index"), part.get("id")
         if own and own != message.places.get(place):
             yield from _end_reasoning(message)
@@ -168,17 +192,18 @@ class Reader:
             self._calls[call] = (name, args + part["args"])
             yield ToolCallArgsEvent(tool_call_id=call, delta=part["args"])
 
-    def _end(self, task: Any) -> Iterator[BaseEvent]:
+    def _end(self, task: Any) -> Iterator[BaseEvent | str]:
         message = self._open.pop(task, None)
         if message is None:
             return
+        self._speaking = None
         yield from _end_reasoning(message)
         if message.texts:
             yield TextMessageEndEvent(message_id=message.id)
         for call in message.calls:
             yield ToolCallEndEvent(tool_call_id=call)
 
-    def _whole(self, whole: AIMessage, about: Any) -> Iterator[BaseEvent]:
+    def _whole(self, whole: AIMessage, about: Any) -> Iterator[BaseEvent | str]:
         own = whole.id or self._run.mint()
         if own in self.known:
             return
@@ -212,7 +237,7 @@ class Reader:
             }
         )
 
-    def _result(self, message: ToolMessage) -> Iterator[BaseEvent]:
+    def _result(self, message: ToolMessage) -> Iterator[BaseEvent | str]:
         if message.tool_call_id in self.answered:
             return
         self.answered.add(message.tool_call_id)
@@ -225,7 +250,9 @@ class Reader:
 
     # --- steps and state ---
 
-    def _step(self, namespace: tuple[str, ...], data: Mapping[str, Any]) -> Iterator[BaseEvent]:
+    def _step(
+        self, namespace: tuple[str, ...], data: Mapping[str, Any]
+    ) -> Iterator[BaseEvent | str]:
         name, own = str(data["name"]), str(data["id"])
         ends = "result" in data or "error" in data
         if ends:
@@ -244,14 +271,14 @@ class Reader:
             if not running:
                 yield StepFinishedEvent(step_name=name)
 
-    def _values(self, values: Mapping[str, Any]) -> Iterator[BaseEvent]:
+    def _values(self, values: Mapping[str, Any]) -> Iterator[BaseEvent | str]:
         state = {name: _plain(values[name]) for name in self._shared if name in values}
         if state and state != self._state:
             self._state = state
             yield StateSnapshotEvent(snapshot=state)
 
 
-def _end_reasoning(message: _Message) -> Iterator[BaseEvent]:
+def _end_reasoning(message: _Message) -> Iterator[BaseEvent | str]:
     if message.reasoning is not None:
         yield ReasoningMessageEndEvent(message_id=message.reasoning)
         message.reasoning = None

@@ -155,18 +155,22 @@ class Turn:
         held: list[RunItem] | None = [] if self._kept is not None else None
         try:
             while (part := await self._queue.get()) is not None:
-                for item in self._reader.read(*part):
-                    if held is not None and isinstance(item, _SURROUNDINGS):
-                        held.append(item)
-                        continue
-                    for before in held or ():
-                        yield before
-                    held = None
-                    yield item
-                if held and self._gate.begun:
-                    for before in held:
-                        yield before
-                    held = None
+                text = self._reader.delta(part[1], part[2])
+                if text is not None:
+                    yield text
+                else:
+                    for item in self._reader.read(*part):
+                        if held is not None and isinstance(item, _SURROUNDINGS):
+                            held.append(item)
+                            continue
+                        for before in held or ():
+                            yield before
+                        held = None
+                        yield item
+                    if held and self._gate.begun:
+                        for before in held:
+                            yield before
+                        held = None
                 self._queue.task_done()
             self._queue.task_done()
             await self._ended(working)

@@ -106,7 +106,17 @@ class _Nested:
         self._run.check_lease()
 
 
-class _InTasks(AsyncCallbackHandler):
+class _ToolsAlone:
+    """What a handler has to say to be spared every token."""
+
+    ignore_llm = True
+    ignore_chat_model = True
+    ignore_chain = True
+    ignore_retriever = True
+    ignore_retry = True
+
+
+class _InTasks(_ToolsAlone, AsyncCallbackHandler):
     """Hears of tools that are called in async code."""
 
     raise_error = True
@@ -157,7 +167,7 @@ class _InTasks(AsyncCallbackHandler):
             await self._told("event", (name, data))
 
 
-class _InThreads(BaseCallbackHandler):
+class _InThreads(_ToolsAlone, BaseCallbackHandler):
     """Hears of tools that are called in sync code: what async handlers raise there is lost."""
 
     raise_error = True
