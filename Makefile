@@ -31,7 +31,8 @@ IDS ?=
 WHOLE ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
-FRAMEWORK_TESTS := $(addprefix tests/,adapters/openai_agents adapters/pydantic_ai docs/test_openai_agents.py docs/test_pydantic_ai.py)
+FRAMEWORK_TESTS := $(addprefix tests/adapters/,langgraph openai_agents pydantic_ai) \
+	$(addprefix tests/docs/test_,langgraph.py openai_agents.py pydantic_ai.py)
 FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/test_docs.py)
 NODE_FOLDERS := tests/e2e tests/e2e/pages/assistant_ui tests/servers/mastra examples/copilotkit
 E2E_PEERS := agno strands

@@ -84,8 +84,42 @@ def _openai_agents(tokens: int) -> _Contender:
     return _Contender(agent, alone)
 
 
+def _langgraph(tokens: int) -> _Contender:
+    from langchain.agents import create_agent
+    from langchain_core.language_models.chat_models import BaseChatModel
+    from langchain_core.messages import AIMessageChunk, HumanMessage
+    from langchain_core.outputs import ChatGenerationChunk, ChatResult
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    class Ready(BaseChatModel):
+        @property
+        def _llm_type(self) -> str:
+            return "ready"
+
+        def _generate(self, *_: Any, **__: Any) -> ChatResult:
+            raise NotImplementedError
+
+        async def _astream(self, *_: Any, **__: Any) -> AsyncIterator[ChatGenerationChunk]:
+            for _token in range(tokens):
+                yield ChatGenerationChunk(message=AIMessageChunk(content=_TOKEN))
+
+    graph = create_agent(Ready(), checkpointer=InMemorySaver())
+
+    async def alone() -> int:
+        length = 0
+        config: Any = {"configurable": {"thread_id": new_thread()}}
+        given: Any = {"messages": [HumanMessage("go")]}
+        parts: AsyncIterator[Any] = graph.astream(given, config, stream_mode="messages")
+        async for chunk, _ in parts:
+            length += len(chunk.content)
+        return length
+
+    return _Contender(graph, alone)
+
+
 FRAMEWORKS: Final[Mapping[str, Callable[[int], _Contender]]] = {
     "agents": _openai_agents,
+    "langgraph": _langgraph,
     "pydantic_ai": _pydantic_ai,
 }
 """By the module that must be installed."""

@@ -28,6 +28,7 @@ PACKAGES: Final = (
     "agui_bridge.stores.base",
     "agui_bridge.protocol.wire.sse",
     "agui_bridge_agui",
+    "agui_bridge_langgraph",
     "agui_bridge_mastra",
     "agui_bridge_nexau",
     "agui_bridge_openai_agents",

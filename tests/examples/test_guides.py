@@ -150,6 +150,7 @@ def test_the_readme_lists_every_example() -> None:
         "copilotkit",
         "demo",
         "deploy_approval",
+        "langgraph",
         "mastra",
         "openai_agents",
         "proxy_pydantic_ai",

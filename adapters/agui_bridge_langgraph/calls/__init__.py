@@ -1,0 +1,1 @@
+"""What stands before a graph's tools, and between them and what begins again."""

@@ -1,0 +1,229 @@
+"""What stands before every tool of a graph's run, without a change of the graph's author."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, Final
+
+from langchain_core.messages import ToolMessage
+from langgraph.errors import GraphInterrupt
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, interrupt
+
+from agui_bridge.protocol.answers.asks import Ask
+from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
+from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
+from agui_bridge_langgraph.calls.journal import Journal
+from agui_bridge_langgraph.tools import parameters_of
+
+__all__ = ["GUARD", "PASSED", "POLICY", "Guard", "Told", "hook"]
+
+POLICY: Final = "agui_bridge.policy"
+"""Marks the interrupts by which the bridge's policy asks."""
+
+Told = Callable[[str, Any], Coroutine[Any, Any, None]]
+"""Takes what is to be told besides the stream: a kind, and what it is."""
+
+
+class Guard:
+    """Lets calls of `ToolNode`s through the gate, and carries each out once.
+
+    Args:
+        gate: the run's.
+        journal: the run's.
+        judged: see the attribute.
+        decisions: what was decided about calls, by their id.
+        told: takes what is to be told besides the stream: a kind, and what it is.
+        begins: called when a tool begins.
+
+    Attributes:
+        asks: questions of the policy, by tool call id.
+        judged: ids of calls that the policy asked about in earlier runs.
+        tasks: ids of calls by the namespace of the task that carries them out.
+        asking: ids of the calls whose tools raised an interrupt, by its id.
+    """
+
+    def __init__(
+        self,
+        gate: ToolGate,
+        journal: Journal,
+        judged: Collection[str],
+        decisions: Mapping[str, Decision],
+        *,
+        told: Told,
+        begins: Callable[[], None],
+    ) -> None:
+        self.asks: dict[str, Ask] = {}
+        self.judged = frozenset(judged)
+        self.tasks: dict[str, str] = {}
+        self._gate = gate
+        self._decisions = decisions
+        self._journal = journal
+        self._told = told
+        self._begins = begins
+        self.asking: dict[str, str] = {}
+        self._at_work: dict[asyncio.Task[Any], str] = {}
+        self._executing: set[str] = set()
+
+    async def around(self, request: Any, execute: Any, inner: Any) -> Any:
+        """Carry a call out once, whatever its node does.
+
+        Args:
+            request: LangGraph's `ToolCallRequest`.
+            execute: carries it out.
+            inner: what the graph's author has around their tools, or None.
+
+        Raises:
+            GraphInterrupt: somebody is asked.
+            Fenced, PolicyFailed: see `ToolGate.before`.
+        """
+        call_id = str(request.tool_call["id"])
+        task = str(request.runtime.config["configurable"].get("checkpoint_ns", ""))
+        self.tasks[task] = call_id
+
+        async def begin(asked: Any) -> Any:
+            return await self._carry_out(asked, execute)
+
+        at_work = asyncio.current_task()
+        assert at_work is not None
+        self._at_work[at_work] = call_id
+        at_work.add_done_callback(lambda done: self._at_work.pop(done, None))
+        async with self._journal.in_turn(task, call_id):
+            result = self._journal.recall(task, call_id)
+            if result is None:
+                try:
+                    result = await (inner(request, begin) if inner is not None else begin(request))
+                except GraphInterrupt as asked:
+                    for found in asked.args[0]:
+                        self.asking.setdefault(found.id, call_id)
+                    raise
+                result = self._in_our_words(call_id, result)
+                self._journal.record(call_id, result)
+        for message in _tool_messages(result):
+            await self._told("result", message)
+        return result
+
+    async def _carry_out(self, request: Any, execute: Any) -> Any:
+        call = request.tool_call
+        call_id, name, args = str(call["id"]), str(call["name"]), call["args"]
+        if call_id in self.judged:
+            # Steps over its own interrupt: the gate knows the answer.
+            interrupt({POLICY: call_id})
+        parameters = parameters_of(request.tool)
+        async with self._gate.acting(call_id, name, args, parameters=parameters) as verdict:
+            match verdict:
+                case Execute(args=approved):
+                    if dict(approved) != args:
+                        request = request.override(tool_call={**call, "args": dict(approved)})
+                    passed = PASSED.set((call_id, name))
+                    self._executing.add(call_id)
+                    self._begins()
+                    try:
+                        return await execute(request)
+                    finally:
+                        self._executing.discard(call_id)
+                        PASSED.reset(passed)
+                case Refuse(text=text):
+                    return ToolMessage(text, tool_call_id=call_id, name=name, status="error")
+                case AskFirst(ask=ask):
+                    self.asks[call_id] = ask
+        return interrupt({POLICY: call_id})
+
+    def _in_our_words(self, call_id: str, result: Any) -> Any:
+        """The result of a call; of one that a person refused what the history has, too."""
+        decision = self._decisions.get(call_id)
+        if isinstance(decision, Decline | Cancel) and isinstance(result, ToolMessage):
+            return result.model_copy(update={"content": decision.text})
+        return result
+
+    async def settled(self) -> None:
+        """Return when no tool runs any more, and have none begin.
+
+        Where one call of a task is interrupted, LangGraph leaves the others to themselves.
+        """
+        for task, call_id in list(self._at_work.items()):
+            if call_id not in self._executing:
+                task.cancel()
+        if self._at_work:
+            await asyncio.wait(list(self._at_work))
+
+    def cancel(self) -> None:
+        """End what LangGraph left to itself, at once."""
+        for task in list(self._at_work):
+            task.cancel()
+
+
+# --- hooks ---
+
+GUARD: Final[ContextVar[Guard | None]] = ContextVar(
+    "agui_bridge_langgraph.calls.guard", default=None
+)
+"""The guard of the run that this task belongs to; LangGraph's tasks inherit it."""
+
+PASSED: Final[ContextVar[tuple[str | None, str] | None]] = ContextVar(
+    "agui_bridge_langgraph.passed", default=None
+)
+"""Id and tool of the call that `Guard.around` let through, whose tool begins within."""
+
+_HOOKED: Final[weakref.WeakSet[ToolNode]] = weakref.WeakSet()
+
+
+def hook(graph: Any) -> None:
+    """Have every `ToolNode` of a graph and its subgraphs ask the guard of its run.
+
+    Outside of a run of the bridge they do what they did. Once is enough; again does no harm.
+
+    Args:
+        graph: a compiled graph.
+    """
+    for node in graph.nodes.values():
+        if isinstance(node.bound, ToolNode) and node.bound not in _HOOKED:
+            _HOOKED.add(node.bound)
+            _hook_node(node.bound)
+    for _, subgraph in graph.get_subgraphs():
+        hook(subgraph)
+
+
+def _hook_node(node: Any) -> None:
+    inner = _inner_of(node)
+
+    async def around(request: Any, execute: Any) -> Any:
+        guard = GUARD.get()
+        if guard is None:
+            return await (inner(request, execute) if inner is not None else execute(request))
+        return await guard.around(request, execute, inner)
+
+    node._awrap_tool_call = around
+
+
+def _inner_of(node: Any) -> Any:
+    """What the author has around their tools, as an async function; None if there is nothing."""
+    inner, sync = node._awrap_tool_call, node._wrap_tool_call
+    if inner is not None or sync is None:
+        return inner
+
+    async def called(request: Any, execute: Any) -> Any:
+        # As LangGraph does: a sync wrapper has its tool called in sync, too. Here in a thread, so
+        # that the tool can pass the gate in the meantime.
+        loop = asyncio.get_running_loop()
+
+        def execute_here(asked: Any) -> Any:
+            return asyncio.run_coroutine_threadsafe(execute(asked), loop).result()
+
+        return await asyncio.to_thread(sync, request, execute_here)
+
+    return called
+
+
+def _tool_messages(result: Any) -> Iterator[ToolMessage]:
+    if isinstance(result, ToolMessage):
+        yield result
+    elif isinstance(result, Command):
+        update = result.update
+        yield from _tool_messages(update.get("messages") if isinstance(update, dict) else update)
+    elif isinstance(result, list | tuple):
+        for one in result:
+            yield from _tool_messages(one)

@@ -1,0 +1,75 @@
+"""What is kept while a graph waits. Its checkpoint has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from agui_bridge.protocol.answers.decisions import Approve
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = ["Approval", "Waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """An approval of a call whose tool has not come to its end.
+
+    It counts until then: a tool that asks something itself begins again when that is answered.
+
+    Attributes:
+        args: the arguments that were approved.
+        edited: whether the person had changed them.
+        actor: who approved.
+    """
+
+    args: Mapping[str, Json]
+    edited: bool
+    actor: str
+
+    def decision(self) -> Approve:
+        """The approval as the decision that it was."""
+        return Approve(self.args, edited=self.edited, actor=self.actor)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What is kept while a graph waits.
+
+    Attributes:
+        interrupts: ids of LangGraph's interrupts that were asked about.
+        breakpoint: nodes before which it stands, at a breakpoint that was compiled in.
+        checkpoint: id of the checkpoint that it waits at.
+        calls: the tool calls that are approved, by `Ask.native_id`.
+        approved: earlier approvals of calls that go on, by tool call id.
+        judged: ids of calls that the bridge's policy asked about.
+        asked: the calls that interrupted a task, in their order, by its namespace.
+        results: what tools of tasks that begin again gave, by tool call id.
+        frontend: the application's calls, by interrupt id; "" stands for the graph's end.
+        offered: the application's tools: an answer may come without them.
+        actor: who began the run.
+    """
+
+    interrupts: list[str] = field(default_factory=list)
+    breakpoint: list[str] = field(default_factory=list)
+    checkpoint: str | None = None
+    calls: dict[str, str] = field(default_factory=dict)
+    approved: dict[str, Approval] = field(default_factory=dict)
+    judged: list[str] = field(default_factory=list)
+    asked: dict[str, list[str]] = field(default_factory=dict)
+    results: dict[str, list[str]] = field(default_factory=dict)
+    frontend: dict[str, list[str]] = field(default_factory=dict)
+    offered: list[dict[str, Json]] = field(default_factory=list)
+    actor: str = ""
+
+    @classmethod
+    def from_json(cls, kept: Any) -> Waiting:
+        """Read a continuation."""
+        approved = {call: Approval(**one) for call, one in kept["approved"].items()}
+        return cls(**{**kept, "approved": approved})
+
+    def to_json(self) -> Json:
+        """Write a continuation."""
+        made: Json = asdict(self)
+        return made

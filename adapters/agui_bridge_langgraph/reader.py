@@ -1,0 +1,322 @@
+"""What a graph streams, as AG-UI's events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import (
+    BaseEvent,
+    CustomEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from pydantic_core import to_jsonable_python
+
+from agui_bridge.adapters import Run
+
+__all__ = ["Reader"]
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message of a model that is being told."""
+
+    id: str
+    about: Any
+    texts: bool = False
+    reasoning: str | None = None
+    calls: list[str] = field(default_factory=list)
+    places: dict[Any, str] = field(default_factory=dict)
+
+
+class Reader:
+    """Reads the stream of one run.
+
+    Args:
+        run: mints ids, and takes usage.
+        answered: ids of the calls whose results the thread has.
+        shared: names of the state that clients see.
+
+    Attributes:
+        called: ids of the calls that were told.
+        known: ids of messages that the graph had before, or that were told: not again.
+        answered: ids of the calls whose results were, or were known.
+    """
+
+    def __init__(self, run: Run, answered: Collection[str], shared: Collection[str]) -> None:
+        self.called: list[str] = []
+        self.known: set[str] = set()
+        self.answered: set[str] = set(answered)
+        self._run = run
+        self._shared = shared
+        self._state: Any = None
+        self._open: dict[Any, _Message] = {}
+        self._speaking: _Message | None = None
+        self._calls: dict[str, tuple[str, str]] = {}
+        self._steps: dict[str, set[str]] = {}
+
+    def delta(self, mode: str, data: Any) -> str | None:
+        """The text of a part that is text and nothing else, as nearly all are; else None."""
+        if mode != "messages" or type(data[0]) is not AIMessageChunk:
+            return None
+        chunk, about = data
+        message = self._speaking
+        if message is None or message.about is not about or chunk.id not in self.known:
+            return None
+        text = chunk.content
+        bare = not chunk.tool_call_chunks and not chunk.additional_kwargs
+        if type(text) is not str or not text or not bare:
+            return None
+        if chunk.usage_metadata is not None or chunk.chunk_position is not None:
+            return None
+        return text
+
+    def read(self, namespace: tuple[str, ...], mode: str, data: Any) -> Iterator[BaseEvent | str]:
+        """Translate one part of the stream.
+
+        Args:
+            namespace: the graph that it comes from; the root's is empty.
+            mode: LangGraph's stream mode, or `result`, `event` of the guard.
+            data: what the mode gives.
+        """
+        if mode == "messages":
+            yield from self._message(*data)
+        elif mode == "result":
+            yield from self._result(data)
+        elif mode == "tasks":
+            yield from self._step(namespace, data)
+        elif mode == "values" and not namespace and isinstance(data, Mapping):
+            yield from self._values(data)
+        elif mode == "custom":
+            yield data if isinstance(data, BaseEvent) else _custom("langgraph", data)
+        elif mode == "event":
+            yield _custom(*data)
+
+    def open_calls(self) -> list[dict[str, Any]]:
+        """The calls that were told and not answered, as LangChain has them."""
+        return [
+            {"id": call, "name": name, "args": _object(args)}
+            for call, (name, args) in self._calls.items()
+            if call not in self.answered
+        ]
+
+    # --- messages ---
+
+    def _message(self, message: Any, about: Any) -> Iterator[BaseEvent | str]:
+        if isinstance(message, AIMessageChunk):
+            yield from self._chunk(message, about)
+        elif isinstance(message, AIMessage):
+            yield from self._whole(message, about)
+        elif isinstance(message, ToolMessage):
+            yield from self._result(message)
+
+    def _chunk(self, chunk: AIMessageChunk, about: Any) -> Iterator[BaseEvent | str]:
+        task = about.get("langgraph_checkpoint_ns")
+        message, content = self._open.get(task), chunk.content
+        if message is None or message.about is not about:
+            if not content and not chunk.tool_call_chunks and not chunk.additional_kwargs:
+                self._note_usage(chunk)
+                return
+            yield from self._end(task)
+            message = self._open[task] = _Message(chunk.id or self._run.mint(), about)
+            self._speaking = None
+            self._run.iteration = (self._run.iteration or 0) + 1
+            self.known.add(message.id)
+        if chunk.id is not None and chunk.id != message.id:
+            # Some models change it within a message; the graph keeps one of them.
+            self.known.add(chunk.id)
+        if isinstance(content, str) and not chunk.additional_kwargs:
+            text = content
+        else:
+            thought, text = _blocks(chunk)
+            if thought:
+                yield from self._think(message, thought)
+        if text:
+            yield from self._say(message, text)
+        for part in chunk.tool_call_chunks:
+            yield from self._call(message, part)
+        self._note_usage(chunk)
+        if chunk.chunk_position == "last":
+            yield from self._end(task)
+
+    def _think(self, message: _Message, thought: str) -> Iterator[BaseEvent | str]:
+        self._speaking = None
+        if message.reasoning is None:
+            message.reasoning = self._run.mint()
+            yield ReasoningMessageStartEvent(message_id=message.reasoning, role="reasoning")
+        yield ReasoningMessageContentEvent(message_id=message.reasoning, delta=thought)
+
+    def _say(self, message: _Message, text: str) -> Iterator[BaseEvent | str]:
+        yield from _end_reasoning(message)
+        if not message.texts:
+            message.texts = True
+            yield TextMessageStartEvent(message_id=message.id, role="assistant")
+        # Plain text goes on with the message that is open, where it is the only one.
+        self._speaking = message if len(self._open) == 1 else None
+        if self._speaking is None:
+            yield TextMessageContentEvent(message_id=message.id, delta=text)
+        else:
+            yield text
+
+    def _call(self, message: _Message, part: Mapping[str, Any]) -> Iterator[BaseEvent | str]:
+        place, own = part.get("index"), part.get("id")
+        if own and own != message.places.get(place):
+            yield from _end_reasoning(message)
+            # Some models number none of their calls, or all alike: what follows is the last one's.
+            message.places[place] = own
+            message.calls.append(own)
+            self.called.append(own)
+            name = part.get("name") or ""
+            self._calls[own] = (name, "")
+            yield ToolCallStartEvent(
+                tool_call_id=own, tool_call_name=name, parent_message_id=message.id
+            )
+        call = message.places.get(place)
+        if call and part.get("args"):
+            name, args = self._calls[call]
+            self._calls[call] = (name, args + part["args"])
+            yield ToolCallArgsEvent(tool_call_id=call, delta=part["args"])
+
+    def _end(self, task: Any) -> Iterator[BaseEvent | str]:
+        message = self._open.pop(task, None)
+        if message is None:
+            return
+        self._speaking = None
+        yield from _end_reasoning(message)
+        if message.texts:
+            yield TextMessageEndEvent(message_id=message.id)
+        for call in message.calls:
+            yield ToolCallEndEvent(tool_call_id=call)
+
+    def _whole(self, whole: AIMessage, about: Any) -> Iterator[BaseEvent | str]:
+        own = whole.id or self._run.mint()
+        if own in self.known:
+            return
+        self.known.add(own)
+        self._run.iteration = (self._run.iteration or 0) + 1
+        self._note_usage(whole)
+        task = about.get("langgraph_checkpoint_ns")
+        yield from self._end(task)
+        message = self._open[task] = _Message(own, about)
+        thought, text = _blocks(whole)
+        if thought:
+            yield from self._think(message, thought)
+        if text:
+            yield from self._say(message, text)
+        for number, call in enumerate(whole.tool_calls):
+            args = json.dumps(call["args"])
+            yield from self._call(message, {**call, "index": number, "args": args})
+        yield from self._end(task)
+
+    def _note_usage(self, message: AIMessage) -> None:
+        usage: Any = message.usage_metadata
+        if not usage:
+            return
+        about = message.response_metadata
+        self._run.usage.append(
+            {
+                "model": about.get("model_name") or about.get("model") or "unknown",
+                "inputTokens": usage["input_tokens"],
+                "outputTokens": usage["output_tokens"],
+                "totalTokens": usage["total_tokens"],
+            }
+        )
+
+    def _result(self, message: ToolMessage) -> Iterator[BaseEvent | str]:
+        if message.tool_call_id in self.answered:
+            return
+        self.answered.add(message.tool_call_id)
+        yield ToolCallResultEvent(
+            message_id=message.id or self._run.mint(),
+            tool_call_id=message.tool_call_id,
+            content=_content(message),
+            role="tool",
+        )
+
+    # --- steps and state ---
+
+    def _step(
+        self, namespace: tuple[str, ...], data: Mapping[str, Any]
+    ) -> Iterator[BaseEvent | str]:
+        name, own = str(data["name"]), str(data["id"])
+        ends = "result" in data or "error" in data
+        if ends:
+            # A model that did not say that it is done is, when its node is.
+            for task in [task for task in self._open if str(task).rpartition(":")[2] == own]:
+                yield from self._end(task)
+        if namespace or name.startswith("__"):
+            return
+        running = self._steps.setdefault(name, set())
+        if not ends:
+            running.add(own)
+            if len(running) == 1:
+                yield StepStartedEvent(step_name=name)
+        elif own in running:
+            running.remove(own)
+            if not running:
+                yield StepFinishedEvent(step_name=name)
+
+    def _values(self, values: Mapping[str, Any]) -> Iterator[BaseEvent | str]:
+        state = {name: _plain(values[name]) for name in self._shared if name in values}
+        if state and state != self._state:
+            self._state = state
+            yield StateSnapshotEvent(snapshot=state)
+
+
+def _end_reasoning(message: _Message) -> Iterator[BaseEvent | str]:
+    if message.reasoning is not None:
+        yield ReasoningMessageEndEvent(message_id=message.reasoning)
+        message.reasoning = None
+
+
+def _blocks(message: AIMessage) -> tuple[str, str]:
+    """The reasoning and the text of a message, whatever its provider's form."""
+    thought, text = "", ""
+    for block in message.content_blocks:
+        kind: Any = block["type"]
+        if kind == "text":
+            text += str(block.get("text", ""))
+        elif kind == "reasoning":
+            thought += str(block.get("reasoning", ""))
+        elif kind == "non_standard":
+            # A model whose provider LangChain was not told.
+            value: Any = block.get("value", {})
+            thought += str(value.get("thinking", "")) if isinstance(value, Mapping) else ""
+    return thought, text
+
+
+def _content(message: ToolMessage) -> str:
+    """A tool's result as text; of blocks the texts, or all of it where there is none."""
+    if isinstance(message.content, str):
+        return message.content
+    return str(message.text) or json.dumps(_plain(message.content))
+
+
+def _object(text: str) -> Any:
+    try:
+        return json.loads(text or "{}")
+    except ValueError:
+        return {}
+
+
+def _custom(name: str, value: Any) -> CustomEvent:
+    return CustomEvent(name=name, value=_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    return to_jsonable_python(value, fallback=str)

@@ -1,0 +1,324 @@
+"""One run of a graph: how it is driven, read, stopped, and what it ends with."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ag_ui.core import StateSnapshotEvent, StepFinishedEvent, StepStartedEvent
+from langgraph.runtime import RunControl
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
+
+from agui_bridge.adapters import Resume, Run, RunItem
+from agui_bridge.errors import NotDelivered
+from agui_bridge.policy import PolicyFailed
+from agui_bridge.protocol.answers.asks import Handoff, Pause
+from agui_bridge.protocol.answers.decisions import Approve, Decision
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.tool_gate import ToolGate
+from agui_bridge_langgraph.beginning import NOTHING, Beginning
+from agui_bridge_langgraph.calls.callbacks import callbacks_of
+from agui_bridge_langgraph.calls.frontend import OFFERED, Offered
+from agui_bridge_langgraph.calls.guard import GUARD, Guard
+from agui_bridge_langgraph.calls.journal import Journal
+from agui_bridge_langgraph.checkpoint import MESSAGES, levels, messages_of
+from agui_bridge_langgraph.continuation import Approval, Waiting
+from agui_bridge_langgraph.pauses import Pausing, open_calls
+from agui_bridge_langgraph.questions import OpenCalls
+from agui_bridge_langgraph.reader import Reader
+from agui_bridge_langgraph.tools import output_names, parameters_of, tools_of
+
+__all__ = ["Options", "Turn"]
+
+_AHEAD: Final = 64
+"""Parts of the stream that a graph may be ahead of who reads them."""
+
+_SETTLE: Final = 1.0
+"""Seconds that a stopped graph has to store what its tools gave, and a cancelled one to end."""
+
+_MODES: Final = ["messages", "values", "tasks", "custom"]
+_SURROUNDINGS: Final = (StepStartedEvent, StepFinishedEvent, StateSnapshotEvent)
+_STRUCTURED: Final = "structured_response"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What an application adds to a run.
+
+    Attributes:
+        input: what the graph begins with; None for the messages and the state.
+        context: the graph's context.
+        config: more of its configuration.
+        shared: names of the state that clients see; None for all of the output.
+        cancelled: what an interrupt of the author's own returns that nobody answered.
+    """
+
+    input: Any
+    context: Any
+    config: Mapping[str, Any]
+    shared: Collection[str] | None
+    cancelled: Json
+
+
+class Turn:
+    """One run of a graph.
+
+    Args:
+        run: the run.
+        graph: the compiled graph.
+        options: what the application adds.
+    """
+
+    def __init__(self, run: Run, graph: Any, options: Options) -> None:
+        self._run = run
+        self._graph = graph
+        self._context = options.context
+        waited = run.resume or run.handoff
+        self._kept = Waiting.from_json(waited.continuation) if waited is not None else None
+        kept = self._kept or Waiting(actor=run.principal.actor)
+        self._approved = {**kept.approved, **_approvals(run, kept)}
+        self._waiting = kept
+        # What the consumer has not taken yet; None when the graph is done.
+        self._queue: asyncio.Queue[Any] = asyncio.Queue(_AHEAD)
+        decided = _decisions(run, kept)
+        # The gate knows calls by their ids, and of earlier approvals that still count.
+        known = replace(run, resume=Resume(None, decided)) if decided else run
+        self._gate = ToolGate(known, taken=self._queue.join, actor=kept.actor)
+        self._journal = Journal(graph.checkpointer.serde, kept.results, kept.asked)
+        self._guard = Guard(
+            self._gate, self._journal, kept.judged, decided, told=self._tell, begins=self._begins
+        )
+        self._tools = tools_of(graph)
+        self._frontend = _offered(run, kept, self._tools)
+        self._config = _config(
+            run, options.config, callbacks_of(run, self._gate, self._guard, self._tell)
+        )
+        self._owed: list[str] = run.memo.get("owed", []) if isinstance(run.memo, dict) else []
+        self._begin = Beginning(run, graph, self._owed, options.input, options.cancelled)
+        names = output_names(graph) if options.shared is None else options.shared
+        shared = [name for name in names if name not in (MESSAGES, _STRUCTURED)]
+        answered = {m.get("toolCallId", "") for m in run.raw_messages if m.get("role") == "tool"}
+        self._reader = Reader(run, answered, shared)
+
+    async def items(self) -> AsyncGenerator[RunItem, None]:
+        """What the run yields; see `Adapter.run`.
+
+        Raises:
+            NotDelivered, UpstreamError, Fenced, PolicyFailed: see `LangGraphAdapter.run`.
+        """
+        run, kept = self._run, self._kept
+        new = [str(message.get("id")) for message in run.raw_new_messages]
+        if run.stop.requested:
+            run.not_begun = [*kept.calls.values()] if kept is not None else []
+            self._owe([*self._owed, *new])
+            return
+        state = await self._state()
+        self._reader.known.update(
+            str(m.id) for level in levels(state) for m in messages_of(level.values)
+        )
+        run.check_lease()
+        if kept is None:
+            given, along = self._begin.fresh(state), []
+        else:
+            given, along = self._begin.resumed(state, kept), self._begin.along()
+        # Until the graph has them: a run that is cut off does not come back here.
+        self._owe([*self._owed, *new])
+        while given is not NOTHING:
+            async with contextlib.aclosing(self._streamed(given)) as items:
+                async for item in items:
+                    yield item
+            if run.stop.requested:
+                return
+            state = await self._state()
+            end = self._end(state)
+            # What was said along with answers comes after what they were about.
+            given = {MESSAGES: along} if along and end is None else NOTHING
+            self._owe([str(m.id) for m in along] if end is not None else [])
+            along = []
+            if end is not None:
+                yield end
+                return
+        if _STRUCTURED in state.values:
+            run.result = to_jsonable_python(state.values[_STRUCTURED], fallback=str)
+
+    # --- one stream ---
+
+    async def _streamed(self, given: Any) -> AsyncGenerator[RunItem, None]:
+        run, control = self._run, RunControl()
+        working = asyncio.create_task(self._work(given, control))
+        stopping = asyncio.create_task(self._end_when_stopped(working, control))
+        # Until a run that brings answers has told something, it can give them back.
+        held: list[RunItem] | None = [] if self._kept is not None else None
+        try:
+            while (part := await self._queue.get()) is not None:
+                text = self._reader.delta(part[1], part[2])
+                if text is not None:
+                    yield text
+                else:
+                    for item in self._reader.read(*part):
+                        if held is not None and isinstance(item, _SURROUNDINGS):
+                            held.append(item)
+                            continue
+                        for before in held or ():
+                            yield before
+                        held = None
+                        yield item
+                    if held and self._gate.begun:
+                        for before in held:
+                            yield before
+                        held = None
+                self._queue.task_done()
+            self._queue.task_done()
+            await self._ended(working)
+            for before in held or ():
+                yield before
+        finally:
+            stopping.cancel()
+            if not working.done():
+                working.cancel()
+                while not self._queue.empty():
+                    # Nobody reads on, and it shall not wait for that.
+                    self._queue.get_nowait()
+                await asyncio.wait([working], timeout=_SETTLE)
+            self._guard.cancel()
+            touched = self._gate.begun | self._reader.answered
+            asked = self._kept.calls.values() if self._kept is not None else ()
+            run.not_begun = [c for c in (*asked, *self._reader.called) if c not in touched]
+
+    async def _work(self, given: Any, control: RunControl) -> None:
+        GUARD.set(self._guard)
+        handed = [call for calls in self._waiting.frontend.values() for call in calls]
+        OFFERED.set(Offered(self._frontend, handed, self._begin.results()))
+        try:
+            stream = self._graph.astream(
+                given,
+                self._config,
+                context=self._context,
+                stream_mode=_MODES,
+                subgraphs=True,
+                # A pause is announced once it is stored.
+                durability="sync",
+                control=control,
+            )
+            async with contextlib.aclosing(stream) as parts:
+                async for part in parts:
+                    await self._queue.put(part)
+            await self._guard.settled()
+        finally:
+            # Full only while somebody reads it.
+            await self._queue.put(None)
+
+    async def _end_when_stopped(self, working: asyncio.Task[None], control: RunControl) -> None:
+        await self._run.stop
+        # No further step begins.
+        control.request_drain("stopped")
+        busy = self._gate.running_tools
+        await self._gate.stopped()
+        if busy and not self._run.stop.force:
+            await asyncio.wait([working], timeout=_SETTLE)
+        working.cancel()
+
+    async def _ended(self, working: asyncio.Task[None]) -> None:
+        """Look at how the graph ended.
+
+        Raises:
+            NotDelivered: nothing was done with the answers, and the graph still waits for them.
+            Exception: what the graph raised, or what the gate did and the graph made its own of.
+        """
+        await asyncio.wait([working])
+        # Looked at, so that asyncio does not tell of one that nobody retrieved.
+        failure = None if working.cancelled() else working.exception()
+        fault = self._gate.fault or failure
+        if isinstance(fault, PolicyFailed | ValidationError) and await self._still_waits():
+            raise NotDelivered(f"The answers were not taken: {fault}") from fault
+        self._gate.raise_fault()
+        if failure is not None and not self._run.stop.requested:
+            raise failure
+
+    async def _still_waits(self) -> bool:
+        """Whether the same answers can be given again, and nothing was done with these."""
+        if self._kept is None or self._gate.begun or self._reader.called:
+            return False
+        pending = {found.id for found in (await self._state()).interrupts}
+        return bool(self._kept.interrupts) and pending.issuperset(self._kept.interrupts)
+
+    def _begins(self) -> None:
+        """Have the consumer look up: a tool begins."""
+        with contextlib.suppress(asyncio.QueueFull):
+            self._queue.put_nowait(((), "begins", None))
+
+    async def _tell(self, mode: str, data: Any) -> None:
+        await self._queue.put(((), mode, data))
+
+    # --- before and after it ---
+
+    async def _state(self) -> Any:
+        return await self._graph.aget_state(self._config, subgraphs=True)
+
+    def _end(self, state: Any) -> Pause | Handoff | None:
+        finished = {
+            getattr(m, "tool_call_id", None)
+            for level in levels(state)
+            for m in messages_of(level.values)
+        }
+        calls = open_calls(state)
+        seen = {call["id"] for call in calls} | finished
+        calls += [call for call in self._reader.open_calls() if call["id"] not in seen]
+        kept = replace(
+            self._waiting,
+            approved={c: one for c, one in self._approved.items() if c not in finished},
+            judged=[call for call in self._waiting.judged if call not in finished],
+            asked=self._journal.asked,
+            results=self._journal.dumped(finished),
+            offered=[*self._frontend.values()],
+        )
+        pausing = Pausing(self._schema, self._guard.asks, self._frontend)
+        return pausing.end(state, OpenCalls(calls, self._guard.asking), kept)
+
+    def _schema(self, name: str) -> Mapping[str, Json] | None:
+        return parameters_of(self._tools.get(name))
+
+    def _owe(self, messages: list[str]) -> None:
+        """Note which messages the graph was not given yet, for the next run."""
+        self._run.memo = {"owed": list(dict.fromkeys(messages))} if messages else None
+
+
+def _offered(run: Run, kept: Waiting, own: Collection[str]) -> dict[str, Any]:
+    """The application's tools, by name; the graph's own go first."""
+    tools = [t.model_dump(by_alias=True, mode="json") for t in run.tools]
+    return {tool["name"]: tool for tool in tools or kept.offered if tool["name"] not in own}
+
+
+def _approvals(run: Run, kept: Waiting) -> Mapping[str, Approval]:
+    """The approvals that came with this run, by tool call id."""
+    if run.resume is None:
+        return {}
+    return {
+        kept.calls[native]: Approval(
+            dict(decision.args), decision.edited, decision.actor or run.principal.actor
+        )
+        for native, decision in run.resume.decisions.items()
+        if isinstance(decision, Approve) and native in kept.calls
+    }
+
+
+def _decisions(run: Run, kept: Waiting) -> dict[str, Decision]:
+    """What was decided, in earlier runs too, by tool call id."""
+    given = run.resume.decisions if run.resume is not None else {}
+    earlier: dict[str, Decision] = {call: one.decision() for call, one in kept.approved.items()}
+    return {**earlier, **{kept.calls[n]: d for n, d in given.items() if n in kept.calls}}
+
+
+def _config(run: Run, more: Mapping[str, Any], own_callbacks: list[Any]) -> dict[str, Any]:
+    own = {"thread_id": f"{run.principal.scope}/{run.agent}/{run.thread_id}"}
+    callbacks = more.get("callbacks") or []
+    handlers = callbacks if isinstance(callbacks, list) else callbacks.handlers
+    return {
+        **more,
+        "configurable": {**own, **more.get("configurable", {})},
+        "callbacks": [*handlers, *own_callbacks],
+    }

@@ -1,0 +1,1 @@
+"""An agent of LangChain behind the bridge."""
