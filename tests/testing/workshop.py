@@ -36,7 +36,7 @@ from agui_bridge.policy import judge
 from agui_bridge.protocol.threads.records import ClosedBatch
 from agui_bridge.testing import AdapterScenario
 
-__all__ = ["Call", "Workshop", "WorkshopAdapter", "scenario_of"]
+__all__ = ["Call", "Workshop", "WorkshopAdapter", "is_below", "scenario_of"]
 
 PATIENCE = 4.0
 PARAMETERS = {"type": "object", "properties": {"version": {"type": "string"}}}
@@ -268,6 +268,11 @@ class WorkshopAdapter:
 
     def release(self, closed: Sequence[ClosedBatch]) -> None:
         pass
+
+
+def is_below(run: Run) -> bool:
+    """Whether a sub-agent asked."""
+    return any(m.get("content") == "deploy below" for m in run.raw_messages)
 
 
 @contextlib.asynccontextmanager

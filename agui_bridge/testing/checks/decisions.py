@@ -153,9 +153,12 @@ async def respond(case: Case) -> None:
         answered = await paused.answer({"approved": False, "respond": _BY_HAND})
         await _expect_left_alone(paused, answered, "responded")
         heard = await case.scenario.was_heard()
-    told = [e["content"] for e in answered.events if e["type"] == "TOOL_CALL_RESULT"]
+    call_id = paused.asked.asks[0].get("toolCallId")
+    results = [e for e in answered.events if e["type"] == "TOOL_CALL_RESULT"]
+    told = [e["content"] for e in results if e["toolCallId"] == call_id]
     expect(told == [_BY_HAND], f"the result was {_BY_HAND!r}, the client got {told}")
-    if case.scenario.heard is not None:
+    # What a sub-agent was told, the agent above was not.
+    if case.scenario.heard is not None and paused.pause.asks[0].subagent_run_id is None:
         found = any(_BY_HAND in text for text in strings_of(heard))
         expect(found, f"{_BY_HAND!r} was given as the result, and was not heard")
 

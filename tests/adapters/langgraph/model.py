@@ -101,6 +101,7 @@ def mails(verb: str, rest: str) -> list[list[Call]]:
         "both": [[mail, second]],
         "twice": [[mail], [second]],
         "mixed": [[look, mail]],
+        "sendlook": [[mail], [look]],
         "ask": [[("ask_user", {"question": rest})]],
         "asks": [[("ask_user", {"question": part}) for part in rest.split("+")]],
         "look": [[look]],

@@ -147,6 +147,7 @@ def _wanted(word: str, rest: str, calls: int, named: set[str]) -> list[Call]:
         "mixed": [[look, mail]],
         "look": [[look]],
         "lookandsend": [[look], [mail]],
+        "sendlook": [[mail], [look]],
         "greet": [[Call("greet")]],
         "broken": [[Call("send_email", '{"to": ')]],
         "wait": [[Call("wait")]],

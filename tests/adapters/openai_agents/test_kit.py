@@ -17,7 +17,10 @@ pytestmark = pytest.mark.timeout(120)
 class TestOpenAIAgents(AdapterSuite):
     # It runs in this process: there is nothing that could not be reached. The SDK has no questions
     # but approvals, and refuses a call whose arguments have changed.
-    leaves_out = ("undelivered", "answer", "cancel-question", "edit")
+    leaves_out = (
+        *("undelivered", "answer", "cancel-question", "edit"),
+        *("acting", "free"),
+    )
 
     approval = "send a"
     parallel = "both b"
@@ -25,14 +28,26 @@ class TestOpenAIAgents(AdapterSuite):
     @contextlib.asynccontextmanager
     async def scenario(self) -> AsyncIterator[AdapterScenario]:
         done: list[object] = []
+        mailers: list[Mailer] = []
+
+        def adapter() -> OpenAIAgentsAdapter:
+            mailers.append(Mailer(done.append))
+            return OpenAIAgentsAdapter(mailers[-1].agent)
+
         yield AdapterScenario(
-            adapter=lambda: OpenAIAgentsAdapter(Mailer(done.append).agent),
+            adapter=adapter,
             text="think trees",
             approval=self.approval,
             parallel=self.parallel,
             subagent="lookinside c",
             slow="slow",
-            executed=lambda: [one for one in done if isinstance(one, dict)],
+            beside="mixed d",
+            twice="twice e",
+            stages="sendlook f",
+            nested="inside g",
+            image="picture this",
+            heard=lambda: [m.requests[-1] for m in mailers if m.requests][-1],
+            executed=lambda: done,
             private=lambda _: (SIGNATURE,),
         )
 
