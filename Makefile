@@ -15,6 +15,7 @@ VENV := .venv
 LOWEST := .venv-lowest
 FRAMEWORKS_LOWEST := .venv-frameworks-lowest
 PEERS_VENV := .venv-peers
+MATRIX_VENVS := .venv-matrix
 PYTEST_ARGS ?=
 # One process of tests for each core, which share the files. More than four only wait for the disk
 # and the connections of PostgreSQL. One that dies fails the run, with the name of its test.
@@ -30,11 +31,12 @@ IDS ?=
 WHOLE ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
-FRAMEWORK_TESTS := $(addprefix tests/adapters/,langgraph pydantic_ai) $(addprefix tests/docs/test_,langgraph.py pydantic_ai.py)
+FRAMEWORK_TESTS := $(foreach name,langgraph openai_agents pydantic_ai,tests/adapters/$(name) tests/docs/test_$(name).py)
 FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/test_docs.py)
 NODE_FOLDERS := tests/e2e tests/e2e/pages/assistant_ui tests/servers/mastra examples/copilotkit
+E2E_PEERS := agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
-TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest)
+TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest matrix)
 
 # A version manager may offer a name that it then cannot run, so each candidate is asked.
 find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python); do \
@@ -47,7 +49,7 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 	exit 1; \
 	fi
 
-.PHONY: help demo test soak lint types format docs schemas coverage e2e e2e-lowest pictures lowest frameworks-lowest bench load seeded clean
+.PHONY: help demo test soak lint types format docs schemas coverage e2e e2e-lowest pictures lowest frameworks-lowest bench load matrix seeded clean
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
@@ -88,9 +90,10 @@ ifeq ($(E2E_TESTS),)
 e2e:
 	@echo 'e2e: no end-to-end tests yet'
 else
-e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra and pydantic-ai servers against the bridge
+e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra, pydantic-ai, agno and Strands servers against the bridge
 	@if command -v npm >/dev/null; then \
-		$(MAKE) $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed; \
+		$(MAKE) $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed \
+			$(E2E_PEERS:%=$(MATRIX_VENVS)/%/.installed); \
 		$(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS); \
 	elif [ -n "$${CI:-}" ]; then \
 		echo 'e2e: failed: npm is not installed, and CI must run these tests' >&2; exit 1; \
@@ -122,14 +125,21 @@ bench: $(VENV)/.installed-dev $(if $(PEERS),$(PEERS_VENV)/.installed) ## Measure
 load: $(VENV)/.installed-dev ## Press two replicas on each store and count, then attack one (SECONDS=60, STORES='sqlite redis')
 	@$(VENV)/bin/python -m loadtest --seconds $(SECONDS) $(if $(STORES),--stores $(STORES)) $(LOAD_ARGS)
 
+# A peer is called as its package, with dashes or underscores.
+MATRIX_PEERS = $(if $(PEERS),$(subst -,_,$(PEERS)),$(basename $(notdir $(wildcard tests/servers/peers/*.txt))))
+
+matrix: $(VENV)/.installed-dev ## Judge public producers of AG-UI alone and behind the bridge (PEERS='agno strands')
+	@$(MAKE) $(MATRIX_PEERS:%=$(MATRIX_VENVS)/%/.installed)
+	@$(VENV)/bin/python -m matrix $(MATRIX_PEERS)
+
 seeded: $(VENV)/.installed-dev ## Break the code in 40 ways, one at a time, and see that the tests notice (IDS=, WHOLE=1)
 	@$(VENV)/bin/python -m tests.seeded $(IDS) $(if $(WHOLE),--whole='$(ORDINARY)')
 
 clean: ## Remove the environments, caches and builds
-	@rm -rf $(VENV) $(LOWEST) $(FRAMEWORKS_LOWEST) $(PEERS_VENV) build dist htmlcov .coverage .coverage.* \
+	@rm -rf $(VENV) $(LOWEST) $(FRAMEWORKS_LOWEST) $(PEERS_VENV) $(MATRIX_VENVS) build dist htmlcov .coverage .coverage.* \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/copilotkit/dist \
 		$(addsuffix /node_modules,$(NODE_FOLDERS))
-	@find agui_bridge adapters tests examples benchmarks loadtest -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	@find agui_bridge adapters tests examples benchmarks loadtest matrix -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environments. A stamp is written last, so that an install that was broken off starts over.
 
@@ -163,6 +173,12 @@ $(PEERS_VENV)/.installed: benchmarks/peers.txt
 	@$(find_python); echo "Setting up $(PEERS_VENV) with $$($$python --version) and what is compared"; \
 	rm -rf $(PEERS_VENV); "$$python" -m venv $(PEERS_VENV)
 	@$(PEERS_VENV)/bin/python -m pip install -qq -r benchmarks/peers.txt
+	@touch $@
+
+$(MATRIX_VENVS)/%/.installed: tests/servers/peers/%.txt
+	@$(find_python); echo "Setting up $(@D) with $$($$python --version)"; \
+	rm -rf $(@D); "$$python" -m venv $(@D)
+	@$(@D)/bin/python -m pip install -qq -r $<
 	@touch $@
 
 tests/e2e/node_modules/.installed: tests/e2e/package.json tests/e2e/package-lock.json

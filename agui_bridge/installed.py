@@ -24,7 +24,8 @@ ENTRY_POINTS = "agui_bridge.adapters"
 FRAMEWORKS = "agui_bridge.frameworks"
 """The entry-point group by which the adapter of a framework's object is found.
 
-Each is named after a module of the framework, such as `pydantic_ai`; its class takes the object."""
+Each is named after a module of the framework, such as `pydantic_ai`; its class takes the object.
+The class is in the other group, too, under the name of the adapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,5 +105,7 @@ def _package(entry: EntryPoint) -> str:
 
 def _install_command(entry: EntryPoint) -> str:
     package = _package(entry)
-    extra = f"[{entry.name.replace('_', '-')}]" if package == "agui-bridge" else ""
+    adapters = (one.name for one in entry_points(group=ENTRY_POINTS) if one.value == entry.value)
+    name = next(adapters, entry.name)
+    extra = f"[{name.replace('_', '-')}]" if package == "agui-bridge" else ""
     return f'pip install "{package}{extra}"'

@@ -50,7 +50,7 @@ class Verdict:
         reason: for `deny`, why: the agent and the client read it. For `ask`, what the person
             who is asked reads.
         editable: whether that person may edit the arguments, where the tool's parameters are
-            known.
+            known and the agent itself does not forbid it.
         expires_in: seconds until it can't be approved; None takes the agent's setting.
     """
 

@@ -92,7 +92,33 @@ def _langgraph(tokens: int) -> _Contender:
     return _Contender(graph, alone)
 
 
+def _openai_agents(tokens: int) -> _Contender:
+    from agents import Agent, Runner, Tool, set_tracing_disabled
+
+    from examples.openai_agents.offline import Item, OfflineModel
+
+    async def said(_items: list[Item], _tools: list[Tool]) -> AsyncIterator[str]:
+        for _ in range(tokens):
+            yield _TOKEN
+
+    set_tracing_disabled(True)
+    agent: Agent[Any] = Agent("agent", model=OfflineModel(said))
+
+    async def alone() -> int:
+        length = 0
+        async for event in Runner.run_streamed(agent, "go").stream_events():
+            if (
+                event.type == "raw_response_event"
+                and event.data.type == "response.output_text.delta"
+            ):
+                length += len(event.data.delta)
+        return length
+
+    return _Contender(agent, alone)
+
+
 FRAMEWORKS: Final[Mapping[str, Callable[[int], _Contender]]] = {
+    "agents": _openai_agents,
     "langgraph": _langgraph,
     "pydantic_ai": _pydantic_ai,
 }

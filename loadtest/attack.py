@@ -11,11 +11,14 @@ import sys
 import time
 import uuid
 from collections import Counter
+from collections.abc import Sequence
 
-from loadtest.hostile_inputs import hostile_request
+from loadtest.hostile_inputs import hostile_request, long_thread_requests, needs_long_thread
 
 __all__ = ["main"]
 
+_PATH = "/agents/target"
+_PATIENCE = 60.0
 _THREAD = "0" * 32
 """Stands in the request that all are made of, for the thread of each."""
 
@@ -23,18 +26,24 @@ _THREAD = "0" * 32
 def main() -> None:
     """Attack, and print how often each answer came."""
     port, token, kind, connections, seconds = sys.argv[1:]
-    request = hostile_request(kind, "/agents/target", token, _THREAD)
-    answers = asyncio.run(_attack(int(port), request, int(connections), float(seconds)))
+    request = hostile_request(kind, _PATH, token, _THREAD)
+    long = long_thread_requests(_PATH, token, _THREAD) if needs_long_thread(kind) else []
+    answers = asyncio.run(_attack(int(port), request, long, int(connections), float(seconds)))
     print(json.dumps(answers))
 
 
-async def _attack(port: int, request: bytes, connections: int, seconds: float) -> Counter[str]:
+async def _attack(
+    port: int, request: bytes, long: Sequence[bytes], connections: int, seconds: float
+) -> Counter[str]:
     answers: Counter[str] = Counter()
+    for part in long:
+        # The attack begins once there is what it is about.
+        answers[await _send(port, part, time.monotonic() + _PATIENCE)] += 1
     until = time.monotonic() + seconds
 
     async def repeat() -> None:
         while time.monotonic() < until:
-            thread = uuid.uuid4().hex
+            thread = _THREAD if long else uuid.uuid4().hex
             body = request.replace(_THREAD.encode(), thread.encode(), 1)
             # Once more on the same thread: what is stored then has to be compared.
             for _ in range(2):

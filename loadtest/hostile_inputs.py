@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["HOSTILE_KINDS", "hostile_request"]
+__all__ = ["HOSTILE_KINDS", "hostile_request", "long_thread_requests", "needs_long_thread"]
 
 _FILL: Final = 600
 """Characters that a text may have where there are ten thousand of them."""
 
 _MEMBERS: Final = 10_000
 _VALUES: Final = 49_900
+_PARTS: Final = 2
 
 
 def _text(number: int) -> str:
@@ -77,8 +78,37 @@ _BODIES: Final = {
     "forbidden text": _forbidden,
 }
 
-HOSTILE_KINDS: Final = (*_BODIES, "head")
-"""The kinds: bodies of 8 MiB or of 100,000 values, and a head of 64 KiB and a hundred headers."""
+_READS: Final = {"long thread read": "", "long thread shown": "/connect"}
+"""What comes after the thread's path."""
+
+HOSTILE_KINDS: Final = (*_BODIES, "head", *_READS)
+"""The kinds: bodies of 8 MiB or of 100,000 values, a head of 64 KiB and a hundred headers, and the
+two ways to look at a thread of many megabytes."""
+
+
+def needs_long_thread(kind: str) -> bool:
+    """Whether requests of a kind are about one thread, which `long_thread_requests` make."""
+    return kind in _READS
+
+
+def long_thread_requests(path: str, token: str, thread: str) -> list[bytes]:
+    """Inputs that make a thread of 13 MiB, one after the other.
+
+    Args:
+        path: of the agent.
+        token: of the scope that attacks.
+        thread: the conversation.
+    """
+    bodies = [
+        {
+            **_plain(thread),
+            "messages": [
+                {**message, "id": f"{part}-{message['id']}"} for message in _messages()["messages"]
+            ],
+        }
+        for part in range(_PARTS)
+    ]
+    return [_posted(_encoded(body), path, token) for body in bodies]
 
 
 def hostile_request(kind: str, path: str, token: str, thread: str) -> bytes:
@@ -90,15 +120,22 @@ def hostile_request(kind: str, path: str, token: str, thread: str) -> bytes:
         token: of the scope that attacks.
         thread: the conversation.
     """
-    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {token}"]
-    lines.append("Connection: close")
     if kind == "head":
-        lines[0] = f"GET {path}/threads HTTP/1.1"
-        lines += [f"X-{n}: {'x' * 640}" for n in range(97)]
-        return "\r\n".join([*lines, "", ""]).encode()
-    body = _encoded({**_plain(thread), **_BODIES[kind]()})
-    lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
-    return "\r\n".join([*lines, "", ""]).encode() + body
+        more = [f"X-{n}: {'x' * 640}" for n in range(97)]
+        return _head(f"GET {path}/threads", token, *more)
+    if kind in _READS:
+        return _head(f"GET {path}/threads/{thread}{_READS[kind]}", token)
+    return _posted(_encoded({**_plain(thread), **_BODIES[kind]()}), path, token)
+
+
+def _posted(body: bytes, path: str, token: str) -> bytes:
+    length = f"Content-Length: {len(body)}"
+    return _head(f"POST {path}", token, "Content-Type: application/json", length) + body
+
+
+def _head(asked: str, token: str, *more: str) -> bytes:
+    lines = [f"{asked} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {token}"]
+    return "\r\n".join([*lines, "Connection: close", *more, "", ""]).encode()
 
 
 def _plain(thread: str) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from agui_bridge_agui.pauses.agno import AGNO
 from agui_bridge_agui.pauses.answers import Answers, Ended
 from agui_bridge_agui.pauses.dialects import answers_of, pause_of
 from agui_bridge_agui.pauses.draft import draft_pause
+from agui_bridge_agui.pauses.mastra import suspended_call
 from agui_bridge_agui.peers import PEERS, PeerName
 from agui_bridge_agui.reader import Reader
 from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
@@ -51,6 +52,8 @@ _SPOKEN: Final[Mapping[DialectOption, tuple[Dialect, ...]]] = {
     "draft": ("0.x",),
 }
 _SNAPSHOT: Final = "STATE_SNAPSHOT"
+_UNKNOWN: Final = "Whether it has acted on the answer is unknown; it is not sent again."
+_CUSTOM: Final = "CUSTOM"
 
 
 class AguiAdapter:
@@ -122,6 +125,7 @@ class AguiAdapter:
         Raises:
             NotDelivered: no agent has seen the input, or the server still asks what it asked.
             UpstreamError: it failed, or its stream can't be understood.
+            OutcomeUnknown: the same, once it may have taken an answer.
         """
         answers: Answers | None = None
         if run.resume is not None:
@@ -189,18 +193,25 @@ class AguiAdapter:
         taken, held = answers is None, list[BaseEvent]()
         told = self._events(run, messages, answers, lambda: reader.acting)
         confirmations = Confirmations([tool.name for tool in run.tools])
-        async with contextlib.aclosing(told) as events:
-            async for wire in events:
-                for item in _read(
-                    reader, wire, confirmations if self._peer.confirmations else None
-                ):
-                    if not taken and item.type == _SNAPSHOT:
-                        held.append(item)
-                        continue
-                    taken = True
-                    while held:
-                        yield held.pop(0)
-                    yield item
+        try:
+            async with contextlib.aclosing(told) as events:
+                async for wire in events:
+                    for item in _read(
+                        reader, wire, confirmations if self._peer.confirmations else None
+                    ):
+                        if not taken and item.type == _SNAPSHOT:
+                            held.append(item)
+                            continue
+                        taken = True
+                        while held:
+                            yield held.pop(0)
+                        yield item
+            if reader.finished is None and reader.error is None and not run.stop.requested:
+                raise UpstreamError("The upstream agent's stream ended before its run did.")
+        except UpstreamError as error:
+            if answers is None or (taken and _are_settled(run, reader)):
+                raise
+            raise OutcomeUnknown(f"{error} {_UNKNOWN}") from error
         if not taken and _still_asks(reader, answers):
             raise NotDelivered(
                 f"The upstream agent refused the answer{_code(reader)} and still asks."
@@ -221,11 +232,9 @@ class AguiAdapter:
         """How the run ended: with what it waits for, or not at all.
 
         Raises:
-            UpstreamError: it failed, or was broken off.
+            UpstreamError: it failed.
         """
         stopped = run.stop.requested
-        if reader.finished is None and reader.error is None and not stopped:
-            raise UpstreamError("The upstream agent's stream ended before its run did.")
         told = reader.told
         if reader.drafted is not None:
             return [draft_pause(reader.drafted, told.calls, told.unanswered, reader.pending)]
@@ -266,7 +275,22 @@ def _read(
     """The events to pass on for one of the upstream's, whose framework's own ways are undone."""
     left = wire if confirmations is None else confirmations.pass_on(wire)
     for event in with_first_arguments(left) if left is not None else ():
+        if event["type"] == _CUSTOM:
+            for untold in suspended_call(event, reader.told.calls):
+                yield from reader.read(untold)
         yield from reader.read(event)
+
+
+def _are_settled(run: Run, reader: Reader) -> bool:
+    """Whether all that was decided is known to be over: calls that were declined, or have results.
+
+    Of the answer to a question nothing tells what came of it but the end of the run.
+    """
+    assert run.resume is not None, "only answers can be settled"
+    calls = run.resume.continuation["calls"]
+    return run.resume.decisions.keys() <= calls.keys() and not (
+        _approved_calls(run) - reader.told.answered
+    )
 
 
 def _approved_calls(run: Run) -> frozenset[str]:

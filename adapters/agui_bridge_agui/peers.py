@@ -2,8 +2,9 @@
 
 `auto` goes by what an endpoint says of itself, and does what is safe for all: LangGraph's
 interrupts have LangGraph's ids, ADK's confirmations are calls of a tool of that name, agno signs
-its RAW events. A peer that is named is taken at its word, also where a gateway drops those signs;
-nothing is looked for then that belongs to another.
+its RAW events; Agent Framework, CrewAI and Mastra sign their interrupts. A peer that is named is
+taken at its word, also where a gateway drops those signs; nothing is looked for then that belongs
+to another.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from agui_bridge_agui.requests import HistoryMode
 
 __all__ = ["PEERS", "Peer", "PeerName"]
 
-PeerName = Literal["auto", "langgraph", "adk", "agno", "pydantic-ai", "strands"]
+PeerName = Literal[
+    "auto",
+    "langgraph",
+    "adk",
+    "agent-framework",
+    "agno",
+    "crewai",
+    "mastra",
+    "pydantic-ai",
+    "strands",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,10 @@ PEERS: Final[Mapping[PeerName, Peer]] = {
     "auto": Peer("", confirmations=True, silent="signed"),
     "langgraph": Peer("ag-ui-langgraph 0.0.47"),
     "adk": Peer("ag-ui-adk 0.11.0", history="new", confirmations=True),
+    "agent-framework": Peer("agent-framework-ag-ui 1.7.0"),
     "agno": Peer("agno 3.1.10", silent="any"),
+    "crewai": Peer("ag-ui-crewai 1.0.0"),
+    "mastra": Peer("@ag-ui/mastra 1.1.2"),
     "pydantic-ai": Peer("pydantic-ai-slim 2.68.0"),
     "strands": Peer("ag-ui-strands 1.0.2"),
 }

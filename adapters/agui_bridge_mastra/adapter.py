@@ -95,6 +95,7 @@ class MastraAdapter:
         Raises:
             NotDelivered: nothing has reached Mastra.
             UpstreamError: it failed, refused, or its stream can't be understood.
+            OutcomeUnknown: it has an answer, or may have, and broke off.
         """
         async with AsyncExitStack() as held:
             turn = Turn(

@@ -13,7 +13,7 @@ from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder
 
-__all__ = ["LOST", "Chunk", "HttpClient", "NotFound", "as_mapping"]
+__all__ = ["LOST", "BrokeOff", "Chunk", "HttpClient", "NotFound", "as_mapping"]
 
 Chunk = dict[str, Any]
 
@@ -39,6 +39,10 @@ _MEANINGS: Final[Mapping[int, str]] = {
 
 class NotFound(UpstreamError):
     """The server has no such agent, workflow, run or route; it has done nothing."""
+
+
+class BrokeOff(UpstreamError):
+    """The server may have taken the request, and did not tell to its end what came of it."""
 
 
 class HttpClient:
@@ -83,7 +87,7 @@ class HttpClient:
 
         Raises:
             NotDelivered: the server was not reached.
-            UpstreamError: it refused, or the stream broke.
+            UpstreamError: it refused; `BrokeOff` if that is not certain, or the stream broke.
         """
         response = await self._send("POST", path, trace, json=body)
         try:
@@ -93,7 +97,7 @@ class HttpClient:
             async for chunk in _records(response) if plain else _events(response):
                 yield chunk
         except httpx.TransportError as error:
-            raise UpstreamError(
+            raise BrokeOff(
                 f"The connection to Mastra broke while it answered ({type(error).__name__})."
             ) from error
         finally:
@@ -275,8 +279,8 @@ class HttpClient:
                 f"Mastra can't be reached ({type(error).__name__}): nothing was sent."
             ) from error
         except httpx.TransportError as error:
-            raise UpstreamError(
-                f"Mastra did not answer ({type(error).__name__}); whether it acted is unknown."
+            raise BrokeOff(
+                f"Mastra did not answer ({type(error).__name__}), though it may have acted."
             ) from error
 
     async def _check(self, response: httpx.Response) -> None:
@@ -293,7 +297,8 @@ class HttpClient:
         status = response.status_code
         if status == 404:
             raise NotFound(_MEANINGS[status])
-        raise UpstreamError(_MEANINGS.get(status, f"Mastra failed ({status}): see its log."))
+        told = _MEANINGS.get(status, f"Mastra failed ({status}): see its log.")
+        raise BrokeOff(told) if response.is_server_error else UpstreamError(told)
 
 
 def _path_of(workflow: str, run_id: str | None = None) -> str:
@@ -311,7 +316,7 @@ async def _events(response: httpx.Response) -> AsyncIterator[Chunk]:
                 if frame.data:
                     yield _chunk(frame.data)
     except ValueError as error:
-        raise UpstreamError("Mastra's stream is no server-sent JSON.") from error
+        raise BrokeOff("Mastra's stream is no server-sent JSON.") from error
 
 
 async def _records(response: httpx.Response) -> AsyncIterator[Chunk]:
@@ -319,7 +324,7 @@ async def _records(response: httpx.Response) -> AsyncIterator[Chunk]:
     async for part in response.aiter_bytes():
         *records, rest = (rest + part).split(_RECORD_SEPARATOR)
         if len(rest) > _LONGEST_RECORD:
-            raise UpstreamError("A record of Mastra's workflow stream is too large.")
+            raise BrokeOff("A record of Mastra's workflow stream is too large.")
         for record in records:
             if record.strip():
                 yield _chunk(record)
@@ -331,9 +336,9 @@ def _chunk(data: str | bytes) -> Chunk:
     try:
         chunk = json.loads(data)
     except ValueError as error:
-        raise UpstreamError("Mastra's stream holds what is no JSON.") from error
+        raise BrokeOff("Mastra's stream holds what is no JSON.") from error
     if not isinstance(chunk, dict):
-        raise UpstreamError("Mastra's stream holds what is no chunk.")
+        raise BrokeOff("Mastra's stream holds what is no chunk.")
     return chunk
 
 

@@ -1,4 +1,7 @@
-"""What Mastra is asked: the route and the body of every request that starts or continues a run."""
+"""What Mastra is asked: the route and the body of every request that starts or continues a run.
+
+And what it means for an answer that Mastra refused its request, or broke off.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,28 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
-from agui_bridge.adapters import Run
-from agui_bridge.errors import NotDelivered
+from ag_ui.core import ToolCallResultEvent
+
+from agui_bridge.adapters import Run, RunItem
+from agui_bridge.errors import AdapterError, NotDelivered, OutcomeUnknown, UpstreamError
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.continuation import Paused
 from agui_bridge_mastra.frontend import client_tools, request_context
+from agui_bridge_mastra.http_client import LOST, BrokeOff
 from agui_bridge_mastra.messages import messages_of, workflow_input
 from agui_bridge_mastra.pauses import Waiting
 
-__all__ = ["NO_ROUTE", "Kind", "Reply", "Request", "Requests"]
+__all__ = [
+    "NO_ROUTE",
+    "Kind",
+    "Reply",
+    "Request",
+    "Requests",
+    "failure_of",
+    "settles",
+    "unknown",
+]
 
 Kind = Literal["agent", "network", "workflow"]
 
@@ -26,6 +41,11 @@ Request = tuple[str, dict[str, Json]]
 NO_ROUTE: Final = (
     "Mastra has no HTTP route that continues a suspended network. Add one to the server (see the "
     "adapter's documentation) and name it with `resume_network_path`; nothing was sent."
+)
+_PARTLY: Final = "Mastra took only some of the answers, then it could not be reached."
+_UNKNOWN: Final = (
+    "It had the answer by then, or may have had it: whether it acted is unknown, and the answer is "
+    "not sent again."
 )
 
 
@@ -186,3 +206,42 @@ def _reason(decision: Decline | Cancel) -> str:
     if decision.cause == "expired":
         return "Nobody approved this tool call in time."
     return "The user cancelled this tool call."
+
+
+def settles(item: RunItem, reply: Reply) -> bool:
+    """Whether something that Mastra told shows what came of an answer.
+
+    Whatever it tells after a call was declined; else the call's result.
+    """
+    return reply.refuses or (
+        isinstance(item, ToolCallResultEvent) and item.tool_call_id == reply.waiting.call
+    )
+
+
+def unknown(why: object) -> OutcomeUnknown:
+    """The error for an answer of which nobody knows what came of it."""
+    return OutcomeUnknown(f"{why} {_UNKNOWN}")
+
+
+def failure_of(
+    error: AdapterError, reply: Reply, kind: Kind, *, first: bool, settled: bool
+) -> AdapterError:
+    """The error for an answer that could not be told, or was cut off.
+
+    Args:
+        error: what happened.
+        reply: the answer.
+        kind: of the agent.
+        first: whether it was the first of the run's answers.
+        settled: whether it is known what came of it.
+    """
+    if isinstance(error, BrokeOff):
+        return error if settled else unknown(error)
+    if isinstance(error, NotDelivered):
+        return error if first else UpstreamError(_PARTLY)
+    # Of a workflow's run; or the server has no route of that name.
+    if kind == "workflow":
+        return UpstreamError(LOST)
+    if kind == "network" and not reply.waiting.approval and first:
+        return NotDelivered(NO_ROUTE)
+    return error

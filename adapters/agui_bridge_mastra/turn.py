@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,12 +32,12 @@ from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.continuation import Paused
 from agui_bridge_mastra.exchange import Exchange
 from agui_bridge_mastra.frontend import messages_of_calls, results_of
-from agui_bridge_mastra.http_client import LOST, HttpClient, NotFound, as_mapping
+from agui_bridge_mastra.http_client import LOST, BrokeOff, HttpClient, NotFound, as_mapping
 from agui_bridge_mastra.messages import memory_of, messages_of, new_messages
 from agui_bridge_mastra.network import NetworkReader
 from agui_bridge_mastra.pauses import Waiting
 from agui_bridge_mastra.reader import AgentReader
-from agui_bridge_mastra.requests import NO_ROUTE, Reply, Request, Requests
+from agui_bridge_mastra.requests import Reply, Request, Requests, failure_of, settles, unknown
 from agui_bridge_mastra.workflow.reader import WorkflowReader
 from agui_bridge_mastra.workflow.run import WorkflowRun
 from agui_bridge_mastra.working_memory import Sharing, WorkingMemory
@@ -49,7 +49,6 @@ logger: Final = logging.getLogger("agui_bridge")
 _POLL: Final = 0.2
 _BROKEN_OFF: Final = "Mastra's stream ended before the run did: see the log of the Mastra server."
 _ABORTED: Final = "The run was aborted in Mastra: see the log of the Mastra server."
-_PARTLY: Final = "Mastra took only some of the answers, then it could not be reached."
 _UNANSWERED: Final = "Nobody answered the tool's question; it was not continued."
 
 
@@ -65,6 +64,7 @@ class Turn:
         sharing: whether the working memory is the shared state.
         go_on: has a coroutine carried out after the run's end.
         held: what is left to do once the run is over, however it ends.
+        unsettled: whether Mastra has an answer of which it has not told what came of it.
     """
 
     run: Run
@@ -74,6 +74,7 @@ class Turn:
     sharing: Sharing
     go_on: Callable[[Coroutine[Any, Any, None]], None]
     held: AsyncExitStack
+    unsettled: bool = False
 
     async def items(self) -> AsyncIterator[RunItem]:
         """Start a run at Mastra, or continue one."""
@@ -114,6 +115,7 @@ class Turn:
 
     async def _go_on(self, paused: Paused) -> AsyncIterator[RunItem]:
         """Tell Mastra what it has not been told: results of the application's tools, messages."""
+        self.unsettled = False
         results = results_of(self.run)
         if missing := [own for own in paused.frontend if own not in results]:
             yield Handoff(missing, paused.to_json())
@@ -138,11 +140,13 @@ class Turn:
         unsent = deque(reply for reply in replies if reply.request is not None)
         sent = False
         while unsent and not run.stop.requested:
-            async for item in self._send(paused, reader, unsent.popleft(), first=not sent):
+            reply = unsent.popleft()
+            run.not_begun = _approved_calls(unsent)
+            async for item in self._send(paused, reader, reply, first=not sent):
                 yield item
             sent = True
         if run.stop.requested:
-            run.not_begun = [reply.waiting.call for reply in unsent if reply.approves]
+            run.not_begun = _approved_calls(unsent)
             reader.waiting |= {reply.waiting.key: reply.waiting for reply in unsent}
         left = [reply.waiting for reply in replies if reply.request is None]
         for call in (waiting.call for waiting in left if waiting.call):
@@ -169,22 +173,14 @@ class Turn:
         # Mastra may have told of others meanwhile; of this one nothing holds any more.
         reader.waiting.pop(reply.waiting.key, None)
         reader.resumed(reply.waiting)
+        kind, settled = self.requests.kind, False
         try:
             async for item in self._read(paused, reader, reply.request):
+                settled = settled or settles(item, reply)
                 yield item
-        except (NotFound, NotDelivered) as error:
-            raise self._failure(error, reply.waiting, first=first) from error
-
-    def _failure(self, error: AdapterError, waiting: Waiting, *, first: bool) -> AdapterError:
-        """What a refusal of an answer means, of the first that was sent or of a later one."""
-        if isinstance(error, NotDelivered):
-            return error if first else UpstreamError(_PARTLY)
-        # Of a workflow's run; or the server has no route of that name.
-        if self.requests.kind == "workflow":
-            return UpstreamError(LOST)
-        if self.requests.kind == "network" and not waiting.approval and first:
-            return NotDelivered(NO_ROUTE)
-        return error
+        except (NotFound, NotDelivered, BrokeOff) as error:
+            raise failure_of(error, reply, kind, first=first, settled=settled) from error
+        self.unsettled = self.unsettled or not settled
 
     # --- one stream ---
 
@@ -289,6 +285,8 @@ class Turn:
             # Some pauses are not told again: answer one of several, and the stream is empty.
             waiting = await self._still_waiting(paused, reader)
             if not waiting and not left:
+                if reader.seen and not reader.aborted and self.unsettled:
+                    raise unknown(_BROKEN_OFF)
                 raise UpstreamError(
                     LOST if not reader.seen else _ABORTED if reader.aborted else _BROKEN_OFF
                 )
@@ -387,6 +385,10 @@ class Turn:
                 )
         if untold:
             await self._abandon(paused)
+
+
+def _approved_calls(unsent: Iterable[Reply]) -> list[str]:
+    return [reply.waiting.call for reply in unsent if reply.approves]
 
 
 def _never() -> bool:

@@ -13,8 +13,8 @@ from typing import Final
 import httpx
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
-from agui_bridge.errors import NotDelivered
-from agui_bridge_nexau.endings import end_of, is_busy, waits_for_permission
+from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge_nexau.endings import broken_off, end_of, is_busy, waits_for_permission
 from agui_bridge_nexau.exchange import Exchange, Session
 from agui_bridge_nexau.http_client import HttpClient
 from agui_bridge_nexau.requests import Request
@@ -85,6 +85,7 @@ class NexauAdapter:
         Raises:
             NotDelivered: nothing reached the agent.
             UpstreamError: it failed, refused, or waits for a permission.
+            OutcomeUnknown: it has an answer, or may have, and broke off.
         """
         thread = self._prefix + run.thread_id
         standing = Standing.of(run.memo) if run.memo is not None else _first(run, thread)
@@ -106,6 +107,8 @@ class NexauAdapter:
             except NotDelivered:
                 run.memo = before
                 raise
+            except UpstreamError as error:
+                raise broken_off(error, run) from error
             finally:
                 if turn.left is not None:
                     run.memo = turn.left.memo

@@ -8,9 +8,8 @@ those is gone or changed (an edit, an answer asked anew), all are.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_ai.messages import (
@@ -29,7 +28,7 @@ from pydantic_ai.messages import (
 )
 
 from agui_bridge.adapters import Run
-from agui_bridge.protocol.json_values import canonical
+from agui_bridge.protocol.threads.marks import marks_of, unmarked
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Turn, text_of, turns_of
 from agui_bridge_pydantic_ai.content import user_content
@@ -37,8 +36,6 @@ from agui_bridge_pydantic_ai.content import user_content
 __all__ = ["Prompt", "dumped", "loaded", "memo_of", "read_conversation"]
 
 Prompt = str | list[UserContent] | None
-
-_MARKED: Final = ("user", "assistant", "system", "developer")
 
 
 def dumped(messages: Sequence[ModelMessage]) -> Json:
@@ -76,7 +73,7 @@ def memo_of(run: Run, said: Iterable[str], messages: Sequence[ModelMessage]) -> 
         said: ids of the assistant's messages that it told, in their order.
         messages: all of the conversation, as pydantic-ai has them.
     """
-    return {"marks": [*_marks(run.raw_messages), *said], "messages": dumped(messages)}
+    return {"marks": [*marks_of(run.raw_messages), *said], "messages": dumped(messages)}
 
 
 def _remembered(run: Run) -> tuple[list[ModelMessage], Sequence[Mapping[str, Any]]]:
@@ -85,32 +82,14 @@ def _remembered(run: Run) -> tuple[list[ModelMessage], Sequence[Mapping[str, Any
     memo = run.memo
     if not isinstance(memo, dict):
         return [], raw
-    marks = memo.get("marks") or []
-    if _marks(raw)[: len(marks)] != marks:
+    rest = unmarked(raw, memo.get("marks") or ())
+    if rest is None:
         return [], raw
     try:
-        history = loaded(memo["messages"])
+        return loaded(memo["messages"]), rest
     except (KeyError, ValidationError):
         # Another version of pydantic-ai wrote it.
         return [], raw
-    left = len(marks)
-    for place, message in enumerate(raw):
-        if not left and message.get("role") in _MARKED:
-            return history, raw[place:]
-        left -= message.get("role") in _MARKED
-    return history, []
-
-
-def _marks(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What tells each message apart; of what people write the text, too."""
-    marks = []
-    for message in messages:
-        if message.get("role") == "assistant":
-            marks.append(str(message.get("id")))
-        elif message.get("role") in _MARKED:
-            text = canonical(message.get("content"))
-            marks.append(f"{message.get('id')}:{hashlib.sha256(text.encode()).hexdigest()[:16]}")
-    return marks
 
 
 def _messages(turn: Turn) -> Iterable[ModelMessage]:

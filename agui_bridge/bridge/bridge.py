@@ -114,6 +114,7 @@ class Bridge(Registry):
         self._closing = False
         self._advised = False
         self._opening = asyncio.Lock()
+        self._twins: set[Bridge] = set()
         self._telemetry = telemetry
         if telemetry != "auto":
             _ = self.telemetry
@@ -340,6 +341,8 @@ class Bridge(Registry):
     def stop_sync(self, agent: str, thread: str, **options: Any) -> StopResult:
         """`stop`, for scripts without an event loop; the store must be shared (no memory).
 
+        Adapters are closed afterwards, unless the bridge is open, and opened by the next call.
+
         Args:
             agent: the agent's name.
             thread: the thread's id.
@@ -355,6 +358,8 @@ class Bridge(Registry):
         self, agent: str, thread: str, answers: Mapping[str, Json], **options: Any
     ) -> WireEvent:
         """`resume`, for scripts without an event loop; the store must be shared (no memory).
+
+        Adapters are closed afterwards, unless the bridge is open, and opened by the next call.
 
         Args:
             agent: the agent's name.
@@ -380,12 +385,14 @@ class Bridge(Registry):
             own = replace(self.settings, sweep_interval=0)
             twin = Bridge(self._store, settings=own, telemetry=self.telemetry)
             twin.agents, twin.run_end_hooks = self.agents, self.run_end_hooks
-            engine = await twin.open()
+            await twin.open()
+            self._twins.add(twin)
             try:
                 return await work(twin)
             finally:
-                # The adapters are this bridge's; only what was opened here is closed.
-                await engine.aclose()
-                await engine.store.aclose()
+                self._twins.discard(twin)
+                if self._engine is not None or self._twins:
+                    twin.agents = {}  # Their adapters are in use elsewhere.
+                await twin.aclose()
 
         return asyncio.run(with_own_store())

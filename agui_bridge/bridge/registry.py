@@ -99,7 +99,7 @@ class Registry:
         Args:
             name: its name in addresses.
             adapter: what runs it: an adapter, or an agent of a framework that has an installed one
-                (`pydantic_ai.Agent`).
+                (`pydantic_ai.Agent`, `agents.Agent`).
             description: for people.
             exempt: leave it out of the bridge's policy. Needed for an adapter whose framework
                 executes tools itself, when there is a policy.

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Coroutine, Sequence
 from typing import Final
 
+from agui_bridge.engine.heavy_reads import HeavyReads
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.heavy_writes import HeavyWrites
 from agui_bridge.engine.input.auto_resume import request_of
@@ -74,6 +75,7 @@ class Engine:
         running: the runs of this process, by thread.
         telemetry: is told of what the engine does.
         turns: gives heavy work its turns.
+        reads: loads threads that are only looked at.
         writes: knows whether the store takes writes.
     """
 
@@ -96,6 +98,7 @@ class Engine:
         self.turns: HeavyTurns = turns or HeavyTurns()
         # Apart: a store that is slow keeps no other input from being read.
         self._store_turns = HeavyTurns()
+        self.reads: HeavyReads = HeavyReads(self.store, self.turns, self._store_turns)
         self.writes = WriteCheck(self.store, self.clock)
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []

@@ -10,6 +10,7 @@ import contextlib
 
 from agui_bridge.engine.engine import Engine, mint
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.weight import are_long
 from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.streaming.event_stream import EventStream
@@ -54,21 +55,22 @@ async def _show(engine: Engine, submission: Submission, stream: EventStream) -> 
     """Tell how the thread stands until it has been told to an end."""
     while stream.terminal is None:
         if (run := _joinable(engine, submission)) is not None:
-            await _follow(run, stream)
+            await _follow(engine, submission, run, stream)
             continue
-        loaded = await engine.store.load(submission.key, messages=True)
-        record = loaded.record
-        if record is None and not stream.begun:
-            return
-        if record is None or record.run is None:
-            stream.restate(loaded)
-        elif loaded.run_lost:
+        async with engine.reads.whole(submission.key) as loaded:
+            record = loaded.record
+            if record is None and not stream.begun:
+                return
+            if record is None or record.run is None:
+                stream.restate(loaded)
+                return
+            if not (loaded.run_lost or stream.begun):
+                stream.begin()
+                stream.snapshots(record.state, [m.message for m in loaded.messages])
+        if loaded.run_lost:
             with contextlib.suppress(Conflict):
                 await recover_thread(engine.store, submission.key, loaded, mint)
         else:
-            if not stream.begun:
-                stream.begin()
-                stream.snapshots(record.state, [m.message for m in loaded.messages])
             await _wait(engine, submission, loaded)
             if engine.closing:
                 stream.fail("SHUTTING_DOWN")
@@ -79,9 +81,17 @@ def _joinable(engine: Engine, submission: Submission) -> Execution | None:
     return run if run is not None and run.joinable else None
 
 
-async def _follow(execution: Execution, stream: EventStream) -> None:
-    told = [message for message in execution.history.messages if message["id"] != execution.unsent]
-    execution.stream.let_follow(stream, execution.history.state, told)
+async def _follow(
+    engine: Engine, submission: Submission, execution: Execution, stream: EventStream
+) -> None:
+    history = execution.history
+    is_long = are_long(history.messages, history.state)
+    async with engine.turns.turn(submission.key.scope, is_long):
+        if not execution.joinable:
+            # It ended while this waited for its turn.
+            return
+        told = [message for message in history.messages if message["id"] != execution.unsent]
+        execution.stream.let_follow(stream, history.state, told)
     try:
         with execution.listeners.present():
             await execution.over.wait()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agui_bridge.protocol.answers.unexecuted import UNTOLD
+from agui_bridge.protocol.threads.edited_calls import proposed_arguments
 
 __all__ = ["CalledTool", "Content", "Turn", "text_of", "turns_of"]
 
@@ -28,12 +29,14 @@ class CalledTool:
         name: the tool.
         arguments: a JSON object as text; `{}` where they were cut off or are none.
         result: what came of it: text, or content parts; a sentence where nobody knows.
+        proposed: the arguments as the agent wrote them, where a person edited them; else None.
     """
 
     id: str
     name: str
     arguments: str
     result: Content
+    proposed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +102,13 @@ def _turn(message: Mapping[str, Any], results: Mapping[Any, Content]) -> Turn:
     return Turn(
         "system" if role == "developer" else role,
         message.get("content") or "",
-        tuple(_calls(message.get("toolCalls") or (), results)),
+        tuple(_calls(message, results)),
     )
 
 
-def _calls(
-    calls: Iterable[Mapping[str, Any]], results: Mapping[Any, Content]
-) -> Iterable[CalledTool]:
-    for call in calls:
+def _calls(message: Mapping[str, Any], results: Mapping[Any, Content]) -> Iterable[CalledTool]:
+    proposed = proposed_arguments(message.get("metadata"))
+    for call in message.get("toolCalls") or ():
         function = call["function"]
         arguments = function.get("arguments") or "{}"
         yield CalledTool(
@@ -114,6 +116,7 @@ def _calls(
             function["name"],
             arguments if _is_object(arguments) else "{}",
             results.get(call["id"], UNTOLD),
+            proposed.get(call["id"]),
         )
 
 

@@ -18,7 +18,7 @@ from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.threads.records import Json, Principal
+from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
 from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.testing.verdicts import Failed, expect
 
@@ -89,6 +89,21 @@ class Stream:
         ends = [event for event in self.events if event["type"] == "RUN_FINISHED"]
         return list(ends[-1]["outcome"].get("interrupts", [])) if ends else []
 
+    def entries(self, *payloads: Json) -> list[Json]:
+        """The entries of a resume that answer what it asked, in its order.
+
+        Args:
+            *payloads: one for each question.
+
+        Raises:
+            Failed: there are not so many questions.
+        """
+        expect(len(self.asks) == len(payloads), f"it asked {len(self.asks)} questions")
+        return [
+            {"interruptId": ask["id"], "status": "resolved", "payload": payload}
+            for ask, payload in zip(self.asks, payloads, strict=True)
+        ]
+
     @property
     def text(self) -> str:
         """All streamed text."""
@@ -131,23 +146,43 @@ class Conversation:
         self._agent = agent
         self._patience = patience
         self._numbers = itertools.count(1)
+        self._messages = itertools.count(1)
 
-    def begin(self, text: str | None = None, resume: Sequence[Json] | None = None) -> Stream:
+    def begin(self, text: Json = None, resume: Sequence[Json] | None = None) -> Stream:
         """Send an input; its stream is read by the caller.
 
         Args:
-            text: a user's message; None sends none.
+            text: a user's message, as text or content parts; None sends none.
             resume: entries that answer or cancel questions, as a client sends them.
         """
+        messages = []
+        if text is not None:
+            number = next(self._messages)
+            messages = [{"id": f"{self._ids}-{number}", "role": "user", "content": text}]
+        return self._submit(messages, resume)
+
+    async def send(self, messages: Sequence[Json]) -> Stream:
+        """Send a whole list of messages, as a client does that goes back, and read what comes.
+
+        Args:
+            messages: AG-UI messages as JSON.
+        """
+        return await self._submit(messages).rest()
+
+    async def messages(self) -> list[dict[str, Any]]:
+        """The thread's messages as they are stored: AG-UI messages as JSON, in order."""
+        key = ThreadKey(self._principal.scope, self._agent.name, self.thread)
+        loaded = await self._engine.store.load(key, messages=True)
+        return [dict(stored.message) for stored in loaded.messages]
+
+    def _submit(self, messages: Sequence[Json], resume: Sequence[Json] | None = None) -> Stream:
         number = next(self._numbers)
         body: dict[str, Any] = {
             "threadId": self.thread,
             "runId": f"run-{number}",
             "protocolVersion": "1.0",
-            "messages": [],
+            "messages": list(messages),
         }
-        if text is not None:
-            body["messages"] = [{"id": f"{self._ids}-{number}", "role": "user", "content": text}]
         if resume is not None:
             body["resume"] = resume
         call = Submission(self._agent, self._principal, parse_input(body), on_disconnect="continue")
@@ -168,12 +203,7 @@ class Conversation:
             asked: the stream.
             *payloads: one for each question.
         """
-        expect(len(asked.asks) == len(payloads), f"it asked {len(asked.asks)} questions")
-        resume: list[Json] = [
-            {"interruptId": ask["id"], "status": "resolved", "payload": payload}
-            for ask, payload in zip(asked.asks, payloads, strict=True)
-        ]
-        return await self.begin(resume=resume).rest()
+        return await self.begin(resume=asked.entries(*payloads)).rest()
 
     async def cancel(self, asked: Stream) -> Stream:
         """Cancel what a stream asked, and read what comes back.

@@ -13,6 +13,10 @@ from agui_bridge.protocol.threads.records import Json
 __all__ = ["AdapterScenario", "strings_of"]
 
 _SHORTEST_SECRET = 6
+_COUNTED = (
+    *("approval", "parallel", "question", "beside", "twice", "stages", "nested", "acting", "free"),
+)
+"""Messages whose effects are counted."""
 
 
 def strings_of(value: Json) -> Iterable[str]:
@@ -45,13 +49,22 @@ class AdapterScenario:
         slow: a message on which it says something at once, and then works longer than `patience`
             unless it is stopped.
         subagent: a message on which a sub-agent works.
+        beside: a message on which it executes one call unasked, and asks for approval of another.
+        twice: a message on which it asks for approval, and once that is given, for another one.
+        stages: a message on which it asks for approval, and then executes another call unasked.
+        nested: a message on which a sub-agent asks for approval of a call of its own.
+        acting: a message on which it carries out one call after another unasked, each for a moment.
+        free: a message that makes it ask a question to which any JSON is an answer.
+        image: what is said beside a picture that it can look at.
+        heard: what its model was told last: all of that request, as JSON, noted at the model.
         edited: other arguments that the call of `approval` may be approved with.
         executed: what has been carried out so far, counted outside of the adapter: the arguments
             of each execution of a tool, and the payload of each answer that arrived.
         restart: ends the framework and starts it again, if that can be done.
         unreachable: makes the adapter of a framework that can't be reached.
         private: the texts of a continuation that nobody else may see; by default all but what
-            the question shows itself, names of tools, and ids of `run.mint`.
+            the question shows itself, names of tools, ids of `run.mint`, and what stands in the
+            conversation.
         elsewhere: declared capabilities that another scenario shows.
         patience: seconds that anything may take.
 
@@ -68,6 +81,14 @@ class AdapterScenario:
     arrives: Json = None
     slow: str | None = None
     subagent: str | None = None
+    beside: str | None = None
+    twice: str | None = None
+    stages: str | None = None
+    nested: str | None = None
+    acting: str | None = None
+    free: str | None = None
+    image: str | None = None
+    heard: Callable[[], Json | Awaitable[Json]] | None = None
     edited: Mapping[str, Json] | None = None
     executed: Callable[[], Sequence[Json] | Awaitable[Sequence[Json]]] | None = None
     restart: Callable[[], Awaitable[None]] | None = None
@@ -77,7 +98,7 @@ class AdapterScenario:
     patience: float = 10.0
 
     def __post_init__(self) -> None:
-        asks = [name for name in ("approval", "parallel", "question") if getattr(self, name)]
+        asks = [name for name in _COUNTED if getattr(self, name)]
         if asks and self.executed is None:
             raise ConfigurationError(
                 f"{asks[0]} needs `executed`: what is carried out must be counted."
@@ -104,3 +125,8 @@ class AdapterScenario:
             return []
         found = self.executed()
         return list(await found if inspect.isawaitable(found) else found)
+
+    async def was_heard(self) -> Json:
+        """What the framework's model was told last."""
+        found = self.heard() if self.heard is not None else None
+        return await found if inspect.isawaitable(found) else found

@@ -14,6 +14,8 @@ from agui_bridge.testing.scenario import AdapterScenario
 
 __all__ = ["AdapterSuite"]
 
+_IDS = frozenset(check.id for check in CHECKS)
+
 
 class AdapterSuite:
     """One test for each check that applies.
@@ -29,8 +31,10 @@ class AdapterSuite:
                     yield AdapterScenario(adapter=lambda: FlowAdapter(server.url), ...)
 
     Attributes:
-        leaves_out: ids of the checks that do not apply. A check that does not and is not named
-            here fails, and so does one that is named and applies: nothing is skipped unseen.
+        leaves_out: ids of the checks that do not apply, or attributes of `AdapterScenario` that
+            the scenario lacks: they stand for all checks that need them. A check that does not
+            apply and is not named here fails, and so does one that is named and applies: nothing is
+            skipped unseen.
     """
 
     leaves_out: ClassVar[Collection[str]] = ()
@@ -42,8 +46,17 @@ class AdapterSuite:
     def pytest_generate_tests(self, metafunc: Any) -> None:
         """Make a test of each check; pytest calls this with its `metafunc`."""
         if "check" in metafunc.fixturenames:
-            applying = [check for check in CHECKS if check.id not in self.leaves_out]
+            applying = [check for check in CHECKS if not self.is_left_out(check)]
             metafunc.parametrize("check", applying, ids=[check.id for check in applying])
+
+    def is_left_out(self, check: Check) -> bool:
+        """Whether a check is among those that do not apply.
+
+        Args:
+            check: one of `CHECKS`.
+        """
+        needed = {name for name in check.needs if name not in _IDS}
+        return not needed.union([check.id]).isdisjoint(self.leaves_out)
 
     def test_adapter(self, check: Check) -> None:
         """The adapter does what the check says."""
@@ -63,6 +76,7 @@ class AdapterSuite:
 
         async def find_wrong() -> list[str]:
             known = {check.id: check for check in CHECKS}
+            needed = {name for check in CHECKS for name in check.needs} - _IDS
             async with self.scenario() as scenario:
                 adapter = scenario.adapter()
                 capabilities = adapter.capabilities
@@ -70,7 +84,9 @@ class AdapterSuite:
                 return [
                     name
                     for name in self.leaves_out
-                    if name not in known or known[name].why_not(scenario, capabilities) is None
+                    if (name in known and known[name].why_not(scenario, capabilities) is None)
+                    or (name in needed and getattr(scenario, name) is not None)
+                    or name not in _IDS | needed
                 ]
 
         wrong = asyncio.run(find_wrong())

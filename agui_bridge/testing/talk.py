@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import secrets
 from collections.abc import AsyncIterator
-from typing import Any
 
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.engine.engine import Engine
@@ -55,11 +54,6 @@ class Talk(Conversation):
             timeout=timeout,
             principal=self._principal,
         )
-
-    async def messages(self) -> list[dict[str, Any]]:
-        """The thread's messages as they are stored: AG-UI messages as JSON, in order."""
-        loaded = await self._store.load(self._key, messages=True)
-        return [dict(stored.message) for stored in loaded.messages]
 
     async def state(self) -> Json:
         """The state that the agent shares with its frontend."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agui_bridge.adapters import Adapter, AdapterCapabilities, Pause, Run, RunItem
+from agui_bridge.protocol.json_values import canonical
 
 __all__ = ["Watched", "WatchedRun"]
 
@@ -23,6 +24,7 @@ class WatchedRun:
         minted: the ids that it had made.
         error: what it raised.
         ended: set once it has ended, however.
+        given: the continuation as JSON text, before the adapter had it.
         cancelled: whether it was made to end, by a cancellation or by closing it.
     """
 
@@ -31,6 +33,7 @@ class WatchedRun:
     minted: list[str] = field(default_factory=list)
     error: BaseException | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    given: str = ""
     cancelled: bool = False
 
     @property
@@ -72,6 +75,8 @@ class Watched:
         if self._before is not None:
             self._before(run)
         noted = WatchedRun(run)
+        if run.resume is not None:
+            noted.given = canonical(run.resume.continuation)
         run.mint = _noting(run.mint, noted.minted)
         self.runs.append(noted)
         self.begun.set()

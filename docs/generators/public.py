@@ -31,6 +31,7 @@ PACKAGES: Final = (
     "agui_bridge_langgraph",
     "agui_bridge_mastra",
     "agui_bridge_nexau",
+    "agui_bridge_openai_agents",
     "agui_bridge_pydantic_ai",
     "agui_bridge_superagent",
 )

@@ -7,6 +7,7 @@ heeds the messages of examples/approval_target.py, as far as pydantic-ai has wha
 
     send X      one gated call of send_email to X-0
     both X      two of them in parallel, to X-0 and X-1
+    fail X      one gated call whose tool appends its line, then raises
     slow N      streams N tokens, one every 50 ms
     paint X     calls the first tool of the frontend's
 
@@ -51,9 +52,10 @@ async def model(
     text = str(prompts[-1].content) if prompts else ""
     verb, _, rest = text.strip().partition(" ")
     name = rest.strip() or "nobody"
-    if verb in ("send", "both"):
-        for number in range(1 if verb == "send" else 2):
-            args = json.dumps({"to": f"{name}-{number}@example.com", "body": "original"})
+    if verb in ("send", "both", "fail"):
+        body = "fail" if verb == "fail" else "original"
+        for number in range(2 if verb == "both" else 1):
+            args = json.dumps({"to": f"{name}-{number}@example.com", "body": body})
             yield {number: DeltaToolCall(name="send_email", json_args=args)}
     elif verb == "paint":
         frontend = next(tool for tool in info.function_tools if tool.name != "send_email")
@@ -79,6 +81,8 @@ def make_app(effects: Path) -> Starlette:
             file.write(json.dumps({"tool": "send_email", "to": to, "body": body}) + "\n")
             file.flush()
             os.fsync(file.fileno())
+        if body == "fail":
+            raise RuntimeError("the mail server broke off")
         return f"sent to {to}"
 
     agent = Agent(

@@ -18,7 +18,10 @@ from tests.support.mastra import MastraProcess
 pytestmark = pytest.mark.timeout(180)
 
 NOBODY = "http://127.0.0.1:9"
-UNDECLARED = ("edit", "policy")
+UNDECLARED = (
+    *("edit", "policy", "respond"),
+    *("beside", "twice", "stages", "nested", "acting", "free", "heard"),
+)
 NO_STOPS = (*UNDECLARED, "text-kept", "cancelled", "stop-by-itself", "after-stop")
 """Of the agents that have no slow answer: the supervisor has."""
 ONE_BY_ONE = ("parallel",)

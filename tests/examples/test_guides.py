@@ -152,6 +152,7 @@ def test_the_readme_lists_every_example() -> None:
         "deploy_approval",
         "langgraph",
         "mastra",
+        "openai_agents",
         "proxy_pydantic_ai",
         "pydantic_ai",
         "stop_and_continue",

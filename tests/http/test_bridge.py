@@ -150,6 +150,37 @@ def test_the_synchronous_twins_work_on_a_shared_store(tmp_path: Path) -> None:
     assert late["code"] == "INTERRUPT_ALREADY_ANSWERED"
 
 
+def test_a_synchronous_call_closes_the_adapters(tmp_path: Path) -> None:
+    agent = Answering()
+    bridge = Bridge(f"sqlite:///{tmp_path / 'agents.db'}", telemetry=False)
+    bridge.add("agent", agent)
+
+    async def begun() -> list[str]:
+        async with bridge.lifespan():
+            return await interrupts(bridge)
+
+    [ask] = asyncio.run(begun())
+    assert agent.closed == 1
+    bridge.resume_sync("agent", "t", {ask: {"approved": True}})
+    assert (len(agent.executed), agent.closed) == (1, 2)
+    bridge.stop_sync("agent", "t")
+    assert agent.closed == 3
+
+
+async def test_a_synchronous_call_beside_an_open_bridge_leaves_its_adapters_open(
+    tmp_path: Path,
+) -> None:
+    agent = Answering()
+    bridge = Bridge(f"sqlite:///{tmp_path / 'agents.db'}", telemetry=False)
+    bridge.add("agent", agent)
+    async with bridge.lifespan():
+        [ask] = await interrupts(bridge)
+        answers = {ask: {"approved": True}}
+        await asyncio.to_thread(bridge.resume_sync, "agent", "t", answers)
+        assert (len(agent.executed), agent.closed) == (1, 0)
+    assert agent.closed == 1
+
+
 def test_the_synchronous_twins_refuse_a_store_that_nobody_shares() -> None:
     bridge = made(Answering())
     with pytest.raises(ConfigurationError, match="shared"):

@@ -45,7 +45,7 @@ PEERS: Final = (
     Fault(
         id="mastra-answered-twice",
         broken="Answers of which Mastra has taken some may all be sent again.",
-        file="adapters/agui_bridge_mastra/turn.py",
+        file="adapters/agui_bridge_mastra/requests.py",
         before="return error if first else UpstreamError(_PARTLY)",
         after="return error",
         tests="tests/adapters/mastra/test_faults.py",

@@ -8,9 +8,21 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ag_ui.core import RunStartedEvent
+from ag_ui.core import RunStartedEvent, ToolCallStartEvent
 
-from agui_bridge import Answer, Approve, Ask, Cancel, Decision, Decline, Pause, Resume, Run, RunItem
+from agui_bridge import (
+    Answer,
+    Approve,
+    Ask,
+    Cancel,
+    Decision,
+    Decline,
+    Pause,
+    Respond,
+    Resume,
+    Run,
+    RunItem,
+)
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.threads.records import ClosedBatch
 from tests.testing.workshop import Call, Workshop, WorkshopAdapter
@@ -24,10 +36,10 @@ class SaysNothing(WorkshopAdapter):
 
 
 class BeginsRunsItself(WorkshopAdapter):
-    """From the second message on, since its framework tells of sessions that go on."""
+    """From the third message on, since its framework tells of sessions that go on."""
 
     def greet(self, run: Run) -> Sequence[RunItem]:
-        if sum(m.get("content") == run.text for m in run.raw_messages) > 1:
+        if sum(m.get("content") == run.text for m in run.raw_messages) > 2:
             return [RunStartedEvent(thread_id=run.thread_id, run_id=run.run_id)]
         return super().greet(run)
 
@@ -41,7 +53,11 @@ class TalksOn(WorkshopAdapter):
 
 
 class CountsCallsFromOne(WorkshopAdapter):
-    def ask(self, run: Run, calls: Sequence[Call]) -> Pause:
+    """Where an approval is all that is to be done."""
+
+    def ask(self, run: Run, calls: Sequence[Call], then: str = "") -> Pause:
+        if then or len(calls) > 1 or run.resume is not None or run.text != "deploy":
+            return super().ask(run, calls, then)
         return super().ask(run, [{**c, "id": f"call-{n}"} for n, c in enumerate(calls)])
 
 
@@ -56,10 +72,10 @@ class ShowsItsFlow(WorkshopAdapter):
 
 
 class ActsBeforeItAsks(WorkshopAdapter):
-    def ask(self, run: Run, calls: Sequence[Call]) -> Pause:
-        if run.policy is None:
+    def ask(self, run: Run, calls: Sequence[Call], then: str = "") -> Pause:
+        if run.policy is None and run.text == "deploy":
             self.execute(calls[0]["args"])
-        return super().ask(run, calls)
+        return super().ask(run, calls, then)
 
 
 class ChangesArguments(WorkshopAdapter):
@@ -68,12 +84,18 @@ class ChangesArguments(WorkshopAdapter):
     def permitted(self, call: Call, decision: Decision, kept: Any) -> dict[str, Any] | None:
         args = super().permitted(call, decision, kept)
         alone = self.workshop.waiting == len(kept["calls"]) == 1
+        alone = alone and not kept["then"] and not self.workshop.executed
         return {**call["args"], "dry_run": False} if args == call["args"] and alone else args
+
+
+def is_below(run: Run) -> bool:
+    """Whether a sub-agent asked."""
+    return any(m.get("content") == "deploy below" for m in run.raw_messages)
 
 
 class TellsNoResult(WorkshopAdapter):
     def told(self, run: Run, call: Call) -> Sequence[RunItem]:
-        return []
+        return super().told(run, call) if is_below(run) else []
 
 
 class ActsOnAny(WorkshopAdapter):
@@ -107,7 +129,8 @@ class LooksAtTheFirstDecision(WorkshopAdapter):
 
 class LosesPayloads(WorkshopAdapter):
     def deliver(self, run: Run, decision: Decision) -> None:
-        super().deliver(run, Answer({}) if isinstance(decision, Answer) else decision)
+        lost = isinstance(decision, Answer) and decision.payload
+        super().deliver(run, Answer({}) if lost else decision)
 
 
 class ExpectsAnswers(WorkshopAdapter):
@@ -121,14 +144,13 @@ class RemembersPauses(WorkshopAdapter):
         super().__init__(workshop, reachable=reachable)
         self._paused: dict[str, Any] = {}
 
-    async def start(self, run: Run) -> AsyncGenerator[RunItem, None]:
-        async for item in super().start(run):
-            if isinstance(item, Pause):
-                self._paused[run.thread_id] = item.continuation
-            yield item
+    def ask(self, run: Run, calls: Sequence[Call], then: str = "") -> Pause:
+        pause = super().ask(run, calls, then)
+        self._paused[run.thread_id] = pause.continuation
+        return pause
 
     def recall(self, run: Run, resume: Resume) -> Any:
-        return self._paused[run.thread_id]
+        return self._paused[run.thread_id] if resume.continuation["calls"] else resume.continuation
 
 
 class ResumesByItself(WorkshopAdapter):
@@ -163,7 +185,7 @@ class ListensInEveryProcess(WorkshopAdapter):
 
 class CantReadResults(WorkshopAdapter):
     def greet(self, run: Run) -> Sequence[RunItem]:
-        assert not any(m.get("content") == "deployed" for m in run.raw_messages)
+        assert is_below(run) or not any(m.get("content") == "deployed" for m in run.raw_messages)
         return super().greet(run)
 
 
@@ -176,7 +198,7 @@ class KnowsOnePause(WorkshopAdapter):
 
     def recall(self, run: Run, resume: Resume) -> Any:
         asked = self.last is not None and resume.continuation["calls"]
-        return self.last if asked else resume.continuation
+        return {**resume.continuation, **self.last} if asked else resume.continuation
 
 
 class CallsItAnError(WorkshopAdapter):
@@ -216,9 +238,13 @@ class IgnoresStops(WorkshopAdapter):
 class LeavesTheSessionLocked(WorkshopAdapter):
     async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
         self.workshop.locked.add(run.thread_id)
-        async with contextlib.aclosing(super().work(run)) as items:
-            async for item in items:
-                yield item
+        try:
+            async with contextlib.aclosing(super().work(run)) as items:
+                async for item in items:
+                    yield item
+        finally:
+            if run.stop.force:
+                self.workshop.locked.discard(run.thread_id)
 
     def greet(self, run: Run) -> Sequence[RunItem]:
         if run.thread_id in self.workshop.locked:
@@ -255,6 +281,95 @@ class IgnoresThePolicy(WorkshopAdapter):
         return True
 
 
+class TakesFalsyForNoAnswer(WorkshopAdapter):
+    def deliver(self, run: Run, decision: Decision) -> None:
+        if not isinstance(decision, Answer) or decision.payload:
+            super().deliver(run, decision)
+
+
+class ActsOnRespond(ActsOnAny):
+    kind = Respond
+
+
+class BeginsItsStepAnew(WorkshopAdapter):
+    """Its framework enters the paused step from the top."""
+
+    async def go_on(self, run: Run, kept: Any) -> AsyncGenerator[RunItem, None]:
+        if any(m.get("content") == "deploy beside" for m in run.raw_messages):
+            for item in self.look(run, "beside"):
+                yield item
+        async for item in super().go_on(run, kept):
+            yield item
+
+
+class PausesInFreshRunsOnly(WorkshopAdapter):
+    async def go_on(self, run: Run, kept: Any) -> AsyncGenerator[RunItem, None]:
+        async for item in super().go_on(run, kept):
+            if not isinstance(item, Pause):
+                yield item
+
+
+class EndsWithTheApprovedCall(WorkshopAdapter):
+    """Later stages that ask are begun, others are not."""
+
+    async def go_on(self, run: Run, kept: Any) -> AsyncGenerator[RunItem, None]:
+        if kept.get("then") != "look":
+            async for item in super().go_on(run, kept):
+                yield item
+
+
+class LosesNestedResults(WorkshopAdapter):
+    def told(self, run: Run, call: Call) -> Sequence[RunItem]:
+        return [] if is_below(run) else super().told(run, call)
+
+
+class BeginsTheNextTool(WorkshopAdapter):
+    async def look_around(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        for at in ("left", "right"):
+            call = run.mint()
+            yield ToolCallStartEvent(tool_call_id=call, tool_call_name="look")
+            await asyncio.sleep(self.workshop.moment)
+            self.execute({"at": at})
+            yield self.seen(run, call)
+
+
+class Remembers(WorkshopAdapter):
+    """Its framework keeps the conversation itself, and nobody takes anything out of it."""
+
+    def tell(self, run: Run, messages: list[dict[str, Any]]) -> Any:
+        kept = self.workshop.sessions.setdefault(run.thread_id, [])
+        ids = {message["id"] for message in kept}
+        kept += [m for m in super().tell(run, messages) if m["id"] not in ids]
+        return list(kept)
+
+
+class ForgetsWhatWasCutOff(WorkshopAdapter):
+    def tell(self, run: Run, messages: list[dict[str, Any]]) -> Any:
+        whole = [m for m in messages if not (m.get("metadata") or {}).get("agui_bridge")]
+        return super().tell(run, whole)
+
+
+class HearsAnswersOnly(WorkshopAdapter):
+    def tell(self, run: Run, messages: list[dict[str, Any]]) -> Any:
+        unheard = self.workshop.sessions.setdefault(run.thread_id, [])
+        unheard += [m.id for m in run.resume.new_messages] if run.resume is not None else []
+        return super().tell(run, [m for m in messages if m["id"] not in unheard])
+
+
+class TellsWhatOthersCalled(WorkshopAdapter):
+    def tell(self, run: Run, messages: list[dict[str, Any]]) -> Any:
+        return messages
+
+
+class SeesTheNewestPictureOnly(WorkshopAdapter):
+    def tell(self, run: Run, messages: list[dict[str, Any]]) -> Any:
+        earlier = [
+            {**m, "content": "" if isinstance(m.get("content"), list) else m.get("content")}
+            for m in messages[:-1]
+        ]
+        return super().tell(run, [*earlier, *messages[-1:]])
+
+
 MUTANTS: Final[Mapping[str, type[WorkshopAdapter]]] = {
     "text": SaysNothing,
     "events": BeginsRunsItself,
@@ -270,6 +385,8 @@ MUTANTS: Final[Mapping[str, type[WorkshopAdapter]]] = {
     "cancel": ActsOnCancel,
     "parallel": LooksAtTheFirstDecision,
     "answer": LosesPayloads,
+    "falsy": TakesFalsyForNoAnswer,
+    "respond": ActsOnRespond,
     "cancel-question": ExpectsAnswers,
     "restart": RemembersPauses,
     "once": ResumesByItself,
@@ -278,6 +395,11 @@ MUTANTS: Final[Mapping[str, type[WorkshopAdapter]]] = {
     "threads": KnowsOnePause,
     "undelivered": CallsItAnError,
     "lease": IgnoresTheLease,
+    "beside": BeginsItsStepAnew,
+    "second-pause": PausesInFreshRunsOnly,
+    "later-stage": EndsWithTheApprovedCall,
+    "nested-approval": LosesNestedResults,
+    "stop-in-tool": BeginsTheNextTool,
     "text-kept": GathersText,
     "cancelled": SwallowsCancellation,
     "stop-by-itself": IgnoresStops,
@@ -285,6 +407,11 @@ MUTANTS: Final[Mapping[str, type[WorkshopAdapter]]] = {
     "stop-acting": ActsWhileItIsStopped,
     "stopped-pause": ApprovesToRelease,
     "close": ClosesOnce,
+    "regenerate": Remembers,
+    "cut-text": ForgetsWhatWasCutOff,
+    "along": HearsAnswersOnly,
+    "nested-history": TellsWhatOthersCalled,
+    "images": SeesTheNewestPictureOnly,
     "capabilities": DeclaresNoSubagents,
     "policy": IgnoresThePolicy,
 }

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from agui_bridge import Answer, Decision, Resume, Run, RunItem
 from agui_bridge.testing import CHECKS, AdapterScenario, AdapterSuite, check_adapter, run_check
 from tests.testing.mutants import MUTANTS
-from tests.testing.workshop import scenario_of
+from tests.testing.workshop import Call, WorkshopAdapter, scenario_of
+
+BY_ID = {check.id: check for check in CHECKS}
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -48,3 +55,59 @@ def test_every_check_has_a_mutant_a_sentence_and_a_hint() -> None:
     assert [check.id for check in CHECKS] == list(MUTANTS)
     assert len({check.id for check in CHECKS}) == len(CHECKS)
     assert all(check.sentence.endswith(".") and check.hint.endswith(".") for check in CHECKS)
+
+
+class KeepsItsHistory(WorkshopAdapter):
+    """Nothing is remembered between runs but the conversation, which goes into the continuation."""
+
+    def start(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        self.said = [dict(message) for message in run.raw_messages]
+        return super().start(run)
+
+    def keep(self, flow: str, calls: Sequence[Call]) -> Any:
+        proposed = [json.dumps(call["args"], separators=(",", ":")) for call in calls]
+        return {**super().keep(flow, calls), "messages": [*self.said, "I will deploy. ", *proposed]}
+
+
+async def test_texts_of_the_conversation_are_no_secrets() -> None:
+    async with scenario_of(KeepsItsHistory) as scenario:
+        result = await run_check(BY_ID["secret"], scenario)
+    assert result.status == "passed", result
+
+
+async def test_a_secret_within_a_text_of_the_conversation_is_found() -> None:
+    class Says(KeepsItsHistory):
+        async def go_on(self, run: Run, kept: Any) -> AsyncGenerator[RunItem, None]:
+            yield f"{kept['flow']} goes on. "
+            async for item in super().go_on(run, kept):
+                yield item
+
+    async with scenario_of(Says) as scenario:
+        result = await run_check(BY_ID["secret"], scenario)
+    assert "a stream holds its 'flow-" in result.seen
+
+
+async def test_a_continuation_that_the_adapter_changed_is_told_as_that() -> None:
+    class WritesIntoIt(WorkshopAdapter):
+        def recall(self, run: Run, resume: Resume) -> Any:
+            resume.continuation["seen"] = True
+            return resume.continuation
+
+    async with scenario_of(WritesIntoIt) as scenario:
+        result = await run_check(BY_ID["continuation"], scenario)
+    assert "the adapter changed the one that came back" in result.seen
+
+
+async def test_an_adapter_that_can_not_be_told_null_says_so() -> None:
+    class TakesNullForNoAnswer(WorkshopAdapter):
+        def deliver(self, run: Run, decision: Decision) -> None:
+            if decision != Answer(None):
+                super().deliver(run, decision)
+
+    class AndSaysSo(TakesNullForNoAnswer):
+        capabilities = replace(WorkshopAdapter.capabilities, null=False)
+
+    async with scenario_of(TakesNullForNoAnswer) as scenario:
+        assert "answered was None" in (await run_check(BY_ID["falsy"], scenario)).seen
+    async with scenario_of(AndSaysSo) as scenario:
+        assert (await run_check(BY_ID["falsy"], scenario)).status == "passed"

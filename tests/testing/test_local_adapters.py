@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from agui_bridge import FunctionAdapter, FunctionRun, KeywordAdapter
+from agui_bridge import Answer, FunctionAdapter, FunctionRun, KeywordAdapter
 from agui_bridge.agents.chat import AskUser, ChatAgent, tool
 from agui_bridge.testing import AdapterScenario, AdapterSuite
 from tests.support.scripted_model import Reply, Requested, ScriptedModel, ToolUse
@@ -31,7 +31,8 @@ class When(BaseModel):
 
 
 class TestFunctionAgents(AdapterSuite):
-    leaves_out = ("undelivered",)
+    # It has no model and no sub-agents, and offers no text in place of a tool's result.
+    leaves_out = ("undelivered", "respond", "nested", "heard")
 
     @contextlib.asynccontextmanager
     async def scenario(self) -> AsyncIterator[AdapterScenario]:
@@ -40,6 +41,11 @@ class TestFunctionAgents(AdapterSuite):
         async def deploy(version: str) -> str:
             executed.append({"version": version})
             return f"deployed {version}"
+
+        async def look(at: str) -> str:
+            await asyncio.sleep(PATIENCE / 40)
+            executed.append({"at": at})
+            return "seen"
 
         async def gated(run: FunctionRun, version: str) -> str:
             args = {"version": version}
@@ -57,6 +63,21 @@ class TestFunctionAgents(AdapterSuite):
                 if form is not None:
                     await run.step("note", lambda: executed.append(form.model_dump()))
                 yield "Noted."
+            elif run.text == "deploy beside":
+                await run.call("look", {"at": "beside"}, look)
+                yield await gated(run, "v1")
+            elif run.text == "deploy twice":
+                yield await gated(run, "v1") + await gated(run, "v2")
+            elif run.text == "deploy, then look":
+                yield await gated(run, "v1")
+                await run.call("look", {"at": "later"}, look)
+            elif run.text == "look around":
+                for at in ("left", "right"):
+                    await run.call("look", {"at": at}, look)
+            elif run.text == "whatever":
+                decision = await run.decide("Anything?")
+                if isinstance(decision, Answer):
+                    await run.step("note", lambda: executed.append(decision.payload))
             elif run.text == "slow":
                 yield "Working. "
                 await asyncio.sleep(3 * PATIENCE)
@@ -65,6 +86,11 @@ class TestFunctionAgents(AdapterSuite):
 
         yield AdapterScenario(
             adapter=lambda: FunctionAdapter(agent),
+            beside="deploy beside",
+            twice="deploy twice",
+            stages="deploy, then look",
+            acting="look around",
+            free="whatever",
             approval="deploy",
             parallel="deploy both",
             question="when",
@@ -80,7 +106,8 @@ class TestFunctionAgents(AdapterSuite):
 class TestKeywordAgents(AdapterSuite):
     leaves_out = (
         *("ids", "approve", "result", "decline", "edit", "cancel", "parallel", "threads"),
-        *("undelivered", "policy"),
+        *("undelivered", "policy", "respond"),
+        *("beside", "twice", "stages", "nested", "acting", "free", "heard"),
     )
 
     @contextlib.asynccontextmanager
@@ -120,7 +147,8 @@ class TestKeywordAgentsThatAskForApprovals(TestFunctionAgents):
 
 
 class TestChatAgents(AdapterSuite):
-    leaves_out = ("undelivered",)
+    # It has no sub-agents; its questions have the schema of AskUser.
+    leaves_out = ("undelivered", "respond", "nested", "free")
 
     @contextlib.asynccontextmanager
     async def scenario(self) -> AsyncIterator[AdapterScenario]:
@@ -131,6 +159,12 @@ class TestChatAgents(AdapterSuite):
         async def deploy(version: str) -> str:
             executed.append({"version": version})
             return f"deployed {version}"
+
+        @tool
+        async def look(at: str) -> str:
+            await asyncio.sleep(PATIENCE / 40)
+            executed.append({"at": at})
+            return "seen"
 
         @tool
         def note(when: str) -> str:
@@ -146,8 +180,17 @@ class TestChatAgents(AdapterSuite):
             if last["role"] == "tool" and said.startswith("{"):
                 return Reply(calls=[ToolUse("note", said)])
             if last["role"] == "tool":
+                # What comes next of several stages is known by what was asked for.
+                asked_for = [m["content"] for m in asked.messages if m["role"] == "user"][-1]
+                results = sum(m["role"] == "tool" for m in asked.messages)
+                if results == 1 and asked_for == "deploy twice":
+                    return Reply(calls=[call("deploy", 2, version="v2")])
+                if results == 1 and asked_for == "look around":
+                    return Reply(calls=[call("look", 2, at="right")])
+                if results == 1 and asked_for == "deploy, then look":
+                    return Reply(calls=[call("look", 2, at="later")])
                 return Reply("Done.")
-            match said:
+            match said if isinstance(said, str) else "look at this":
                 case "deploy":
                     return Reply("I will. ", calls=[call("deploy", version="v1")], fragment=4)
                 case "deploy both":
@@ -156,6 +199,14 @@ class TestChatAgents(AdapterSuite):
                         calls=[call("deploy", n, version=v) for n, v in enumerate(versions)],
                         fragment=3,
                     )
+                case "deploy beside":
+                    return Reply(
+                        calls=[call("look", 1, at="beside"), call("deploy", 2, version="v1")]
+                    )
+                case "deploy twice" | "deploy, then look":
+                    return Reply(calls=[call("deploy", version="v1")])
+                case "look around":
+                    return Reply(calls=[call("look", 1, at="left")])
                 case "when":
                     return Reply(calls=[call("ask_user", question="When?")])
                 case "slow":
@@ -165,7 +216,7 @@ class TestChatAgents(AdapterSuite):
         def agent(base_url: str) -> ChatAgent:
             return ChatAgent(
                 "scripted",
-                tools=[deploy, note, AskUser(schema=When)],
+                tools=[deploy, look, note, AskUser(schema=When)],
                 base_url=base_url,
                 api_key="key",
                 retries=0,
@@ -175,6 +226,12 @@ class TestChatAgents(AdapterSuite):
             try:
                 yield AdapterScenario(
                     adapter=lambda: agent(model.base_url),
+                    beside="deploy beside",
+                    twice="deploy twice",
+                    stages="deploy, then look",
+                    acting="look around",
+                    image="look at this",
+                    heard=lambda: model.requests[-1].messages,
                     approval="deploy",
                     parallel="deploy both",
                     question="when",

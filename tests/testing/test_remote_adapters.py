@@ -24,6 +24,7 @@ PATIENCE = 10.0
 NOBODY = "http://127.0.0.1:9"
 NO_APPROVALS = (
     *("ids", "approve", "result", "decline", "edit", "cancel", "parallel", "threads", "policy"),
+    *("beside", "twice", "stages", "nested", "acting", "free", "heard", "respond"),
 )
 
 

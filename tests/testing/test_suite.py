@@ -41,6 +41,26 @@ def test_what_is_left_out_must_exist_and_not_apply(named: str) -> None:
         LeavesOut().test_what_is_left_out_does_not_apply()
 
 
+def test_an_attribute_that_the_scenario_lacks_stands_for_all_checks_that_need_it() -> None:
+    class Deaf(AdapterSuite):
+        leaves_out = ("heard", "undelivered")
+
+        def scenario(self) -> AbstractAsyncContextManager[AdapterScenario]:
+            return scenario_of(heard=None, unreachable=None)
+
+    left_out = [check.id for check in CHECKS if Deaf().is_left_out(check)]
+    hearing = ["regenerate", "cut-text", "along", "nested-history", "images"]
+    assert left_out == ["undelivered", *hearing]
+    Deaf().test_what_is_left_out_does_not_apply()
+
+    class Hears(Deaf):
+        def scenario(self) -> AbstractAsyncContextManager[AdapterScenario]:
+            return scenario_of(unreachable=None)
+
+    with pytest.raises(AssertionError, match="heard"):
+        Hears().test_what_is_left_out_does_not_apply()
+
+
 def test_a_suite_has_one_test_for_each_check_that_is_not_left_out() -> None:
     class LeavesOut(Suite):
         leaves_out = ("undelivered",)

@@ -7,9 +7,15 @@ import contextlib
 import itertools
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ag_ui.core import SubagentFinishedEvent, SubagentStartedEvent, ToolCallResultEvent
+from ag_ui.core import (
+    SubagentFinishedEvent,
+    SubagentStartedEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
 
 from agui_bridge import (
     Adapter,
@@ -48,12 +54,18 @@ class Workshop:
         waiting: how many flows wait for an answer.
         locked: threads that nothing runs on any more.
         listeners: adapters that live.
+        heard: what its model was told last.
+        sessions: what it was told of each thread before.
+        moment: seconds that a tool takes.
         long: seconds that slow work takes: longer than anybody waits for it.
     """
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self.long = 3 * patience
+        self.moment = patience / 10
         self.executed: list[Any] = []
+        self.heard: Any = []
+        self.sessions: dict[str, list[Any]] = {}
         self.waiting = 0
         self.locked: set[str] = set()
         self.listeners: list[Adapter] = []
@@ -68,13 +80,16 @@ class Workshop:
 class WorkshopAdapter:
     """The adapter; each of its parts is a method, which mutants break."""
 
-    capabilities = AdapterCapabilities(edit=True, subagents=True, stop=True, policy=True)
+    capabilities = AdapterCapabilities(
+        edit=True, subagents=True, stop=True, policy=True, respond=True
+    )
 
     def __init__(self, workshop: Workshop, *, reachable: bool = True) -> None:
         self.workshop = workshop
         self.reachable = reachable
 
     async def run(self, run: Run) -> AsyncIterator[RunItem]:
+        self.workshop.heard = self.tell(run, [dict(message) for message in run.raw_messages])
         if run.resume is not None:
             items = self.resume(run, run.resume)
         else:
@@ -86,6 +101,12 @@ class WorkshopAdapter:
 
     async def aclose(self) -> None:
         pass
+
+    def tell(self, run: Run, messages: list[dict[str, Any]]) -> Any:
+        """What the model is told of a conversation."""
+        own = [message for message in messages if "subagentRunId" not in message]
+        calls = {call["id"] for message in own for call in message.get("toolCalls") or ()}
+        return [m for m in own if m["role"] != "tool" or m["toolCallId"] in calls]
 
     # --- a new message ---
 
@@ -99,6 +120,24 @@ class WorkshopAdapter:
             case "when":
                 ask = Ask("when", message="When?", response_schema=WHEN)
                 yield Pause([ask], {"flow": secrets.token_hex(8), "calls": []})
+            case "whatever":
+                yield Pause([Ask("when")], {"flow": secrets.token_hex(8), "calls": []})
+            case "deploy beside":
+                for item in self.look(run, "beside"):
+                    yield item
+                yield self.ask(run, [self.workshop.propose()])
+            case "deploy twice":
+                yield self.ask(run, [self.workshop.propose()], then="again")
+            case "deploy, then look":
+                yield self.ask(run, [self.workshop.propose()], then="look")
+            case "deploy below":
+                yield SubagentStartedEvent(subagent_run_id="s", name="helper")
+                pause = self.ask(run, [self.workshop.propose()], then="below")
+                yield replace(pause, asks=[replace(ask, subagent_run_id="s") for ask in pause.asks])
+            case "look around":
+                async with contextlib.aclosing(self.look_around(run)) as items:
+                    async for item in items:
+                        yield item
             case "slow":
                 async with contextlib.aclosing(self.work(run)) as items:
                     async for item in items:
@@ -113,15 +152,38 @@ class WorkshopAdapter:
     def greet(self, run: Run) -> Sequence[RunItem]:
         return ["Hello", " there."]
 
+    def look(self, run: Run, at: str) -> Sequence[RunItem]:
+        """Carry a call out unasked."""
+        call = run.mint()
+        self.execute({"at": at})
+        return [
+            ToolCallStartEvent(tool_call_id=call, tool_call_name="look"),
+            ToolCallResultEvent(message_id=run.mint(), tool_call_id=call, content="seen"),
+        ]
+
+    async def look_around(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        for at in ("left", "right"):
+            if run.stop.requested:
+                return
+            call = run.mint()
+            yield ToolCallStartEvent(tool_call_id=call, tool_call_name="look")
+            await asyncio.sleep(self.workshop.moment)
+            self.execute({"at": at})
+            yield self.seen(run, call)
+
+    def seen(self, run: Run, call: str) -> RunItem:
+        return ToolCallResultEvent(message_id=run.mint(), tool_call_id=call, content="seen")
+
     async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
         yield "Working. "
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(run.stop.wait(), self.workshop.long)
 
-    def ask(self, run: Run, calls: Sequence[Call]) -> Pause:
+    def ask(self, run: Run, calls: Sequence[Call], then: str = "") -> Pause:
         self.workshop.waiting += 1
         flow = f"flow-{secrets.token_hex(8)}"
-        return Pause([self.question(call, flow) for call in calls], self.keep(flow, calls))
+        kept = self.keep(flow, calls)
+        return Pause([self.question(call, flow) for call in calls], {**kept, "then": then})
 
     def question(self, call: Call, flow: str) -> Ask:
         return Ask(
@@ -129,7 +191,7 @@ class WorkshopAdapter:
             reason="tool_call",
             tool_call=ToolCall(call["id"], "deploy", call["args"]),
             parameters=PARAMETERS,
-            allowed=("approve", "decline", "edit"),
+            allowed=("approve", "decline", "edit", "respond"),
         )
 
     def keep(self, flow: str, calls: Sequence[Call]) -> Any:
@@ -147,6 +209,7 @@ class WorkshopAdapter:
             if self.heeds_stop(run):
                 return
             decision = self.decision(call, kept, resume.decisions)
+            self.workshop.heard += [decision.text]
             args = self.permitted(call, decision, kept)
             if args is None or not await self.allowed(run, args):
                 continue
@@ -154,7 +217,17 @@ class WorkshopAdapter:
             self.execute(args)
             for item in self.told(run, call):
                 yield item
+        async with contextlib.aclosing(self.go_on(run, kept)) as items:
+            async for item in items:
+                yield item
         yield "Done."
+
+    async def go_on(self, run: Run, kept: Any) -> AsyncGenerator[RunItem, None]:
+        if kept.get("then") == "again":
+            yield self.ask(run, [self.workshop.propose()])
+        elif kept.get("then") == "look":
+            for item in self.look(run, "later"):
+                yield item
 
     def failure(self) -> Exception:
         return NotDelivered("The workshop can't be reached.")
@@ -212,6 +285,14 @@ async def scenario_of(
         "slow": "slow",
         "subagent": "delegate",
         "edited": {"version": "v0"},
+        "beside": "deploy beside",
+        "twice": "deploy twice",
+        "stages": "deploy, then look",
+        "nested": "deploy below",
+        "acting": "look around",
+        "free": "whatever",
+        "image": "look at this",
+        "heard": lambda: workshop.heard,
         "executed": lambda: workshop.executed,
         "unreachable": lambda: adapter(workshop, reachable=False),
         "patience": patience,

@@ -12,20 +12,30 @@ from agui_bridge.adapters import Pause
 from agui_bridge.protocol.answers.decisions import Decision
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.adk import ADK, adk_answers
+from agui_bridge_agui.pauses.agent_framework import (
+    AGENT_FRAMEWORK,
+    agent_framework_answers,
+    agent_framework_pause,
+)
 from agui_bridge_agui.pauses.agno import AGNO, Silence, agno_answers, agno_pause
 from agui_bridge_agui.pauses.answers import Answers, Ended
+from agui_bridge_agui.pauses.crewai import CREWAI, crewai_answers, crewai_pause
 from agui_bridge_agui.pauses.draft import DRAFT, draft_answers
 from agui_bridge_agui.pauses.interrupts import RESUME, resume_answers, resume_pause
 from agui_bridge_agui.pauses.langgraph import COMMAND, LANGGRAPH, command_answers, langgraph_pause
+from agui_bridge_agui.pauses.mastra import MASTRA, mastra_answers, mastra_pause
 
 __all__ = ["answers_of", "pause_of"]
 
 _ANSWERS: Final[Mapping[str, Callable[[Json, Mapping[str, Decision], Json], Answers | None]]] = {
     ADK: adk_answers,
+    AGENT_FRAMEWORK: agent_framework_answers,
     AGNO: agno_answers,
     COMMAND: command_answers,
+    CREWAI: crewai_answers,
     DRAFT: draft_answers,
     LANGGRAPH: command_answers,
+    MASTRA: mastra_answers,
     RESUME: resume_answers,
 }
 
@@ -40,7 +50,13 @@ def pause_of(ended: Ended, *, silence: Silence | None) -> Pause | None:
     Raises:
         UpstreamError: what it asks can't be told apart, or not be answered.
     """
-    pause = langgraph_pause(ended) or resume_pause(ended)
+    pause = (
+        crewai_pause(ended)
+        or mastra_pause(ended)
+        or langgraph_pause(ended)
+        or agent_framework_pause(ended)
+        or resume_pause(ended)
+    )
     return agno_pause(ended, silence) if pause is None and silence else pause
 
 
@@ -53,5 +69,8 @@ def answers_of(
         continuation: of the pause.
         decisions: by the endpoint's id.
         cancel_with: the value that tells LangGraph or the draft of a cancel; None is no such value.
+
+    Raises:
+        NotDelivered: the endpoint can't carry these out together.
     """
     return _ANSWERS[continuation["dialect"]](continuation, decisions, cancel_with)

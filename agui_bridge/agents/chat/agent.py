@@ -6,22 +6,30 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.agents.chat.calls import CallAnswers
 from agui_bridge.agents.chat.endpoint import ChatEndpoint
-from agui_bridge.agents.chat.messages import ChatMessage, call_message, chat_messages
+from agui_bridge.agents.chat.messages import ChatMessage, call_message, chat_messages, reply_message
 from agui_bridge.agents.chat.questions import AskUser
 from agui_bridge.agents.chat.reply import StreamedReply
 from agui_bridge.agents.chat.tools import Tool
+from agui_bridge.agents.chat.unanswered import (
+    told_before,
+    unanswered_messages,
+    unanswered_questions,
+)
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.threads.run_ends import EndReason
 
 __all__ = ["ChatAgent"]
 
+_CUT_OFF: Final = "I stop here: the reply has come to its limit of tokens."
 _TOO_MANY_ROUNDS: Final = "I stop here: {} replies with tool calls were not enough."
 _TOO_MANY_TOKENS: Final = "I stop here: the run has taken {} tokens."
 
@@ -132,18 +140,26 @@ class ChatAgent:
         spoken = False
         for number in range(1, self._max_rounds + 1):
             run.iteration = number
+            left = unanswered_questions(run.closed) if number == 1 else []
+            heard = [*messages, *unanswered_messages(left, calls.names)]
             reply = StreamedReply(self.endpoint, run, calls.hidden, calls.frontend)
-            text = await run.stream("reply", reply.items(messages, calls.offered))
-            ended = await run.step("reply ended", reply.outcome)
+            items = told_before(left, reply.items(heard, calls.offered))
+            text = await run.stream("reply", items)
+            # An older version remembered less of it; `left` is known to the first run alone.
+            ended = await run.step("reply ended", partial(_outcome, reply, left))
+            messages += unanswered_messages(ended.get("unanswered", ()), calls.names)
             spoken = spoken or bool(text)
             if not ended["calls"]:
+                if ended.get("cut"):
+                    run.end_reason = EndReason.CONTEXT_TOKEN_LIMIT
+                    return f"\n\n{_CUT_OFF}" if text else _CUT_OFF
                 return None if spoken else calls.excuse
             results = await asyncio.gather(*(calls.answer(call) for call in ended["calls"]))
             written = [
                 call_message(call["id"], call["name"], result.arguments, calls.names)
                 for call, result in zip(ended["calls"], results, strict=True)
             ]
-            messages.append({"role": "assistant", "content": text or None, "tool_calls": written})
+            messages.append(reply_message(text, written, ended.get("reasoning", "")))
             messages += [
                 {"role": "tool", "tool_call_id": call["id"], "content": result.text}
                 for call, result in zip(ended["calls"], results, strict=True)
@@ -171,6 +187,10 @@ class ChatAgent:
             for tool in run.input.tools or ()
             if tool.name not in self.tools
         ]
+
+
+def _outcome(reply: StreamedReply, unanswered: list[dict[str, Json]]) -> dict[str, Json]:
+    return {**reply.outcome(), "unanswered": unanswered}
 
 
 def _by_name(tools: Sequence[Any]) -> dict[str, Tool | AskUser]:

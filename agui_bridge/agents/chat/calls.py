@@ -6,29 +6,32 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.agents.chat.arguments import parse_arguments
+from agui_bridge.agents.chat.messages import edited_result
 from agui_bridge.agents.chat.questions import AskUser
 from agui_bridge.agents.chat.tools import Tool
-from agui_bridge.agents.function.call_events import tool_call
+from agui_bridge.agents.function.call_events import failure_text, tool_call
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.function.run_acting import StreamItem
-from agui_bridge.agents.replay.failures import StepFailed
+from agui_bridge.agents.replay.failures import ResultWithoutJson, StepFailed
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.answers.decisions import Cancel, Decline
 from agui_bridge.protocol.answers.unexecuted import denied_by_policy, refused
+from agui_bridge.protocol.threads.edited_calls import proposed_arguments
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import text_of
 
-__all__ = ["CallAnswer", "CallAnswers"]
+__all__ = ["CallAnswer", "CallAnswers", "result_event"]
 
 logger: Final = logging.getLogger("agui_bridge.agents")
 
-_CUT_OFF: Final = "the reply ended before them"
+_CUT_OFF: Final = "the reply came to its limit of tokens before their end"
 _EXCUSE: Final = "I wanted to use a tool that I don't have: {}."
 
 
@@ -112,21 +115,42 @@ class CallAnswers:
         if isinstance(one, AskUser):
             return CallAnswer(written, await self._ask(one, call_id, args))
         asked = await self._needs_approval(one, call_id, args)
+        text = await self._outcome(one, call_id, args, asked=asked)
+        executed, proposed = self._edited.get(call_id, (written, None))
+        return CallAnswer(executed, edited_result(proposed, text))
+
+    async def _outcome(self, one: Tool, call_id: str, args: dict[str, Json], *, asked: bool) -> str:
         try:
-            return CallAnswer(written, await self._carry_out(one, call_id, args, asked=asked))
+            return await self._carry_out(one, call_id, args, asked=asked)
         except StepFailed as failed:
             if failed.__cause__ is not None:  # else it failed in an earlier run
-                logger.warning("The tool %r failed.", name, exc_info=failed.__cause__)
-            return CallAnswer(written, f"The tool failed: {failed.error}")
+                ran = isinstance(failed.__cause__, ResultWithoutJson)
+                what = "returned what has no JSON form" if ran else "failed"
+                logger.warning("The tool %r %s.", one.name, what, exc_info=failed.__cause__)
+            return failure_text(failed.error)
         except CallDenied as denied:
-            return CallAnswer(written, _told(denied))
+            return _told(denied)
+
+    @cached_property
+    def _edited(self) -> dict[str, tuple[str, str]]:
+        """The arguments that people made of others, and those others, by the call's id."""
+        return {
+            call.id: (call.function.arguments, proposed[call.id])
+            for message in self._run.messages_since
+            if (proposed := proposed_arguments(getattr(message, "metadata", None)))
+            for call in getattr(message, "tool_calls", None) or ()
+            if call.id in proposed
+        }
 
     async def _carry_out(
         self, one: Tool, call_id: str, args: dict[str, Json], *, asked: bool
     ) -> str:
         run = self._run
         if not asked:
-            return _as_text(await run.call(one.name, args, one.fn, key=call_id, call_id=call_id))
+            result = await run.call(
+                one.name, args, one.fn, editable=one.editable, key=call_id, call_id=call_id
+            )
+            return _as_text(result)
         approval = await run.approve(
             one.name,
             args,
@@ -141,10 +165,7 @@ class CallAnswers:
             return refused(Cancel(approval.cause or "cancelled"))
         if not approval:
             return refused(Decline(approval.reason))
-        result = _as_text(await run.tool(approval, one.fn))
-        if approval.edited:
-            return f"The user changed the arguments to {_as_text(approval.args)}. {result}"
-        return result
+        return _as_text(await run.tool(approval, one.fn))
 
     async def _needs_approval(self, one: Tool, call_id: str, args: dict[str, Json]) -> bool:
         if isinstance(one.approval, str):
@@ -161,11 +182,11 @@ class CallAnswers:
 
     async def _ask(self, one: AskUser, call_id: str, args: dict[str, Json]) -> str:
         text = await one.ask(self._run, args, call_id)
-        await self._show(call_id, *tool_call(call_id, one.name, args), _result(call_id, text))
+        await self._show(call_id, *tool_call(call_id, one.name, args), result_event(call_id, text))
         return text
 
     async def _refuse(self, call_id: str, text: str) -> str:
-        await self._show(call_id, _result(call_id, text))
+        await self._show(call_id, result_event(call_id, text))
         return text
 
     async def _show(self, call_id: str, *events: StreamItem) -> None:
@@ -184,7 +205,8 @@ def _told(denied: CallDenied) -> str:
     return refused(Cancel(denied.cause) if denied.cause else Decline(denied.reason))
 
 
-def _result(call_id: str, text: str) -> ToolCallResultEvent:
+def result_event(call_id: str, text: str) -> ToolCallResultEvent:
+    """The result of a call that nothing carried out."""
     # Its own id would do as well, but a message's id is never a call's.
     return ToolCallResultEvent(message_id=f"{call_id}-result", tool_call_id=call_id, content=text)
 

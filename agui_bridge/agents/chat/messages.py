@@ -8,13 +8,20 @@ from typing import Any, Final
 
 from agui_bridge.protocol.turns import CalledTool, Content, Turn, text_of
 
-__all__ = ["ChatMessage", "call_message", "chat_messages"]
+__all__ = ["ChatMessage", "call_message", "chat_messages", "edited_result", "reply_message"]
 
 ChatMessage = dict[str, Any]
 """One message of a chat-completions request."""
 
 _NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME: Final = 64
+_AUDIO: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("audio/wav", "audio/wave", "audio/x-wav", "audio/vnd.wave"), "wav"),
+    **dict.fromkeys(("audio/mpeg", "audio/mp3"), "mp3"),
+}
+"""The formats that chat completions take, by media type."""
+_EDITED: Final = "The user changed the arguments, which were {}. {}"
+_NOT_PASSED_ON: Final = "[The user sent something that can't be passed on to you: {}.]"
 
 
 def chat_messages(turns: Sequence[Turn], names: Collection[str]) -> list[ChatMessage]:
@@ -43,6 +50,28 @@ def call_message(call_id: str, name: str, arguments: str, names: Collection[str]
     return {"id": call_id, "type": "function", "function": function}
 
 
+def edited_result(proposed: str | None, result: str) -> str:
+    """What the model reads of a call whose arguments may be others than it wrote.
+
+    Args:
+        proposed: those that it wrote, None where they are the same.
+        result: what came of the call.
+    """
+    return result if proposed is None else _EDITED.format(proposed, result)
+
+
+def reply_message(text: str, calls: Sequence[ChatMessage], reasoning: str) -> ChatMessage:
+    """The assistant's message of a reply that calls tools, for the next reply of the same turn.
+
+    Args:
+        text: what it says.
+        calls: see `call_message`.
+        reasoning: what the server told of the model's thoughts; one that does wants it back.
+    """
+    message: ChatMessage = {"role": "assistant", "content": text or None, "tool_calls": list(calls)}
+    return {**message, "reasoning_content": reasoning} if reasoning else message
+
+
 def _messages(turn: Turn, names: Collection[str]) -> Iterator[ChatMessage]:
     if turn.role == "user":
         if content := _user_content(turn.content):
@@ -57,20 +86,29 @@ def _messages(turn: Turn, names: Collection[str]) -> Iterator[ChatMessage]:
 
 
 def _result(call: CalledTool) -> ChatMessage:
-    return {"role": "tool", "tool_call_id": call.id, "content": text_of(call.result)}
+    text = edited_result(call.proposed, text_of(call.result))
+    return {"role": "tool", "tool_call_id": call.id, "content": text}
 
 
 def _user_content(content: Content) -> str | list[dict[str, Any]]:
-    """Text, or of a content in parts its texts and images."""
-    if isinstance(content, str):
-        return content
-    parts: list[dict[str, Any]] = []
-    for part in content:
-        if part.get("type") == "text":
-            parts.append({"type": "text", "text": part["text"]})
-        elif part.get("type") == "image" and isinstance(part.get("source"), Mapping):
-            parts.append({"type": "image_url", "image_url": {"url": _address(part["source"])}})
-    return parts
+    """Text, or of a content in parts each as chat completions take it."""
+    return content if isinstance(content, str) else [_user_part(part) for part in content]
+
+
+def _user_part(part: Mapping[str, Any]) -> dict[str, Any]:
+    """One part: text, an image, audio of a format that they have; else a sentence that names it."""
+    kind, source = str(part.get("type")), part.get("source")
+    source = source if isinstance(source, Mapping) else {}
+    if kind == "text":
+        return {"type": "text", "text": part["text"]}
+    if kind == "image" and source:
+        return {"type": "image_url", "image_url": {"url": _address(source)}}
+    media = str(source.get("mimeType") or "").partition(";")[0].strip().lower()
+    if kind == "audio" and source.get("type") == "data" and media in _AUDIO:
+        audio = {"data": str(source.get("value", "")), "format": _AUDIO[media]}
+        return {"type": "input_audio", "input_audio": audio}
+    what = f"{kind}, {media}" if media else kind
+    return {"type": "text", "text": _NOT_PASSED_ON.format(what)}
 
 
 def _address(source: Mapping[str, Any]) -> str:

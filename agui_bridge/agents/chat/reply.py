@@ -65,7 +65,9 @@ class StreamedReply:
         self._by_index: dict[int, _Call] = {}
         self._usage: CompletionUsage | None = None
         self._tokens = 0
+        self._thoughts: list[str] = []
         self._cut = False
+        self._writing: _Call | None = None
 
     async def items(
         self, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, Any]]
@@ -85,6 +87,9 @@ class StreamedReply:
                 # Servers that count in every chunk count from the beginning.
                 self._usage = chunk.usage or self._usage
                 for choice in getattr(chunk, "choices", None) or ():
+                    thought = (choice.delta.model_extra or {}).get("reasoning_content")
+                    if isinstance(thought, str):
+                        self._thoughts.append(thought)
                     if text := choice.delta.content or choice.delta.refusal:
                         yield text
                     for part in choice.delta.tool_calls or ():
@@ -103,22 +108,29 @@ class StreamedReply:
         """What the reply came to, once it was read to its end.
 
         Returns:
-            `{"calls": [{"id", "name", "arguments", "cut", "frontend"}, …], "tokens": …}`: the calls
-            with ids of ours, their arguments as text, whether the reply ended before there were
-            any, and whether the tool is the application's; the tokens that the reply took, 0 if
-            nobody counted.
+            `{"calls": [{"id", "name", "arguments", "cut", "frontend"}, …], "tokens": …, "cut": …,
+            "reasoning": …}`: the calls with ids of ours, their arguments as text, whether these may
+            end before they are complete, and whether the tool is the application's; the tokens that
+            the reply took, 0 if nobody counted; whether it came to its limit of tokens; what the
+            model thought, as the server told it, "" if it told nothing.
         """
         calls: list[Json] = [
             {
                 "id": call.id,
                 "name": call.name,
                 "arguments": call.arguments,
-                "cut": self._cut and not call.arguments,
+                # Servers close what was cut off, so that it reads like whole arguments.
+                "cut": self._cut and (call is self._writing or not call.arguments),
                 "frontend": call.name in self._frontend,
             }
             for call in self._calls
         ]
-        return {"calls": calls, "tokens": self._tokens}
+        return {
+            "calls": calls,
+            "tokens": self._tokens,
+            "cut": self._cut,
+            "reasoning": "".join(self._thoughts),
+        }
 
     def _take(self, part: Any) -> Iterator[StreamItem]:
         """Add one fragment of a call: the first names it, all of them bring arguments."""
@@ -127,6 +139,7 @@ class StreamedReply:
             call = _Call(part.id)
             self._calls.append(call)
             self._by_index[part.index] = call
+        self._writing = call
         function = part.function
         if function is None:
             return

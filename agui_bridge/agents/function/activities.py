@@ -25,7 +25,11 @@ from agui_bridge.agents.replay.continuation import (
     Outcome,
     Value,
 )
-from agui_bridge.agents.replay.failures import StepFailed, as_exception
+from agui_bridge.agents.replay.failures import (
+    ResultWithoutJson,
+    StepFailed,
+    as_exception,
+)
 from agui_bridge.agents.replay.journal import Journal, copied, jsonable
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied
@@ -269,7 +273,7 @@ class Activities:
     ) -> Json:
         _INSIDE.set((self, key))
         try:
-            value = jsonable(f"The result of {key}", await function())
+            value = _told(key, await function())
         except asyncio.CancelledError as cancelled:
             # When the run is ending its journal is lost with it.
             self._conclude(key, Abandoned(), None if self._latch.closed else report)
@@ -298,6 +302,14 @@ class Activities:
         self._finished()
 
 
+def _told(key: EntryKey, result: Any) -> Json:
+    """What a function returned, as the journal and the wire take it."""
+    try:
+        return jsonable(f"The result of {key}", result)
+    except AgentMistake as error:
+        raise ResultWithoutJson(str(error)) from None
+
+
 def _failure(error: BaseException) -> Failure:
     return Failure(error=type(error).__name__, text=clean_text(str(as_exception(error))))
 
@@ -312,6 +324,6 @@ def _tell_late(key: EntryKey, report: Report, thread: asyncio.Future[Any]) -> No
             # It only made what was to be awaited, and nobody will.
             value.close()
             return
-        report(Value(value=jsonable(f"The result of {key}", value)))
+        report(Value(value=_told(key, value)))
     except Exception as error:
         report(_failure(error))

@@ -46,7 +46,9 @@ async def permit_call(
     entry: EntryKey,
     args: Mapping[str, Json],
     fn: Callable[..., Any],
+    *,
     shown: str | None = None,
+    editable: bool = True,
 ) -> Permit:
     """Let a call through, have a person asked about it (then this never returns), or refuse it.
 
@@ -59,6 +61,7 @@ async def permit_call(
         args: its proposed arguments.
         fn: what would carry it out; its signature says how a person may edit the arguments.
         shown: the call's id, if the client has seen it already.
+        editable: whether the agent lets its arguments be edited; the policy can only forbid it.
 
     Raises:
         CallDenied: the policy or a person refused.
@@ -75,14 +78,14 @@ async def permit_call(
     verdict = await _judge(execution, entry, args)
     call_id = shown or run.mint()
     if verdict.action == "ask":
-        editing = _parameters_of(fn) if verdict.editable else None
+        may_edit = editable and verdict.editable
         ask = Ask(
             native_id=call_id,
             reason="tool_call",
             message=verdict.reason or f"The policy asks for an approval of {entry.name!r}.",
             tool_call=ToolCall(call_id, entry.name, args),
-            parameters=editing,
-            allowed=None if verdict.editable else (APPROVE, DECLINE),
+            parameters=_parameters_of(fn) if may_edit else None,
+            allowed=None if may_edit else (APPROVE, DECLINE),
             expires_in=verdict.expires_in,
         )
         await execution.ask(_question(entry), Question(ask, call_id))

@@ -97,6 +97,7 @@ class ActingRun(RunView):
         fn: Callable[..., Any],
         /,
         *,
+        editable: bool = True,
         key: str | None = None,
         call_id: str | None = None,
     ) -> Json:
@@ -108,6 +109,8 @@ class ActingRun(RunView):
             name: the tool's on the wire; with `args` and `key` the call's identity.
             args: what can be written as JSON.
             fn: async, or sync (then it runs in a thread).
+            editable: whether whoever the policy has asked may edit the arguments, if the policy
+                allows it too.
             key: tells equal calls of several tasks apart.
             call_id: the call's id, if its events have been sent already, such as by `stream`.
 
@@ -115,7 +118,8 @@ class ActingRun(RunView):
             The result as JSON; on the wire a str as it is, else compact JSON.
 
         Raises:
-            StepFailed: `fn` raised; the client sees "The tool failed: <type>".
+            StepFailed: `fn` raised; the client sees "The tool failed: <type>", or that the tool ran
+                and its result has no JSON form.
             CallDenied: the policy denied it, or had a person asked who did not approve it.
         """
         execution = self._execution
@@ -126,7 +130,7 @@ class ActingRun(RunView):
             return await execution.activities.perform(entry, known, lambda: _invoke(fn))
         if call_id is not None:
             execution.reports.shown[call_id] = entry
-        permit = await permit_call(execution, entry, pinned, fn, call_id)
+        permit = await permit_call(execution, entry, pinned, fn, shown=call_id, editable=editable)
         announce = tool_call(permit.call_id, name, permit.args)
         return await execution.activities.perform(
             entry,
@@ -153,7 +157,7 @@ class ActingRun(RunView):
 
         Raises:
             ApprovalSpent: it was used before, is of another run, or is no approval.
-            StepFailed: `fn` raised; the client sees "The tool failed: <type>".
+            StepFailed: as for `call`.
             CallDenied: the bridge's policy denies it all the same.
             AgentMistake: `extra` names an argument that was approved.
         """

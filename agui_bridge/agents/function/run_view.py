@@ -11,6 +11,7 @@ from ag_ui.core import Message, RunAgentInput
 from agui_bridge.adapters import StopSignal
 from agui_bridge.agents.function.execution import FunctionExecution
 from agui_bridge.agents.replay.journal import jsonable
+from agui_bridge.protocol.threads.content_parts import known_messages
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.protocol.turns import Turn, turns_of
@@ -67,7 +68,7 @@ class RunView:
 
         Other at each run: never let it decide the path before a question that was answered.
         """
-        return self._run.messages[self._execution.context[0] :]
+        return known_messages(self._run.raw_messages[self._execution.context[0] :])
 
     @property
     def thread_id(self) -> str:

@@ -34,6 +34,7 @@ __all__ = [
     "Outcome",
     "Past",
     "Value",
+    "read_entries",
     "recall",
 ]
 
@@ -237,6 +238,14 @@ class Past:
     state: StateRecord | None = None
     context: tuple[int, int] | None = None
     actor: str | None = None
+
+
+def read_entries(packed: Json) -> Mapping[EntryKey, Outcome]:
+    """What a pause that nobody continues had remembered; nothing of one that can't be read."""
+    try:
+        return {entry.key: entry.outcome for entry in Continuation.model_validate(packed).entries}
+    except ValidationError:
+        return {}
 
 
 def recall(run: Run) -> Past:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from agui_bridge.agents.replay.continuation import EntryKey, Failure
 from agui_bridge.errors import AgentMistake
 
-__all__ = ["StepFailed", "as_exception"]
+__all__ = ["ResultWithoutJson", "StepFailed", "as_exception"]
+
+
+class ResultWithoutJson(AgentMistake):
+    """A function did what it is for, and what it returned can't be remembered or told."""
 
 
 class StepFailed(AgentMistake):

@@ -37,7 +37,19 @@ __all__ = ["proxy"]
 )
 @click.option(
     "--peer",
-    type=click.Choice(["auto", "langgraph", "adk", "agno", "pydantic-ai", "strands"]),
+    type=click.Choice(
+        [
+            "auto",
+            "langgraph",
+            "adk",
+            "agent-framework",
+            "agno",
+            "crewai",
+            "mastra",
+            "pydantic-ai",
+            "strands",
+        ]
+    ),
     default="auto",
     help="Who made the server; auto goes by what it says.",
 )

@@ -6,7 +6,7 @@ Source: docs/contract.md, "Messages and state".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -139,9 +139,13 @@ class StartingConversation:
         if mode == "server":
             return list(history.messages)
         record = self.loaded.record
+        now = {message["id"]: message for message in history.messages}
         return list(
             merge_for_client_history(
-                self.loaded.messages,
+                [
+                    replace(stored, message=now.get(stored.id, stored.message))
+                    for stored in self.loaded.messages
+                ],
                 self.sent,
                 pending_calls=record.pending_calls if record is not None else (),
             )

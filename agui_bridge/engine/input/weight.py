@@ -6,7 +6,7 @@ be the answer to a question whose schema is large.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pydantic_core import to_json
@@ -15,9 +15,12 @@ from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.contract.requests import Entry
 from agui_bridge.protocol.threads.records import Json, Loaded
 
-__all__ = ["are_heavy_answers", "is_heavy_thread"]
+__all__ = ["are_heavy_answers", "are_long", "is_heavy_thread", "is_long_thread"]
 
 _MESSAGES: Final = 1_000
+
+_TEXT: Final = 512 * 1024
+"""Characters that all messages may have before they take long."""
 
 _ROOM: Final = 64 * 1024
 """Characters that a state may have before it takes long; each value takes as long as some."""
@@ -29,13 +32,32 @@ _SCHEMA_TIMES_PAYLOAD: Final = 1_000_000
 
 def is_heavy_thread(loaded: Loaded, submission: Submission) -> bool:
     """Whether to compare an input with what is stored, or to show that, may take long."""
+    return submission.heavy or is_long_thread(loaded)
+
+
+def is_long_thread(loaded: Loaded) -> bool:
+    """Whether to show what is stored may take long."""
     state = loaded.record.state if loaded.record is not None else None
-    return submission.heavy or len(loaded.messages) > _MESSAGES or _is_large(state)
+    return are_long([stored.message for stored in loaded.messages], state)
 
 
-def _is_large(value: Json) -> bool:
+def are_long(messages: Sequence[Mapping[str, Json]], state: Json) -> bool:
+    """Whether to show messages and a state may take long."""
+    if len(messages) > _MESSAGES or _is_large(state):
+        return True
+    room, parts = _TEXT, []
+    for message in messages:
+        for member in message.values():
+            if isinstance(member, str):
+                room -= len(member)
+            else:
+                parts.append(member)
+    return room < 0 or _is_large(parts, room)
+
+
+def _is_large(value: Json, room: int = _ROOM) -> bool:
     """Whether a value is one that takes long, found out without looking at all of it."""
-    room, level = _ROOM, [value]
+    level = [value]
     while level:
         node = level.pop()
         room -= _VALUE + (len(node) if isinstance(node, str) else 0)

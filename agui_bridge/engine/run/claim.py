@@ -11,6 +11,7 @@ from agui_bridge.adapters import Resume as AdapterResume
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.run.gated_calls import tell_edits
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
 from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
@@ -80,27 +81,17 @@ class Claim:
             repairs += unseen
         if submission.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": submission.parsed.input.state})
+        decisions = _decisions(submission, loaded, ruling) if isinstance(ruling, Resume) else {}
+        tell_edits(history, loaded.interrupts, decisions)
         lease = RunLease(submission.run_id, mint(), 0.0, submission.principal.actor)
         change = _change(submission, incoming, ruling, lease, history, settings.lease_seconds)
-        asks = {ask.id: ask for ask in change.interrupts} if isinstance(ruling, Resume) else {}
-        expired = ruling.expired if isinstance(ruling, Resume) else frozenset()
-        others = _others(submission, loaded)
         return cls(
             submission=submission,
             incoming=incoming,
             change=change,
             history=history,
-            interrupts=asks,
-            decisions={
-                ask.id: decide(
-                    ask,
-                    ask.answer,
-                    expired=ask.id in expired,
-                    actor=others.get(ask.native_id, submission.principal.actor),
-                )
-                for ask in asks.values()
-                if ask.answer is not None
-            },
+            interrupts={ask.id: ask for ask in change.interrupts} if decisions else {},
+            decisions=decisions,
             repairs=tuple(repairs),
         )
 
@@ -180,6 +171,19 @@ class Claim:
         return not self.submission.parsed.entries and any(
             self.incoming.loaded.interrupts[i].is_open for i in self.interrupts.keys() - expired
         )
+
+
+def _decisions(submission: Submission, loaded: Loaded, ruling: Resume) -> dict[str, Decision]:
+    others, actor = _others(submission, loaded), submission.principal.actor
+    return {
+        ask.id: decide(
+            ask,
+            ruling.answers[ask.id],
+            expired=ask.id in ruling.expired,
+            actor=others.get(ask.native_id, actor),
+        )
+        for ask in loaded.batch_interrupts()
+    }
 
 
 def _others(submission: Submission, loaded: Loaded) -> dict[str, str]:

@@ -21,6 +21,7 @@ from agui_bridge.engine.run.commit_end import (
     usage_of,
     waiting_handoff,
 )
+from agui_bridge.engine.run.gated_calls import take_edits_back
 from agui_bridge.engine.run.pausing import pause_run
 from agui_bridge.errors import AdapterError, Fenced, OutcomeUnknown, StoreUnavailable
 from agui_bridge.protocol.answers.unanswered_calls import answer_calls
@@ -236,8 +237,11 @@ async def _reopen(execution: Execution, ending: Undelivered) -> None:
     reopened: list[Interrupt] = []
     unheard, memo = _unheard(execution), memo_of(execution)
 
+    take_edits_back(execution.history, execution.claimed, execution.decisions)
+    taken_back = execution.history.take_dirty()
+
     def build(record: ThreadRecord, now: float) -> Change:
-        change = reopen(record, claimed, unheard=unheard, memo=memo, now=now)
+        change = reopen(record, claimed, unheard=unheard, messages=taken_back, memo=memo, now=now)
         reopened[:] = change.interrupts
         return change
 

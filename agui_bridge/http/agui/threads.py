@@ -64,22 +64,22 @@ async def get_thread(service: Service, request: Request) -> Response:
     """`GET …/threads/{thread}`: messages, state, status, open interrupts."""
     _, _, key = await asked_of(service, request)
     engine = await service.open()
-    loaded = await engine.store.load(key, messages=True)
-    record = loaded.record
-    if record is None:
-        raise unknown_thread()
-    shown: Thread = {
-        "threadId": key.thread,
-        "agent": key.agent,
-        "status": record.status,
-        "messages": [message.message for message in loaded.messages],
-        "state": {} if record.state is None else record.state,
-        "interrupts": [{**public_interrupt(ask), **_tool_call(ask)} for ask in loaded.waiting],
-        "pendingToolCallIds": list(record.pending_calls),
-        "createdAt": iso_time(record.created_at),
-        "updatedAt": iso_time(record.updated_at),
-    }
-    return json_response(shown)
+    async with engine.reads.whole(key) as loaded:
+        record = loaded.record
+        if record is None:
+            raise unknown_thread()
+        shown: Thread = {
+            "threadId": key.thread,
+            "agent": key.agent,
+            "status": record.status,
+            "messages": [message.message for message in loaded.messages],
+            "state": {} if record.state is None else record.state,
+            "interrupts": [{**public_interrupt(ask), **_tool_call(ask)} for ask in loaded.waiting],
+            "pendingToolCallIds": list(record.pending_calls),
+            "createdAt": iso_time(record.created_at),
+            "updatedAt": iso_time(record.updated_at),
+        }
+        return json_response(shown)
 
 
 async def thread_interrupts(service: Service, request: Request) -> Response:

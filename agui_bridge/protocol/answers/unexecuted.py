@@ -21,6 +21,7 @@ __all__ = [
     "STOPPED_AMID",
     "UNKNOWN",
     "UNREPORTED",
+    "UNTELLABLE",
     "UNTOLD",
     "denied_by_policy",
     "refused",
@@ -47,6 +48,10 @@ UNKNOWN: Final = frozenset({CANCELLED_AMID, FAILED_AMID, LOST, STOPPED_AMID, UNT
 # --- the framework came to its end without a word of it ---
 
 UNREPORTED: Final = "No result was reported for this tool call."
+
+# --- it was carried out, and what it returned can't be told ---
+
+UNTELLABLE: Final = "The tool ran; its result has no JSON form, so it is not known here."
 
 
 def refused(decision: Decision) -> str:

@@ -161,6 +161,7 @@ def reopen(
     claimed: Sequence[Interrupt],
     *,
     unheard: Sequence[str] = (),
+    messages: Sequence[StoredMessage] = (),
     memo: Json = None,
     now: float,
 ) -> Change:
@@ -170,6 +171,8 @@ def reopen(
         record: the owner's record.
         claimed: the interrupts that the run was to carry out, as last written.
         unheard: ids of the messages that came along.
+        messages: rows to write: calls with the arguments that were proposed, where the claim wrote
+            edited ones.
         memo: what the adapter noted for its next run.
         now: the store's time.
     """
@@ -184,4 +187,5 @@ def reopen(
         interrupts=tuple(
             moved(replace(ask, answer=None), InterruptStatus.OPEN, now, "bridge") for ask in claimed
         ),
+        messages=tuple(messages),
     )

@@ -141,6 +141,12 @@ class History:
         else:
             self._append(message)
 
+    def rewrite_call(self, call_id: str, rewrite: Callable[[dict[str, Any]], Any]) -> None:
+        """Put what `rewrite` makes of the message that has a call in its place, if there is one."""
+        if (entry := self._calls.get(call_id)) is not None:
+            self._messages = None
+            entry.put(rewrite(entry.settle()))
+
     def apply(self, event: WireEvent) -> None:
         """Fold one event in; those without messages or state in them change nothing.
 
@@ -151,8 +157,6 @@ class History:
         if apply is not None:
             self._messages = None
             apply(self, event)
-
-    # The list.
 
     def _sorted(self) -> list[StreamedMessage]:
         if self._order is None:

@@ -69,7 +69,7 @@ class EndReason(StrEnum):
         NO_MORE_TOOL_CALLS: the model called no further tool.
         STOP_TOOL_TRIGGERED: a tool that ends runs was called.
         MAX_ITERATIONS_REACHED: it was given no further model step.
-        CONTEXT_TOKEN_LIMIT: the conversation outgrew the model.
+        CONTEXT_TOKEN_LIMIT: the conversation outgrew the model, or a reply its limit of tokens.
         ERROR_OCCURRED: it failed, or was lost.
         USER_INTERRUPTED: it was stopped.
         INTERRUPTED: it paused: people are asked.

@@ -18,6 +18,7 @@ _SHOWN_BY = {
     "approve": "approval",
     "decline": "approval",
     "edit": "edited",
+    "respond": "approval",
     "answer": "question",
     "subagents": "subagent",
     "stop": "slow",

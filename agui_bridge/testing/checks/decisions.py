@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from ag_ui.core import ToolCallResultEvent
 
+from agui_bridge.protocol.json_values import same_json
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
 from agui_bridge.testing.conversation import Stream
 from agui_bridge.testing.paused import Paused
+from agui_bridge.testing.scenario import strings_of
 from agui_bridge.testing.verdicts import expect
 
 __all__ = ["DECISIONS"]
@@ -15,6 +18,8 @@ __all__ = ["DECISIONS"]
 DECISIONS = Table(needs=("approval",))
 
 _APPROVE = {"approved": True}
+_BY_HAND = "done by hand"
+_FALSY: tuple[Json, ...] = (0, "", False, [], {}, None)
 _DECLINE = {"approved": False, "reason": "not today"}
 
 
@@ -117,6 +122,42 @@ async def answer(case: Case) -> None:
         arrived = await paused.done()
     expected = scenario.answer if scenario.arrives is None else scenario.arrives
     expect(arrived == [expected], f"answered was {expected!r}, what arrived was {arrived}")
+
+
+@DECISIONS.check(
+    hint="Ask whether it is an Answer, not whether its payload is true; declare null=False where "
+    "the framework takes null for no answer.",
+    needs=("free",),
+    declared="answer",
+)
+async def falsy(case: Case) -> None:
+    """Answers that are false, empty or null arrive as they are; null may be declared as none."""
+    for payload in _FALSY:
+        async with case.paused("free") as paused:
+            if payload is None and not paused.process.watched.capabilities.null:
+                refused = await paused.answer(payload)
+                paused.process.expect_ending(refused, "INVALID_RESUME_PAYLOAD", of="null")
+                continue
+            await paused.answer(payload, of=f"the run of the answer {payload!r}")
+            arrived = await paused.done()
+        expect(same_json(arrived, [payload]), f"answered was {payload!r}, it got {arrived}")
+
+
+@DECISIONS.check(
+    hint="Give the framework Respond.result as the result of the call, and don't execute it.",
+    declared="respond",
+)
+async def respond(case: Case) -> None:
+    """A result that a person gives stands for the tool's, which is not executed."""
+    async with case.paused("approval") as paused:
+        answered = await paused.answer({"approved": False, "respond": _BY_HAND})
+        await _expect_left_alone(paused, answered, "responded")
+        heard = await case.scenario.was_heard()
+    told = [e["content"] for e in answered.events if e["type"] == "TOOL_CALL_RESULT"]
+    expect(told == [_BY_HAND], f"the result was {_BY_HAND!r}, the client got {told}")
+    if case.scenario.heard is not None:
+        found = any(_BY_HAND in text for text in strings_of(heard))
+        expect(found, f"{_BY_HAND!r} was given as the result, and was not heard")
 
 
 @DECISIONS.check(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from ag_ui.core import BaseEvent
 
 from agui_bridge.adapters import Ask, Handoff, Pause
-from agui_bridge.protocol.json_values import same_json
+from agui_bridge.protocol.json_values import canonical, same_json
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
@@ -39,7 +40,7 @@ async def events(case: Case) -> None:
     """All that runs yield is text or content events, where the protocol allows them."""
     async with case.process() as process:
         conversation = process.conversation()
-        for _ in range(2):
+        for _ in range(3):
             stream = await conversation.say(case.scenario.text)
             for item in process.watched.runs[-1].items:
                 known = isinstance(item, str | BaseEvent | Pause | Handoff)
@@ -90,8 +91,13 @@ async def continuation(case: Case) -> None:
         except (TypeError, ValueError) as error:
             expect(False, f"it is not JSON: {error}")
         expect(_same(kept, told), "it is something else once it was JSON")
-        back = paused.process.watched.runs[1].run.resume
-        expect(back is not None and same_json(back.continuation, told), "another one came back")
+        resumed = paused.process.watched.runs[1]
+        back = resumed.run.resume
+        expect(resumed.given == canonical(told), "another one came back")
+        expect(
+            back is not None and same_json(back.continuation, told),
+            "the adapter changed the one that came back: copy what the framework writes into",
+        )
 
 
 @STREAMS.check(
@@ -100,13 +106,15 @@ async def continuation(case: Case) -> None:
     needs=("pause",),
 )
 async def secret(case: Case) -> None:
-    """Nothing of the continuation is on the wire but what the question itself shows."""
+    """Nothing of the continuation is on the wire but the conversation, and what is asked."""
     scenario = case.scenario
     async with case.paused() as paused:
         streams = (paused.asked, await paused.agree())
+        said = _said(await paused.conversation.messages())
     shown = {paused.conversation.thread, scenario.pause}
     shown |= {text for ask in paused.pause.asks for text in _shown(ask)}
     shown |= {e["toolCallName"] for e in paused.asked.events if e["type"] == "TOOL_CALL_START"}
+    shown |= said
     shown |= {made for noted in paused.process.watched.runs for made in noted.minted}
     for private in set(scenario.private(paused.pause.continuation)) - shown:
         expect(not _holds(streams, private), f"a stream holds its {private!r:.60}")
@@ -120,6 +128,19 @@ def _shown(ask: Ask) -> Iterable[str]:
     yield from strings_of([ask.message, ask.response_schema, ask.parameters, ask.subagent_run_id])
     for schema in (ask.response_schema, ask.parameters):
         yield from (schema or {}).get("properties", {})
+
+
+def _said(messages: Iterable[dict[str, Any]]) -> set[str]:
+    """The texts of a conversation, each as a whole: a history that is kept consists of them."""
+    texts: set[str] = set()
+    for message in messages:
+        texts.update((message["id"], *strings_of(message.get("content"))))
+        for call in message.get("toolCalls") or ():
+            function = call["function"]
+            texts.update((call["id"], function["name"], function["arguments"]))
+            with contextlib.suppress(ValueError):
+                texts.update(strings_of(json.loads(function["arguments"])))
+    return texts
 
 
 def _holds(streams: Iterable[Stream], text: str) -> bool:

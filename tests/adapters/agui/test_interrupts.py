@@ -234,15 +234,46 @@ async def test_an_answer_that_was_not_delivered_can_be_sent_again() -> None:
     assert len(upstream.bodies) == 4
 
 
-async def test_an_answer_of_unknown_fate_is_not_sent_again() -> None:
-    upstream = Upstream(ASKING, JSONResponse({}, status_code=500), DONE)
+QUESTION = {"id": "q", "reason": "input_required", "toolCallId": None, "responseSchema": None}
+CUT = [
+    ("fails", {}, JSONResponse({}, status_code=500), APPROVE),
+    ("tells nothing", {}, [started()], APPROVE),
+    ("tells the state alone", {}, [started(), {"type": "STATE_SNAPSHOT", "snapshot": {}}], APPROVE),
+    ("speaks, no result", {}, [started(), *text("On it.")], APPROVE),
+    ("sends garbage", {}, [started(), "data: {oops\n\n"], APPROVE),
+    ("nothing of a refusal", {}, [started()], {"approved": False}),
+    ("speaks after a question", QUESTION, [started(), *text("Deploying.")], {"answer": "yes"}),
+]
+
+
+@pytest.mark.parametrize(("ask", "reply", "payload"), [c[1:] for c in CUT], ids=[c[0] for c in CUT])
+async def test_an_answer_of_unknown_fate_is_told_as_that_and_not_sent_again(
+    ask: dict[str, Any], reply: Any, payload: dict[str, Any]
+) -> None:
+    asking = [started(), *call(), finished(interrupt(ask))]
+    upstream = Upstream(asking, reply, DONE)
     async with before(upstream) as talk:
         await talk.say("go")
-        answer = entries(talk, APPROVE)
-        assert await talk.send(resume=answer) == "UPSTREAM_ERROR"
-        assert await talk.send(resume=answer) == "UPSTREAM_ERROR"
+        answer = entries(talk, payload)
+        assert await talk.send(resume=answer) == "RUN_INDETERMINATE"
+        assert "Whether it has acted on the answer is unknown" in talk.message
+        assert await talk.send(resume=answer) == "RUN_INDETERMINATE"
         assert await talk.say("go on") == "Done."
     assert len(upstream.bodies) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "payload"),
+    [([started(), result("deleted")], APPROVE), ([started(), *text("Hm.")], {"approved": False})],
+    ids=["its result is here", "it was declined"],
+)
+async def test_an_answer_whose_fate_is_known_is_not_unknown_when_the_stream_breaks_off(
+    reply: Any, payload: dict[str, Any]
+) -> None:
+    async with before(Upstream(ASKING, reply)) as talk:
+        await talk.say("go")
+        assert await talk.send(resume=entries(talk, payload)) == "UPSTREAM_ERROR"
+        assert "ended before its run did" in talk.message
 
 
 async def test_a_question_that_the_bridge_did_not_know_of_can_be_answered() -> None:
@@ -360,6 +391,7 @@ async def test_only_a_redirect_of_what_was_not_carried_out_opens_the_question_ag
     async with before(upstream) as talk:
         await talk.say("one")
         answer = entries(talk, APPROVE)
-        assert await talk.send(resume=answer) == "UPSTREAM_ERROR"
+        code = "UPSTREAM_ERROR" if opens_again else "RUN_INDETERMINATE"
+        assert await talk.send(resume=answer) == code
         ending = await talk.send(resume=answer)
         assert (len(upstream.bodies) == 3) == opens_again, ending

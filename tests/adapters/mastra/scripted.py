@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -41,6 +42,18 @@ def stream(*chunks: dict[str, Any], end: bool = True) -> Answer:
     return lambda request: httpx.Response(
         200, content=content.encode(), headers={"content-type": "text/event-stream"}
     )
+
+
+def broken(*chunks: dict[str, Any]) -> Answer:
+    """An answer whose connection breaks after these chunks."""
+
+    async def breaking() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield f"data: {json.dumps(chunk)}\n\n".encode()
+        raise httpx.ReadError("gone")
+
+    kind = {"content-type": "text/event-stream"}
+    return lambda request: httpx.Response(200, content=breaking(), headers=kind)
 
 
 def agent(kind: str, **payload: Any) -> dict[str, Any]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator
-
 import httpx
 import pytest
 
@@ -17,6 +14,7 @@ from tests.adapters.mastra.scripted import (
     SUSPENDED,
     Talk,
     agent,
+    broken,
     nothing_suspended,
     refuse,
     status,
@@ -56,7 +54,37 @@ async def test_what_may_have_been_delivered_is_never_sent_again(
     talk.events = asked
     await talk.answer(APPROVE)
 
-    assert talk.error[0] == "UPSTREAM_ERROR"
+    assert talk.error[0] == "RUN_INDETERMINATE"
+
+
+RESULT = agent("tool-result", toolCallId="c1", toolName="ask", result="red it is")
+SPOKEN = [agent("text-start", id="t"), agent("text-delta", id="t", text="On it.")]
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (status(500, "secret"), "RUN_INDETERMINATE"),
+        (status(429), "UPSTREAM_ERROR"),
+        (broken(), "RUN_INDETERMINATE"),
+        (broken(*SPOKEN), "RUN_INDETERMINATE"),
+        (stream(*SPOKEN, end=False), "RUN_INDETERMINATE"),
+        (broken(RESULT, *SPOKEN), "UPSTREAM_ERROR"),
+        (stream(RESULT, *SPOKEN, end=False), "UPSTREAM_ERROR"),
+    ],
+    ids=["500", "429", "silent", "spoken", "spoken, ended", "settled", "settled, ended"],
+)
+async def test_an_answer_is_of_unknown_fate_until_its_result_is_told(
+    reply: Answer, code: str
+) -> None:
+    talk = Talk(Server(stream(SUSPENDED), reply, nothing_suspended))
+    await talk.say("ask")
+    asked = talk.events
+    for _ in range(2):
+        talk.events = asked
+        await talk.answer({"answer": "a"})
+        assert talk.error[0] == code
+    assert "secret" not in str(talk.events)
 
 
 async def test_a_batch_of_which_a_part_was_delivered_is_not_opened_again() -> None:
@@ -72,15 +100,7 @@ async def test_a_batch_of_which_a_part_was_delivered_is_not_opened_again() -> No
 
 
 async def test_a_connection_that_breaks_at_the_question_asks_nothing() -> None:
-    async def breaking() -> AsyncIterator[bytes]:
-        yield f"data: {json.dumps(SUSPENDED)}\n\n".encode()
-        raise httpx.ReadError("gone")
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        kind = {"content-type": "text/event-stream"}
-        return httpx.Response(200, content=breaking(), headers=kind)
-
-    talk = Talk(Server(answer, "01"))
+    talk = Talk(Server(broken(SUSPENDED), "01"))
     await talk.say("ask")
     assert talk.error[1] == "The connection to Mastra broke while it answered (ReadError)."
 

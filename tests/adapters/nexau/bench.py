@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -46,8 +46,23 @@ FINISHED = '{"type":"RUN_STARTED"}', '{"type":"RUN_FINISHED"}'
 
 @contextlib.asynccontextmanager
 async def saying(*frames: str, **options: Any) -> AsyncIterator[Bench]:
+    async with answering(frames, **options) as bench:
+        yield bench
+
+
+@contextlib.asynccontextmanager
+async def answering(*replies: Sequence[str] | int, **options: Any) -> AsyncIterator[Bench]:
+    """A bench whose server gives one reply after the other, the last one again and again.
+
+    A reply is the frames of a stream, which ends after them, or a status.
+    """
+    left = list(replies)
+
     async def stream(_: Any) -> Response:
-        body = "".join(f"data: {frame}\n\n" for frame in frames)
+        reply = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(reply, int):
+            return Response("secret", reply)
+        body = "".join(f"data: {frame}\n\n" for frame in reply)
         return StreamingResponse(iter([body]), media_type="text/event-stream")
 
     app = Starlette(routes=[Route("/stream", stream, methods=["POST"])])

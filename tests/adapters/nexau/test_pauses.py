@@ -11,7 +11,7 @@ from agui_bridge.adapters import Run
 from agui_bridge.protocol.answers.decisions import Answer, Cancel
 from agui_bridge_nexau.pauses import answer_text, ask_of, labels_of
 from agui_bridge_nexau.reader import CallSeen
-from tests.adapters.nexau.bench import FINISHED, saying
+from tests.adapters.nexau.bench import FINISHED, answering, saying
 from tests.support.agents import eventually, outcome
 
 ASKING = (
@@ -43,6 +43,27 @@ async def test_a_question_whose_answer_reached_nobody_stands_again() -> None:
     await bench.adapter.aclose()
     assert [e["type"] for e in events][-2:] == ["RUN_FINISHED", "RUN_ERROR"]
     assert events[-2]["outcome"]["interrupts"][0]["id"] == asked[0]["id"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (500, "RUN_INDETERMINATE"),
+        ((), "RUN_INDETERMINATE"),
+        (FINISHED[:1], "RUN_INDETERMINATE"),
+        ((FINISHED[0], '{"type":"RUN_ERROR","message":"secret"}'), "UPSTREAM_ERROR"),
+    ],
+    ids=["500", "nothing", "begun", "failed"],
+)
+async def test_an_answer_that_is_broken_off_is_of_unknown_fate_and_not_sent_again(
+    reply: Any, code: str
+) -> None:
+    async with answering(ASKING, reply, FINISHED) as bench:
+        entries = bench.entries(await bench.ask(), {"answer": "Bob"})
+        told = [await bench.say(resume=entries) for _ in range(2)]
+        assert [outcome(events) for events in told] == [code, code]
+        assert "secret" not in str(told)
+        assert outcome(await bench.say("go on")) == "success"
 
 
 def call(arguments: str) -> CallSeen:

@@ -145,6 +145,8 @@ def _wanted(word: str, rest: str, calls: int) -> list[Call]:
         "fetch": [[("fetch", {"key": rest})]],
         "look": [[("look_up", {"name": rest})]],
         "wait": [[("wait", {})]],
+        "sendlook": [[mail], [("look_up", {"name": rest})]],
+        "slowlytwice": [[("look_up_slowly", {"name": n})] for n in (rest, f"second-{rest}")],
         "slowly": [[("look_up_slowly", {"name": rest})]],
         "colour": [[("set_colour", {"colour": rest})]],
         "colourandsend": [[("set_colour", {"colour": rest}), mail]],

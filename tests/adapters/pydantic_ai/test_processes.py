@@ -2,105 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from tests.support.ports import free_port
-from tests.support.waiting import wait_until
+from tests.support.mails import MailServer, asks_of, mail_servers
 
 pytestmark = pytest.mark.timeout(180)
 
-ROOT = Path(__file__).parents[3]
-LEASE = 3.0
-YES = {"approved": True}
-Event = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Server:
-    """One process of the example."""
-
-    url: str
-    process: subprocess.Popen[bytes]
-    effects: Path
-
-    def send(self, text: str | None = None, *, answers: list[Event] | None = None) -> list[Event]:
-        """What a run on the one thread tells; less than a whole stream when the process dies."""
-        body: Event = {"threadId": "t", "runId": "r", "protocolVersion": "1.0", "messages": []}
-        if text is not None:
-            body["messages"] = [{"id": os.urandom(6).hex(), "role": "user", "content": text}]
-        if answers is not None:
-            body["resume"] = [
-                {"interruptId": ask["id"], "status": "resolved", "payload": YES} for ask in answers
-            ]
-        events = []
-        try:
-            with httpx.stream(
-                "POST", f"{self.url}/agents/mailer", json=body, timeout=60
-            ) as response:
-                for line in response.iter_lines():
-                    if line.startswith("data: "):
-                        events.append(json.loads(line.removeprefix("data: ")))
-        except httpx.TransportError:
-            pass
-        return events
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait(30)
-
-    @property
-    def done(self) -> list[str]:
-        """Who was sent something, each time."""
-        if not self.effects.exists():
-            return []
-        return [json.loads(line)["to"] for line in self.effects.read_text().splitlines()]
-
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[], Server]]:
-    running: list[subprocess.Popen[bytes]] = []
-
-    def started() -> Server:
-        port = free_port()
-        effects = tmp_path / "effects.jsonl"
-        command = [sys.executable, "-m", "examples.pydantic_ai", "--port", str(port)]
-        command += ["--effects", str(effects), "--store", f"sqlite:///{tmp_path}/mails.db"]
-        running.append(subprocess.Popen([*command, "--lease", str(LEASE)], cwd=ROOT))
-        url = f"http://127.0.0.1:{port}"
-
-        def ready() -> bool:
-            try:
-                return httpx.get(f"{url}/readyz").status_code == 200
-            except httpx.TransportError:
-                return False
-
-        wait_until(ready)
-        return Server(url, running[-1], effects)
-
-    yield started
-    for process in running:
-        process.kill()
-        process.wait(30)
-
-
-def asks_of(events: list[Event]) -> list[Event]:
-    return list(events[-1]["outcome"]["interrupts"])
+def start(tmp_path: Path) -> Iterator[Callable[[], MailServer]]:
+    with mail_servers("examples.pydantic_ai", tmp_path) as started:
+        yield started
 
 
 def test_a_pause_outlives_its_process_and_two_others_execute_its_answer_once(
-    start: Callable[[], Server],
+    start: Callable[[], MailServer],
 ) -> None:
     before = start()
     asks = asks_of(before.send("send bob"))
@@ -116,7 +37,7 @@ def test_a_pause_outlives_its_process_and_two_others_execute_its_answer_once(
 
 @pytest.mark.soak
 def test_a_process_killed_in_the_approved_tool_is_never_followed_by_a_second_execution(
-    start: Callable[[], Server],
+    start: Callable[[], MailServer],
 ) -> None:
     first, second = start(), start()
     asks = asks_of(first.send("crash bob"))

@@ -77,6 +77,47 @@ async def test_images_and_texts_of_a_message_reach_the_model() -> None:
     ]
 
 
+def media(kind: str, value: str, mime: str | None, source: str = "data") -> dict[str, Any]:
+    named = {"mimeType": mime} if mime else {}
+    return {"type": kind, "source": {"type": source, "value": value, **named}}
+
+
+def untold(what: str) -> dict[str, Any]:
+    text = f"[The user sent something that can't be passed on to you: {what}.]"
+    return {"type": "text", "text": text}
+
+
+@pytest.mark.parametrize(
+    ("part", "heard"),
+    [
+        (
+            media("audio", "UklG", "audio/wav"),
+            {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}},
+        ),
+        (
+            media("audio", "SUQz", "Audio/MPEG; codecs=mp3"),
+            {"type": "input_audio", "input_audio": {"data": "SUQz", "format": "mp3"}},
+        ),
+        (media("audio", "T2dn", "audio/ogg"), untold("audio, audio/ogg")),
+        (media("audio", "https://a.example/b.wav", None, "url"), untold("audio")),
+        (
+            media("document", "JVBE", "application/pdf"),
+            untold("document, application/pdf"),
+        ),
+        ({"type": "hologram", "data": 1}, untold("hologram")),
+    ],
+    ids=["wav", "mp3", "ogg", "address", "document", "unknown"],
+)
+async def test_a_message_of_one_medium_is_heard_or_named(
+    part: dict[str, Any], heard: dict[str, Any]
+) -> None:
+    message = {"id": "u", "role": "user", "content": [part]}
+    async with serving(Reply("I see.")) as (base, model):
+        await post(base, **run_input(None, messages=[message]))
+        (sent,) = model.requests[0].messages
+    assert sent == {"role": "user", "content": [heard]}
+
+
 async def test_usage_is_reported() -> None:
     async with serving(Reply("Hi.")) as (base, model):
         stream = await post(base, **run_input("hi"))

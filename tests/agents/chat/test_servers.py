@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge import Bridge
+from agui_bridge import Bridge, EndReason, Run
 from agui_bridge.agents.chat import ChatAgent, tool
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.testing import Talk, talk
@@ -28,6 +28,8 @@ async def talking(*replies: Reply, **options: Any) -> AsyncIterator[tuple[Talk, 
     executed.clear()
     async with ScriptedModel(*replies) as model:
         bridge = Bridge(telemetry=False)
+        if hook := options.pop("on_run_end", None):
+            bridge.on_run_end(hook)
         settings = {"tools": [look], "base_url": model.base_url, "api_key": "k", "retries": 0}
         bridge.add("agent", ChatAgent("scripted", **{**settings, **options}))
         async with talk(bridge, "agent") as it:
@@ -106,6 +108,37 @@ async def test_a_call_that_was_cut_before_its_arguments_is_not_executed_without_
         assert "The arguments don't fit" in model.requests[1].messages[-1]["content"]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("So far", "So far\n\nI stop here: the reply has come to its limit of tokens."),
+        ("", "I stop here: the reply has come to its limit of tokens."),
+    ],
+    ids=["within its text", "before any text"],
+)
+async def test_a_reply_that_was_cut_off_says_so_and_is_no_success(text: str, said: str) -> None:
+    reasons: list[EndReason] = []
+
+    async def hook(run: Run, reason: EndReason) -> None:
+        reasons.append(reason)
+
+    async with talking(Reply(text, finish="length"), on_run_end=hook) as (it, _):
+        assert (await it.say("go")).text == said
+    assert reasons == [EndReason.CONTEXT_TOKEN_LIMIT]
+
+
+@pytest.mark.parametrize("arguments", ['{"day": "fri', '{"day": "fri"}'], ids=["open", "closed"])
+async def test_the_call_at_which_a_reply_was_cut_off_is_not_executed_those_before_are(
+    arguments: str,
+) -> None:
+    calls = [ToolUse("look", {"day": "monday"}, id="a"), ToolUse("look", arguments, id="b")]
+    async with talking(Reply(calls=calls, finish="length"), Reply("Hm.")) as (it, model):
+        await it.say("go")
+    assert executed == ["monday"]
+    told = "The arguments don't fit: the reply came to its limit of tokens before their end."
+    assert model.requests[1].messages[-1]["content"] == f"{told} It was not executed."
+
+
 async def test_a_refusal_is_said() -> None:
     async with talking(Reply(deltas_more=[{"refusal": "I can't help"}])) as (it, _):
         assert (await it.say("go")).text == "I can't help"
@@ -115,6 +148,25 @@ async def test_reasoning_is_not_taken_for_the_reply() -> None:
     thinking = {"reasoning_content": "Hm, hm."}
     async with talking(Reply(deltas_more=[thinking, {"content": "Yes."}])) as (it, _):
         assert (await it.say("go")).text == "Yes."
+
+
+@pytest.mark.parametrize("approval", ["never", "always"])
+async def test_reasoning_goes_back_to_its_server_until_the_turn_is_over(approval: Any) -> None:
+    thinking = [{"reasoning_content": "Which day? "}, {"reasoning_content": "Monday."}]
+    call = ToolUse("look", {"day": "monday"})
+    thoughtful = Reply("So: ", calls=[call], deltas_more=thinking)
+    replies = (thoughtful, Reply(calls=[call]), Reply("Free."), Reply("Yes."))
+    async with talking(*replies, tools=[look.but(approval=approval)]) as (it, model):
+        stream = await it.say("go")
+        while stream.asks:
+            stream = await it.answer(stream, {"approved": True})
+        await it.say("sure?")
+    sent = [[m for m in r.messages if m["role"] == "assistant"] for r in model.requests]
+    thought = {"content": "So: ", "reasoning_content": "Which day? Monday."}
+    assert sent[1][0].items() >= thought.items()
+    assert sent[2][0].items() >= thought.items()
+    assert "reasoning_content" not in sent[2][1]
+    assert all("reasoning_content" not in message for message in sent[3])
 
 
 async def test_a_server_that_counts_in_every_chunk_is_counted_once() -> None:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from ag_ui_adk import ADKAgent, add_adk_fastapi_endpoint
+from ag_ui_adk import ADKAgent, AGUIToolset, add_adk_fastapi_endpoint
 from fastapi import FastAPI
 from google.adk.agents import LlmAgent
 from google.adk.apps import App, ResumabilityConfig
@@ -70,7 +70,7 @@ def make_app(options: argparse.Namespace) -> Any:
         name="peer",
         model=Scripted(model="scripted"),
         instruction="Do as you are told.",
-        tools=[FunctionTool(send_email, require_confirmation=True)],
+        tools=[FunctionTool(send_email, require_confirmation=True), AGUIToolset()],
     )
     address = f"sqlite+aiosqlite:///{options.folder}/adk.db"
     sessions = DatabaseSessionService(address, connect_args={"timeout": 60})

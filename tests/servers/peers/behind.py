@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 
 from agui_bridge import BearerTokens, Bridge
@@ -21,9 +22,14 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8787)
     parser.add_argument("--environments", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--url", help="of a peer that runs already")
     options = parser.parse_args()
     variant, folder = VARIANTS[options.variant], options.folder
-    with running(variant, options.environments, folder, folder / "effects.jsonl") as url:
+    with (
+        contextlib.nullcontext(options.url)
+        if options.url
+        else running(variant, options.environments, folder, folder / "effects.jsonl")
+    ) as url:
         bridge = Bridge(f"sqlite:///{folder}/proxy.db", authenticate=BearerTokens(TOKENS))
         schemas = {"send_email": Email.model_json_schema()}
         bridge.add("agent", AguiAdapter(url, peer=variant.peer, tool_schemas=schemas))

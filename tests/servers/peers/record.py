@@ -15,7 +15,7 @@ from typing import Final
 
 from tests.servers.peers.peer import VARIANTS, python_of, running
 from tests.servers.peers.recording import RECORDINGS, Recorder
-from tests.servers.peers.scenario import SCENARIOS, conversation
+from tests.servers.peers.scenario import conversation, scenarios_of
 from tests.support.server import serve
 
 __all__ = ["measured_with"]
@@ -24,9 +24,9 @@ FOLDER: Final = Path(__file__).parent
 
 
 def measured_with(module: str) -> list[str]:
-    """The packages that a peer is made of, as `name==version`."""
-    lines = (FOLDER / f"{module}.txt").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+    """The packages that a peer is made of, as `name==version`, the one that serves AG-UI first."""
+    made_of, _, _ = (FOLDER / f"{module}.txt").read_text(encoding="utf-8").partition("#")
+    return [line.replace("[ag-ui]", "") for line in made_of.splitlines()]
 
 
 async def record(name: str, url: str, effects: Path) -> None:
@@ -66,7 +66,7 @@ def main() -> None:
     RECORDINGS.mkdir(exist_ok=True)
     environments = options.environments.absolute()
     for wanted, variant in VARIANTS.items():
-        names = [f"{wanted}.{scenario}" for scenario in SCENARIOS]
+        names = [f"{wanted}.{scenario}" for scenario in scenarios_of(wanted)]
         names = [name for name in names if name in options.names or wanted in options.names]
         if not names:
             continue

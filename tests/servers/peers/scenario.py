@@ -11,7 +11,7 @@ from agui_bridge_agui import AguiAdapter
 from tests.docs.pages import Conversation
 from tests.servers.peers.peer import VARIANTS
 
-__all__ = ["SCENARIOS", "Told", "conversation"]
+__all__ = ["SCENARIOS", "Told", "conversation", "scenarios_of"]
 
 _YES: Final[Any] = {"approved": True}
 _NO: Final[Any] = {"approved": False, "reason": "too rude"}
@@ -25,7 +25,15 @@ SCENARIOS: Final[Mapping[str, tuple[str | tuple[Any, ...], ...]]] = {
 }
 """What is said, and what the open questions are answered with in their order; None cancels."""
 
-NAMES: Final = tuple(f"{variant}.{name}" for variant in VARIANTS for name in SCENARIOS)
+FLOWS: Final[Mapping[str, tuple[str | tuple[Any, ...], ...]]] = {
+    "feedback": ("send ann", ("approved",), "send bob", (None,), "hello"),
+}
+"""The same with peers that ask about no calls, and about one thing at a time."""
+
+
+def scenarios_of(variant: str) -> Mapping[str, tuple[str | tuple[Any, ...], ...]]:
+    """Those that are had with a peer."""
+    return SCENARIOS if "parallel" in VARIANTS[variant].prompts else FLOWS
 
 
 @dataclass
@@ -54,7 +62,7 @@ async def conversation(name: str, url: str) -> Told:
     calls: dict[str, dict[str, Any]] = {}
     async with bridge.lifespan():
         talk = Conversation(bridge, "agent", name)
-        for turn in SCENARIOS[scenario]:
+        for turn in scenarios_of(variant)[scenario]:
             if isinstance(turn, str):
                 told.said = await talk.say(turn)
             else:

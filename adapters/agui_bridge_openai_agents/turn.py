@@ -1,0 +1,365 @@
+"""One run of an agent: what it is given, how its events come out, and what ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
+from importlib.metadata import version
+from typing import Any, Final
+
+from ag_ui.core import ToolCallResultEvent
+from agents import Agent, MaxTurnsExceeded, Runner, RunResultStreaming, UserError
+from agents.exceptions import (
+    InputGuardrailTripwireTriggered,
+    OutputGuardrailTripwireTriggered,
+)
+from pydantic_core import to_jsonable_python
+
+from agui_bridge.adapters import Run, RunItem
+from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.policy import PolicyFailed
+from agui_bridge.protocol.answers.asks import Handoff, Pause
+from agui_bridge.protocol.answers.decisions import Approve
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.threads.run_ends import EndReason
+from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
+from agui_bridge_openai_agents.content import UNREADABLE, arguments_of
+from agui_bridge_openai_agents.guard import Guard
+from agui_bridge_openai_agents.history import items_of, memo_of, read_conversation
+from agui_bridge_openai_agents.pauses import (
+    SDK,
+    Kept,
+    Waiting,
+    ask_of,
+    decide,
+    frontend_tools,
+    restore,
+    state_json,
+    waiting_of,
+)
+from agui_bridge_openai_agents.reader import Reader
+from agui_bridge_openai_agents.subagents import Subagents
+
+__all__ = ["Turn"]
+
+_GRACE: Final = 1.0
+"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
+
+_REPLIED: Final = ("response.completed", "response.incomplete")
+
+
+class Turn:
+    """One run of an agent.
+
+    Args:
+        run: the run.
+        agent: the agent that it begins with.
+        context: what its tools are given.
+        options: further arguments of `Runner.run_streamed`.
+    """
+
+    def __init__(
+        self, run: Run, agent: Agent[Any], context: Any, options: Mapping[str, Any]
+    ) -> None:
+        self._run = run
+        self._agent = agent
+        self._context = context
+        self._options = options
+        waited = run.resume or run.handoff
+        self._kept = Kept.from_json(waited.continuation) if waited is not None else None
+        kept = self._kept
+        self._actor = kept.actor if kept else run.principal.actor
+        # What the consumer has not taken yet; None when the agent is done.
+        self._queue: asyncio.Queue[Any] = asyncio.Queue()
+        self._replied = asyncio.Event()
+        self._gate = ToolGate(run, taken=self._queue.join, actor=self._actor)
+        self._subagents = Subagents(run.mint, kept.subagents if kept else ())
+        self._reader = Reader(run, agent.name)
+        self._tools = _described(run, kept)
+        decided = set(run.resume.decisions) if run.resume else set()
+        owners = kept.owners if kept else {}
+        for call, subagent in owners.items():
+            self._subagents.own(call, subagent)
+        self._guard = Guard(
+            run,
+            self._gate,
+            self._queue.put_nowait,
+            self._subagents,
+            frontend=frontend_tools(self._tools, _results_of(run)),
+            own={*decided, *(kept.frontend if kept else ())} - set(owners),
+            speaking=[agent.name, *([kept.speaking] if kept else [])],
+        )
+        self._guard.caught_up = self._caught_up
+        self._seen = 0
+        self._late: list[Any] = []
+        self._reader.silent.update(kept.frontend if kept else ())
+        self._before: tuple[int, int, int, int] | None = None
+
+    async def items(self) -> AsyncGenerator[RunItem, None]:
+        """Carry it out.
+
+        Raises:
+            NotDelivered, UpstreamError, Fenced, PolicyFailed: see `OpenAIAgentsAdapter.run`.
+        """
+        run = self._run
+        working = asyncio.create_task(self._work())
+        self._guard.failed = working.cancel
+        stopping = asyncio.create_task(self._gate.stopped())
+        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
+        try:
+            queue, read = self._queue, self._reader.read
+            while (event := await queue.get()) is not None:
+                for item in read(event):
+                    yield item
+                queue.task_done()
+            await asyncio.wait([working])
+            for last in self._reader.end():
+                yield last
+            for call in self._reader.called:
+                # What ran to its end while everything else was stopped, or failed.
+                if call in self._guard.outputs and call not in self._reader.answered:
+                    yield self._result(call, self._guard.outputs[call])
+            result = self._outcome(working)
+        finally:
+            stopping.cancel()
+            if not working.done():
+                working.cancel()
+                await asyncio.wait([working], timeout=_GRACE)
+            touched = self._touched
+            asked = run.resume.decisions if run.resume else {}
+            run.not_begun = [call for call in (*asked, *self._reader.called) if call not in touched]
+        if result is None:
+            return
+        self._note(result)
+        if result.interruptions:
+            for ending in self._pause(result):
+                yield ending
+            return
+        if not isinstance(result.final_output, str):
+            run.result = to_jsonable_python(result.final_output, fallback=str)
+        run.memo = memo_of(run, self._reader.said, result.to_input_list())
+
+    # --- the agent's own task ---
+
+    async def _work(self) -> RunResultStreaming:
+        try:
+            self._guard.begin()
+            result = await self._stream(await self._given())
+            while result.interruptions and (state := await self._settled(result)) is not None:
+                result = await self._stream(state)
+            if self._late and not result.interruptions:
+                late, self._late = self._late, []
+                result = await self._stream([*result.to_input_list(), *late])
+            return result
+        finally:
+            self._queue.put_nowait(None)
+
+    async def _stream(self, given: Any) -> RunResultStreaming:
+        fresh = {"context": self._context} if isinstance(given, list) else {}
+        result = Runner.run_streamed(
+            self._agent, given, hooks=self._guard, **self._options, **fresh
+        )
+        if self._before is None:
+            self._before = _counted(result)
+        try:
+            async for event in result.stream_events():
+                self._queue.put_nowait(event)
+                if event.type == "raw_response_event" and event.data.type in _REPLIED:
+                    self._seen += 1
+                    self._replied.set()
+        finally:
+            if not result.is_complete:
+                result.cancel()
+                with contextlib.suppress(Exception):
+                    async for _ in result.stream_events():
+                        pass
+        return result
+
+    async def _given(self) -> Any:
+        """What the run begins or goes on with.
+
+        Raises:
+            NotDelivered: see `restore`.
+        """
+        run, kept = self._run, self._kept
+        if kept is None:
+            return read_conversation(run)
+        state, waiting = await restore(self._agent, kept, self._context)
+        for event in self._subagents.reopen():
+            self._queue.put_nowait(event)
+        for call in kept.frontend:
+            state.approve(waiting[call].item)
+        for call, decision in (run.resume.decisions if run.resume else {}).items():
+            said: Any = decision
+            if isinstance(decision, Approve):
+                said = await self._approved(waiting[call], decision)
+            else:
+                self._guard.tell_result(call, decision.text)
+            decide(state, waiting[call], said)
+        if run.resume is not None:
+            new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
+        else:
+            new = list(map(dict, run.raw_new_messages))
+        said_along = items_of([message for message in new if message.get("role") == "user"])
+        self._late = [*kept.late, *said_along]
+        if self._late:
+            with contextlib.suppress(UserError, AttributeError):
+                state.add_input(self._late)
+                self._late = []
+        return state
+
+    async def _approved(self, waiting: Waiting, decision: Approve) -> Approve | str:
+        """The approval, or why what somebody else carries out at once may not begin."""
+        if waiting.is_function:
+            return decision
+        verdict = await self._guard.judge(
+            None, waiting.id, waiting.name, arguments_of(waiting.arguments) or {}
+        )
+        return verdict.text if isinstance(verdict, Refuse) else decision
+
+    async def _settled(self, result: RunResultStreaming) -> Any:
+        """The state to go on with at once, if nobody has to be asked about some of the calls."""
+        state: Any = None
+        for waiting in map(waiting_of, result.interruptions):
+            answer = await self._answer(waiting)
+            if answer is not None:
+                state = state or result.to_state()
+                decide(state, waiting, answer)
+        return state
+
+    async def _answer(self, waiting: Waiting) -> Approve | str | None:
+        args = arguments_of(waiting.arguments)
+        if args is None:
+            self._guard.tell_result(waiting.id, UNREADABLE)
+            return UNREADABLE
+        tool = self._guard.tool(waiting.agent, waiting.name)
+        if tool is None or tool.needs_approval is not False or waiting.id in self._guard.asks:
+            return None
+        # The policy alone may want it asked, and the SDK, unsure of defaults, has not let it judge.
+        verdict = await self._guard.judge(tool, waiting.id, waiting.name, args)
+        match verdict:
+            case Execute():
+                return Approve(args)
+            case Refuse(text=text):
+                return text
+            case AskFirst():
+                return None
+
+    async def _caught_up(self) -> None:
+        """Return once the client was told of all replies of the model so far."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE):
+                while self._seen < self._guard.replies:
+                    self._replied.clear()
+                    await self._replied.wait()
+
+    # --- its end ---
+
+    def _outcome(self, working: asyncio.Task[RunResultStreaming]) -> Any:
+        """The agent's result; None after a stop, and when it was given no further step.
+
+        Raises:
+            NotDelivered: nothing was done with the answers.
+            Exception: what the agent raised, or what the gate did and the agent made its own of.
+        """
+        # Looked at, so that asyncio does not tell of one that nobody retrieved.
+        failure = None if working.cancelled() else working.exception()
+        if isinstance(self._gate.fault, PolicyFailed) and self._kept and not self._touched:
+            raise NotDelivered(str(self._gate.fault)) from self._gate.fault
+        self._gate.raise_fault()
+        if self._run.stop.requested:
+            return None
+        match failure:
+            case None:
+                return working.result()
+            case MaxTurnsExceeded():
+                self._run.end_reason = EndReason.MAX_ITERATIONS_REACHED
+                return None
+            case InputGuardrailTripwireTriggered() | OutputGuardrailTripwireTriggered():
+                name = failure.guardrail_result.guardrail.get_name()
+                raise UpstreamError(f"The agent's guardrail {name!r} ended the run.") from failure
+            case _:
+                raise failure
+
+    @property
+    def _touched(self) -> set[str]:
+        """Ids of the calls that began, or that the client has a result of."""
+        return self._gate.begun | self._reader.answered
+
+    def _result(self, call: str, text: str) -> ToolCallResultEvent:
+        self._reader.answered.add(call)
+        return ToolCallResultEvent(
+            message_id=self._run.mint(), tool_call_id=call, content=text, role="tool"
+        )
+
+    def _pause(self, result: RunResultStreaming) -> list[RunItem]:
+        """What ends a run that waits: announcements of sub-agents that ask, then the pause."""
+        items: list[RunItem] = []
+        asks, handed, owners = [], [], dict[str, str]()
+        frontend = {tool["name"] for tool in self._tools}
+        for waiting in map(waiting_of, result.interruptions):
+            subagent = None
+            if waiting.id not in self._guard.own:
+                outer = self._guard.outer.get(waiting.id)
+                subagent, events = self._subagents.find(waiting.agent, outer)
+                owners[waiting.id] = subagent
+                items += events
+            elif waiting.name in frontend and not self._guard.tool(waiting.agent, waiting.name):
+                handed.append(waiting.id)
+                continue
+            asks.append(ask_of(waiting, self._guard, subagent))
+        kept = Kept(
+            state=state_json(result.to_state()),
+            sdk=version(SDK),
+            actor=self._actor,
+            frontend=handed,
+            tools=self._tools,
+            subagents=self._subagents.to_json(),
+            owners=owners,
+            late=self._late,
+        ).to_json()
+        ending = Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)
+        return [*items, ending]
+
+    def _note(self, result: RunResultStreaming) -> None:
+        before = self._before or (0, 0, 0, 0)
+        asked, given, told, total = (
+            now - then for now, then in zip(_counted(result), before, strict=True)
+        )
+        self._run.usage.append(
+            {
+                "model": self._reader.model,
+                "inputTokens": given,
+                "outputTokens": told,
+                "totalTokens": total,
+            }
+        )
+        self._run.iteration = asked
+
+
+def _counted(result: RunResultStreaming) -> tuple[int, int, int, int]:
+    usage = result.context_wrapper.usage
+    return usage.requests, usage.input_tokens, usage.output_tokens, usage.total_tokens
+
+
+def _described(run: Run, kept: Kept | None) -> list[dict[str, Any]]:
+    """The application's tools: those that it offers now, and those that it did at the pause."""
+    known = {tool["name"]: tool for tool in (kept.tools if kept else ())}
+    for tool in run.input.tools or ():
+        known[tool.name] = {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        }
+    return list(known.values())
+
+
+def _results_of(run: Run) -> Mapping[str, Json]:
+    """The results that the conversation has, by the call's id."""
+    told: dict[str, Json] = {
+        message["toolCallId"]: message.get("content")
+        for message in run.raw_messages
+        if message.get("role") == "tool"
+    }
+    return {**told, **(run.handoff.results if run.handoff is not None else {})}

@@ -1,0 +1,246 @@
+"""What the model is told, what a run is given and gives, and the application's tools."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents import Agent, GuardrailFunctionOutput, LocalShellTool, input_guardrail
+from pydantic import BaseModel
+
+from agui_bridge import Bridge, Principal, Run
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.testing import talk
+from agui_bridge_openai_agents import OpenAIAgentsAdapter
+from tests.adapters.openai_agents.mailer import SIGNATURE, Mailer
+from tests.adapters.openai_agents.talking import YES, conversing, serving, talking
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "token-of-the-application"
+COLOUR_TOOL = {
+    "name": "set_colour",
+    "description": "Colour the page.",
+    "parameters": {"type": "object", "properties": {"colour": {"type": "string"}}},
+}
+
+
+def stored_in(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in folder.iterdir()]
+
+
+def kinds_of(stream: Any) -> list[str]:
+    return [event["type"] for event in stream.events]
+
+
+# --- the conversation ---
+
+
+async def test_a_message_sent_along_with_the_answer_reaches_the_model() -> None:
+    mailer = Mailer()
+    async with conversing(serving(mailer)) as one:
+        await one.say("send bob")
+        entry = {"interruptId": one.asks[0]["id"], "status": "resolved", "payload": YES}
+        await one.say("hello again", resume=[entry])
+        assert one.events[-1]["outcome"]["type"] == "success"
+        await one.say("hello")
+    assert len(mailer.done) == 1
+    assert "hello again" in mailer.told(1)
+    assert mailer.told().count("hello again") == 1
+
+
+async def test_a_message_reaches_a_model_that_the_sdk_would_not_have_asked_again() -> None:
+    mailer = Mailer(tool_use_behavior="stop_on_first_tool")
+    async with conversing(serving(mailer)) as one:
+        await one.say("send bob")
+        entry = {"interruptId": one.asks[0]["id"], "status": "resolved", "payload": YES}
+        await one.say("hello again", resume=[entry])
+    assert len(mailer.done) == 1
+    assert "hello again" in mailer.told()
+
+
+async def test_reasoning_and_what_the_provider_wants_back_are_kept_from_turn_to_turn() -> None:
+    mailer = Mailer()
+    async with talking(mailer) as one:
+        thought = await one.say("think trees")
+        await one.say("hello")
+        await one.say("hello")
+    kinds = kinds_of(thought)
+    assert kinds.index("REASONING_MESSAGE_END") < kinds.index("TEXT_MESSAGE_START")
+    assert SIGNATURE in mailer.told()
+    assert mailer.told().count("think trees") == 1
+
+
+async def test_an_answer_that_is_asked_anew_is_not_remembered() -> None:
+    mailer = Mailer()
+    async with conversing(serving(mailer)) as one:
+        await one.say("think trees")
+        first = {"id": "u1", "role": "user", "content": "think trees"}
+        await one._send(messages=[first])
+        assert len(mailer.requests) == 2
+        assert "I thought of trees." not in mailer.told()
+        await one._send(messages=[{**first, "id": "u9", "content": "think stones"}])
+    assert mailer.told().count("think stones") == 1
+
+
+async def test_the_next_turn_has_the_text_that_a_stop_cut_off() -> None:
+    mailer = Mailer()
+    async with talking(mailer) as one:
+        await one.say("think trees")
+        stream = one.begin("slow")
+        assert await stream.until("TEXT_MESSAGE_CONTENT")
+        await one.stop()
+        assert (await stream.rest()).ending == "cancelled"
+        await one.say("hello")
+    assert "Working. " in mailer.told()
+    assert SIGNATURE in mailer.told()
+
+
+async def test_images_reach_the_model_now_and_in_the_history() -> None:
+    mailer = Mailer()
+    image = {
+        "type": "image",
+        "source": {"type": "data", "value": "iVBORw==", "mimeType": "image/png"},
+    }
+    message = {"id": "u1", "role": "user", "content": [{"type": "text", "text": "hello"}, image]}
+    async with conversing(serving(mailer)) as one:
+        await one._send(messages=[message])
+        await one.say("hello")
+    for request in mailer.requests:
+        content = request[0]["content"]
+        assert content[1]["image_url"] == "data:image/png;base64,iVBORw=="
+
+
+# --- what a run gives, and is given ---
+
+
+class Report(BaseModel):
+    sent: int
+
+
+async def test_a_structured_output_is_the_runs_result_and_no_text() -> None:
+    mailer = Mailer(output_type=Report)
+    mailer.model._reply = lambda items, tools: _said('{"sent": 1}')
+    async with talking(mailer) as one:
+        stream = await one.say("report")
+    assert stream.events[-1]["result"] == {"sent": 1}
+    assert "TEXT_MESSAGE_CONTENT" not in kinds_of(stream)
+    (usage,) = stream.events[-1]["usage"]
+    assert (usage["model"], usage["outputTokens"]) == ("offline", 3)
+
+
+async def _said(text: str) -> AsyncIterator[str]:
+    yield text
+
+
+async def test_the_context_is_made_of_who_asks_for_each_run_and_never_stored(
+    tmp_path: Path,
+) -> None:
+    mailer = Mailer()
+
+    async def context(run: Run) -> dict[str, str]:
+        return {"actor": run.principal.actor, "token": SECRET}
+
+    store = f"sqlite:///{tmp_path}/agents.db"
+    bridge = serving(mailer, context=context)
+    async with talk(bridge, "mailer", store=store, principal=Principal("acme", "ann")) as one:
+        await one.answer(await one.say("inside bob"), YES)
+        await one.answer(await one.say("send bob"), YES)
+        await one.say("inside eve")
+    assert mailer.contexts == [{"actor": "ann", "token": SECRET}] * 2
+    files = stored_in(tmp_path)
+    assert any(b"send_email" in content for content in files)
+    assert not any(SECRET.encode() in content for content in files)
+
+
+async def test_an_object_for_a_context_arrives_in_a_resumed_run() -> None:
+    mailer, given = Mailer(), object()
+    async with talking(mailer, context=lambda run: given) as one:
+        await one.answer(await one.say("send bob"), YES)
+    assert mailer.contexts == [given]
+
+
+async def test_a_model_that_is_asked_too_often_ends_the_run_and_says_why() -> None:
+    mailer, ends = Mailer(), list[str]()
+    bridge = serving(mailer, max_turns=1)
+    bridge.on_run_end(lambda run, reason: ends.append(reason))
+    async with talk(bridge, "mailer") as one:
+        await one.say("look bob")
+    assert ends == ["MAX_ITERATIONS_REACHED"]
+
+
+async def test_a_guardrail_that_ends_the_run_is_named() -> None:
+    @input_guardrail(name="no_trees", run_in_parallel=False)
+    async def no_trees(context: Any, agent: Any, said: Any) -> GuardrailFunctionOutput:
+        return GuardrailFunctionOutput(None, tripwire_triggered=True)
+
+    mailer = Mailer(input_guardrails=[no_trees])
+    async with talking(mailer) as one:
+        told = (await one.say("think trees")).events[-1]
+    assert told["code"] == "UPSTREAM_ERROR"
+    assert told["message"] == "The agent's guardrail 'no_trees' ended the run."
+    assert mailer.requests == []
+
+
+async def test_a_function_of_the_run_makes_the_agent_of_who_asks() -> None:
+    mailers = {"ann": Mailer(), "bob": Mailer()}
+    bridge = Bridge("memory:")
+    bridge.add("mailer", OpenAIAgentsAdapter(lambda run: mailers[run.principal.actor].agent))
+    async with talk(bridge, "mailer", principal=Principal("acme", "ann")) as one:
+        await one.answer(await one.say("send bob"), YES)
+    assert (len(mailers["ann"].done), mailers["bob"].done) == (1, [])
+
+
+async def test_a_model_that_does_not_stream_is_told_whole() -> None:
+    mailer = Mailer()
+    plain = mailer.model.stream_response
+
+    async def at_once(*arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        async for event in plain(*arguments, **options):
+            if event.type == "response.completed":
+                yield event
+
+    mailer.model.stream_response = at_once  # type: ignore[method-assign]
+    async with talking(mailer) as one:
+        thought = await one.say("think trees")
+        asked = await one.say("send bob")
+        assert (await one.answer(asked, YES)).ending == "success"
+    kinds = kinds_of(thought)
+    assert kinds.index("REASONING_MESSAGE_END") < kinds.index("TEXT_MESSAGE_START")
+    assert (thought.text, asked.text) == ("I thought of trees.", "I will do it. ")
+    assert mailer.done == [{"to": "bob", "body": "original"}]
+
+
+def test_a_tool_that_nothing_can_hold_back_is_refused_where_it_is_given() -> None:
+    tool = LocalShellTool(executor=lambda request: "done")
+    with pytest.raises(ConfigurationError, match=r"'local_shell' is a LocalShellTool"):
+        OpenAIAgentsAdapter(Agent("a", tools=[tool]))
+
+
+# --- frontend tools ---
+
+
+async def test_the_application_carries_its_own_tools_out() -> None:
+    mailer = Mailer()
+    async with conversing(serving(mailer)) as one:
+        await one.say("colour red", tools=[COLOUR_TOOL])
+        assert await one.hand_back("it is red") == "Done with 1 calls."
+        results = [e for e in one.events if e["type"] == "TOOL_CALL_RESULT"]
+    assert (mailer.results("set_colour"), results) == (["it is red"], [])
+
+
+async def test_an_approval_beside_a_frontend_tool_takes_both_answers() -> None:
+    mailer = Mailer()
+    async with conversing(serving(mailer)) as one:
+        await one.say("colourandsend red", tools=[COLOUR_TOOL])
+        (ask,) = one.asks
+        starts = [e for e in one.events if e["type"] == "TOOL_CALL_START"]
+        (call,) = [e["toolCallId"] for e in starts if e["toolCallName"] == "set_colour"]
+        result = {"id": "f1", "role": "tool", "toolCallId": call, "content": "it is red"}
+        entry = {"interruptId": ask["id"], "status": "resolved", "payload": YES}
+        await one._send(messages=[result], resume=[entry], tools=[COLOUR_TOOL])
+        assert one.events[-1]["outcome"]["type"] == "success"
+    assert mailer.results("set_colour") == ["it is red"]
+    assert mailer.done == [{"to": "red", "body": "original"}]

@@ -1,0 +1,46 @@
+"""Every check of the kit on an agent of the OpenAI Agents SDK, and on one that is its tool."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+
+from agui_bridge.testing import AdapterScenario, AdapterSuite
+from agui_bridge_openai_agents import OpenAIAgentsAdapter
+from tests.adapters.openai_agents.mailer import SIGNATURE, Mailer
+
+pytestmark = pytest.mark.timeout(120)
+
+
+class TestOpenAIAgents(AdapterSuite):
+    # It runs in this process: there is nothing that could not be reached. The SDK has no questions
+    # but approvals, and refuses a call whose arguments have changed.
+    leaves_out = ("undelivered", "answer", "cancel-question", "edit")
+
+    approval = "send a"
+    parallel = "both b"
+
+    @contextlib.asynccontextmanager
+    async def scenario(self) -> AsyncIterator[AdapterScenario]:
+        done: list[object] = []
+        yield AdapterScenario(
+            adapter=lambda: OpenAIAgentsAdapter(Mailer(done.append).agent),
+            text="think trees",
+            approval=self.approval,
+            parallel=self.parallel,
+            subagent="lookinside c",
+            slow="slow",
+            executed=lambda: [one for one in done if isinstance(one, dict)],
+            private=lambda _: (SIGNATURE,),
+        )
+
+
+class TestAnAgentThatIsATool(TestOpenAIAgents):
+    approval = "inside a"
+    parallel = "twoinside b"
+
+
+class TestAnAgentThatTakesOver(TestOpenAIAgents):
+    approval = "handoff a"

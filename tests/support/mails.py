@@ -1,0 +1,110 @@
+"""The examples of frameworks as processes on one store: all send e-mails that were approved."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support.ports import free_port
+from tests.support.waiting import wait_until
+
+__all__ = ["YES", "Event", "MailServer", "asks_of", "mail_servers"]
+
+ROOT = Path(__file__).parents[2]
+LEASE = 3.0
+YES = {"approved": True}
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """One process of an example."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    effects: Path
+
+    def send(
+        self, text: str | None = None, *, answers: list[Event] | None = None, thread: str = "t"
+    ) -> list[Event]:
+        """What a run tells; less than a whole stream when the process dies."""
+        body: Event = {"threadId": thread, "runId": "r", "protocolVersion": "1.0", "messages": []}
+        if text is not None:
+            body["messages"] = [{"id": os.urandom(6).hex(), "role": "user", "content": text}]
+        if answers is not None:
+            body["resume"] = [
+                {"interruptId": ask["id"], "status": "resolved", "payload": YES} for ask in answers
+            ]
+        events = []
+        try:
+            with httpx.stream(
+                "POST", f"{self.url}/agents/mailer", json=body, timeout=60
+            ) as response:
+                for line in response.iter_lines():
+                    if line.startswith("data: "):
+                        events.append(json.loads(line.removeprefix("data: ")))
+        except httpx.TransportError:
+            pass
+        return events
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(30)
+
+    @property
+    def done(self) -> list[str]:
+        """Who was sent something, each time."""
+        if not self.effects.exists():
+            return []
+        return [json.loads(line)["to"] for line in self.effects.read_text().splitlines()]
+
+
+def asks_of(events: list[Event]) -> list[Event]:
+    """What a run that paused asks."""
+    return list(events[-1]["outcome"]["interrupts"])
+
+
+@contextmanager
+def mail_servers(module: str, folder: Path) -> Iterator[Callable[[], MailServer]]:
+    """A function that starts one more process of an example.
+
+    Args:
+        module: the example.
+        folder: where its store and its effects are.
+    """
+    running: list[subprocess.Popen[bytes]] = []
+
+    def started() -> MailServer:
+        port = free_port()
+        effects = folder / "effects.jsonl"
+        command = [sys.executable, "-m", module, "--port", str(port)]
+        command += ["--effects", str(effects), "--store", f"sqlite:///{folder}/mails.db"]
+        running.append(subprocess.Popen([*command, "--lease", str(LEASE)], cwd=ROOT))
+        url = f"http://127.0.0.1:{port}"
+
+        def ready() -> bool:
+            try:
+                return httpx.get(f"{url}/readyz").status_code == 200
+            except httpx.TransportError:
+                return False
+
+        wait_until(ready)
+        return MailServer(url, running[-1], effects)
+
+    try:
+        yield started
+    finally:
+        for process in running:
+            process.kill()
+            process.wait(30)
