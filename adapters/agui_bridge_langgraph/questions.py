@@ -59,7 +59,9 @@ class OpenCalls:
 
     def __init__(self, calls: Sequence[Mapping[str, Any]], asking: Mapping[str, str]) -> None:
         self.asking = asking
-        self.all = [ToolCall(str(c["id"]), str(c["name"]), c["args"]) for c in calls]
+        self.all: list[ToolCall] = [
+            ToolCall(str(c["id"]), str(c["name"]), c["args"]) for c in calls
+        ]
         self._left = list(self.all)
 
     def by_id(self, call_id: Any) -> ToolCall | None:

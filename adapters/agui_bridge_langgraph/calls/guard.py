@@ -57,7 +57,7 @@ class Guard:
         begins: Callable[[], None],
     ) -> None:
         self.asks: dict[str, Ask] = {}
-        self.judged = frozenset(judged)
+        self.judged: frozenset[str] = frozenset(judged)
         self.tasks: dict[str, str] = {}
         self._gate = gate
         self._decisions = decisions

@@ -36,6 +36,7 @@ class Mailer:
         mode: how the middleware pauses.
         reviewed: the decisions that a mail takes.
         middleware: more of it.
+        more: tools.
         agent: further arguments of `create_agent`.
 
     Attributes:
@@ -51,6 +52,7 @@ class Mailer:
         mode: str = MODES[0],
         reviewed: Sequence[str] = REVIEWED,
         middleware: Sequence[Any] = (),
+        more: Sequence[Callable[..., Any]] = (),
         **agent: Any,
     ) -> None:
         self.done: list[Any] = []
@@ -58,8 +60,8 @@ class Mailer:
         self.finish = asyncio.Event()
         self._effect = effect or self.done.append
         self.model = ScriptedModel(steps=mails)
-        told = (self.send_email, self.look_up, self.wait, self.ask_user)
-        self.tools = [tool(one) for one in told]
+        told: list[Callable[..., Any]] = [self.send_email, self.look_up, self.wait, self.ask_user]
+        self.tools = [tool(one) for one in [*told, *more]]
         gated: Any = {"send_email": {"allowed_decisions": [*reviewed]}}
         pausing: dict[str, Any] = {"interrupt_mode": mode} if len(MODES) > 1 else {}
         review = HumanInTheLoopMiddleware(gated, **pausing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,36 +10,51 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from langchain_core.messages import messages_to_dict
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agui_bridge.testing import AdapterScenario, AdapterSuite
 from agui_bridge_langgraph import LangGraphAdapter
-from tests.adapters.langgraph.mailer import MODES, REVIEWED, Mailer
+from tests.adapters.langgraph.mailer import MODES, Mailer
 
 pytestmark = pytest.mark.timeout(120)
 
 
 class TestBatched(AdapterSuite):
-    # It runs in this process: there is nothing that could not be reached.
-    leaves_out = ("undelivered", "nested", "acting")
+    # It runs in this process: there is nothing that could not be reached. Agents that tools call
+    # ask as the agent itself: see test_tool_nodes.py.
+    leaves_out = ("undelivered", "nested")
     mode = "batched"
 
     @contextlib.asynccontextmanager
     async def scenario(self) -> AsyncIterator[AdapterScenario]:
         done: list[object] = []
         mailers: list[Mailer] = []
+
+        async def look_up_slowly(name: str) -> str:
+            """Look somebody up, in no hurry."""
+            await asyncio.sleep(0.25)
+            done.append(f"looked up {name}")
+            return f"{name} is known"
+
+        def heard() -> list[Any]:
+            asked = [mailer.requests[-1] for mailer in mailers if mailer.requests]
+            return [message.model_dump(mode="json") for message in asked[-1]]
+
         with TemporaryDirectory() as folder:
 
             @contextlib.asynccontextmanager
             async def graph() -> AsyncIterator[Any]:
                 file = str(Path(folder) / "graph.db")
                 async with AsyncSqliteSaver.from_conn_string(file) as saver:
-                    reviewed = (*REVIEWED, "respond")
-                    mailers.append(
-                        Mailer(done.append, saver=saver, mode=self.mode, reviewed=reviewed)
+                    mailer = Mailer(
+                        done.append,
+                        saver=saver,
+                        mode=self.mode,
+                        reviewed=("approve", "edit", "reject", "respond"),
+                        more=[look_up_slowly],
                     )
-                    yield mailers[-1].graph
+                    mailers.append(mailer)
+                    yield mailer.graph
 
             yield AdapterScenario(
                 adapter=lambda: LangGraphAdapter(graph),
@@ -52,11 +68,10 @@ class TestBatched(AdapterSuite):
                 beside="mixed d",
                 twice="twice e",
                 stages="sendlook f",
+                acting="slowlytwice g",
                 free="ask anything",
-                image="picture this",
-                heard=lambda: messages_to_dict(
-                    [mailer.requests[-1] for mailer in mailers if mailer.requests][-1]
-                ),
+                image="look at this",
+                heard=heard,
                 executed=lambda: done,
             )
 
