@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from agui_bridge import Bridge
 from agui_bridge.config import bridge_from
 from tests.docs.pages import ROOT, Conversation, snippets_of
+from tests.support.own_modules import importing_own
 
 README = ROOT / "README.md"
 AGENTS, ADAPTER, FASTAPI = (code for _, code in snippets_of(README))
@@ -28,8 +29,8 @@ def agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTy
     (tmp_path / "agents.py").write_text(AGENTS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module("agents")
-    del sys.modules["agents"]
+    with importing_own("agents"):
+        yield importlib.import_module("agents")
 
 
 async def test_the_agent_asks_and_runs_the_tool_with_the_edited_arguments(

@@ -22,6 +22,7 @@ from agui_bridge.documents.schemas import documents
 from tests.cli.processes import command, environment
 from tests.support.installed import install
 from tests.support.logs import logging_as_before
+from tests.support.own_modules import importing_own
 
 HELP = {name: command.help or "" for name, command in app.commands.items()}
 COMMANDS = list(HELP)
@@ -57,11 +58,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("COLUMNS", "80")
     for variable in VARIABLES:
         monkeypatch.delenv(variable.name, raising=False)
-    before = set(sys.modules)
-    with logging_as_before():
+    with logging_as_before(), importing_own("agents", *BROKEN):
         yield tmp_path
-    for name in {"agents", *BROKEN} - before:
-        sys.modules.pop(name, None)
 
 
 def invoke(*args: str) -> Result:

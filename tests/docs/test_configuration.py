@@ -11,6 +11,7 @@ from agui_bridge.cli import app
 from agui_bridge.config import bridge_from, load_config
 from tests.docs.pages import ROOT, run_page, snippets_of
 from tests.support.logs import logging_as_before
+from tests.support.own_modules import importing_own
 
 PAGE = ROOT / "docs" / "configuration.md"
 SHOP = """
@@ -57,12 +58,11 @@ def test_the_file_of_the_readme_serves_the_agent_of_the_readme(
     (tmp_path / "agents.py").write_text(snippets_of(readme)[0][1])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "agents", raising=False)
 
-    bridge = bridge_from("bridge.yaml")
+    with importing_own("agents"):
+        bridge = bridge_from("bridge.yaml")
 
     assert list(bridge.agents) == ["ops"]
-    del sys.modules["agents"]
 
 
 async def test_the_filter_of_the_page_can_be_used() -> None:

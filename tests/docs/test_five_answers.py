@@ -11,7 +11,7 @@ import importlib.util
 import json
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ import pytest
 
 from agui_bridge import Bridge, FunctionAdapter
 from tests.docs.pages import PAGES, ROOT, Conversation, run_page, snippets_of
+from tests.support.own_modules import importing_own
 
 Names = dict[str, Any]
 
@@ -107,13 +108,14 @@ ELSEWHERE: Final = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with what README.md and docs/superagent.md tell their readers to save."""
     (tmp_path / "agents.py").write_text(snippets_of(ROOT / "README.md")[0][1])
     (tmp_path / "agent.yaml").write_text(snippets_of(ROOT / "docs/superagent.md", "yaml")[0][1])
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    return tmp_path
+    with importing_own("agents"):
+        yield tmp_path
 
 
 @contextlib.asynccontextmanager

@@ -140,7 +140,7 @@ async def test_parallel_risky_calls_are_asked_together_and_answered_each_its_own
         results = [m["content"] for m in model.requests[1].messages[-4:]]
         assert results[0] == "sent to ann@example.com"
         assert results[1].startswith("The user declined") and results[1].endswith("bob left")
-        assert results[2].startswith('The user changed the arguments to {"to": "cem@')
+        assert results[2].startswith('The user changed the arguments, which were {"to": "cem@')
         assert results[3] == "The approval was cancelled; this tool call was not executed."
 
 

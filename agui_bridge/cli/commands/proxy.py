@@ -25,6 +25,11 @@ from agui_bridge.yaml_files.document import read_yaml
 
 __all__ = ["proxy"]
 
+_PEERS = (
+    *("langgraph", "adk", "agent-framework", "agno"),
+    *("crewai", "mastra", "pydantic-ai", "strands"),
+)
+
 
 @click.command(cls=Command)
 @click.argument("url")
@@ -37,21 +42,10 @@ __all__ = ["proxy"]
 )
 @click.option(
     "--peer",
-    type=click.Choice(
-        [
-            "auto",
-            "langgraph",
-            "adk",
-            "agent-framework",
-            "agno",
-            "crewai",
-            "mastra",
-            "pydantic-ai",
-            "strands",
-        ]
-    ),
+    type=click.Choice(["auto", *_PEERS]),
+    metavar="PEER",
     default="auto",
-    help="Who made the server; auto goes by what it says.",
+    help=f"Who made the server: {', '.join(_PEERS)}; auto goes by what it says.",
 )
 @click.option(
     "--history",

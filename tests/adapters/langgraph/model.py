@@ -106,7 +106,6 @@ def mails(verb: str, rest: str) -> list[list[Call]]:
         "asks": [[("ask_user", {"question": part}) for part in rest.split("+")]],
         "look": [[look]],
         "wait": [[("wait", {})]],
-        "sendlook": [[mail], [look]],
         "slowlytwice": [[("look_up_slowly", {"name": rest})]] * 2,
         "slowly": [[("look_up_slowly", {"name": rest})]],
         "colour": [[("set_colour", {"colour": rest})]],

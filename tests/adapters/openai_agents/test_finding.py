@@ -54,7 +54,7 @@ def test_a_bridge_without_such_an_agent_imports_no_framework() -> None:
 
 
 async def test_a_configuration_names_the_agent(tmp_path: Path) -> None:
-    (tmp_path / "mail_for_config.py").write_text(
+    (tmp_path / "mail_for_openai_agents.py").write_text(
         "from tests.adapters.openai_agents.mailer import Mailer\n"
         "agent = Mailer().agent\n"
         "def context(run): return None\n"
@@ -62,7 +62,7 @@ async def test_a_configuration_names_the_agent(tmp_path: Path) -> None:
     file = tmp_path / "bridge.yaml"
     file.write_text(
         "agents:\n  mailer:\n    adapter: openai_agents\n    options:\n"
-        "      agent: mail_for_config:agent\n      context: mail_for_config:context\n"
+        "      agent: mail_for_openai_agents:agent\n      context: mail_for_openai_agents:context\n"
     )
     bridge = bridge_from(file)
     async with talk(bridge, "mailer") as one:

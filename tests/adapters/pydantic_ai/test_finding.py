@@ -58,7 +58,7 @@ def test_a_bridge_without_such_an_agent_imports_no_framework() -> None:
 
 
 async def test_a_configuration_names_the_agent(tmp_path: Path) -> None:
-    (tmp_path / "mail_for_config.py").write_text(
+    (tmp_path / "mail_for_pydantic_ai.py").write_text(
         "from tests.adapters.pydantic_ai.mailer import Mailer\n"
         "agent = Mailer().agent\n"
         "def deps(run): return None\n"
@@ -66,7 +66,7 @@ async def test_a_configuration_names_the_agent(tmp_path: Path) -> None:
     file = tmp_path / "bridge.yaml"
     file.write_text(
         "agents:\n  mailer:\n    adapter: pydantic_ai\n    options:\n"
-        "      agent: mail_for_config:agent\n      deps: mail_for_config:deps\n"
+        "      agent: mail_for_pydantic_ai:agent\n      deps: mail_for_pydantic_ai:deps\n"
     )
     bridge = bridge_from(file)
     async with talk(bridge, "mailer") as one:
