@@ -170,6 +170,21 @@ def _listening(family: int, address: tuple[Any, ...]) -> socket.socket:
     return listening
 
 
+def _accepted(listening: socket.socket) -> list[socket.socket]:
+    """Connections that the system has made and the loop has not seen: closing would reset them.
+
+    A proxy may have sent a POST on one already, which it then may not send to another replica.
+    """
+    accepted = []
+    with contextlib.suppress(OSError):
+        listening.setblocking(False)
+        while True:
+            connection, _ = listening.accept()
+            connection.setblocking(False)
+            accepted.append(connection)
+    return accepted
+
+
 def _no_address(host: str) -> str:
     return (
         f"{host!r} is no address of this machine.\nUse 127.0.0.1, or 0.0.0.0 for all that it has."
@@ -222,11 +237,22 @@ class _Server(uvicorn.Server):
         # Besides signals there are other ends, such as limit_max_requests.
         self._drain()
         # Who has connected and is about to send gets an answer; uvicorn would cut it off.
+        waiting = [connection for each in sockets or () for connection in _accepted(each)]
         for listening in (*self.servers, *(sockets or ())):
             listening.close()
+        for connection in waiting:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                self._protocol, connection, ssl=self.config.ssl
+            )
         if not self.force_exit:
             await asyncio.sleep(_LAST_REQUESTS_SECONDS)
         await super().shutdown(sockets)
+
+    def _protocol(self) -> asyncio.Protocol:
+        protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
 
     def _drain(self) -> None:
         if self._draining is None:
