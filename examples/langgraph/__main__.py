@@ -16,6 +16,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +76,15 @@ def make_agent(effects: Path, checkpointer: Any, mode: Any = "per_call") -> Any:
         schema = {"type": "boolean"}
         return str(interrupt({"message": f"Is {about} here?", "responseSchema": schema}))
 
+    # LangChain before 1.4.6 knows `batched` alone, and no name for it.
+    named = "interrupt_mode" in signature(HumanInTheLoopMiddleware).parameters
+    modes: dict[str, Any] = {"interrupt_mode": mode} if named else {}
     return create_agent(
         os.environ.get("MODEL") or OfflineModel(),
         [send_email, crash, ask_quarter, ask_yes_or_no],
         system_prompt="You send e-mails and ask for what you don't know.",
         middleware=[
-            HumanInTheLoopMiddleware(
-                {"send_email": REVIEWED, "crash": REVIEWED}, interrupt_mode=mode
-            ),
+            HumanInTheLoopMiddleware({"send_email": REVIEWED, "crash": REVIEWED}, **modes),
             FrontendTools(),
         ],
         checkpointer=checkpointer,
