@@ -15,10 +15,12 @@ VENV := .venv
 LOWEST := .venv-lowest
 FRAMEWORKS_LOWEST := .venv-frameworks-lowest
 PEERS_VENV := .venv-peers
+SITE_VENV := .venv-site
 MATRIX_VENVS := .venv-matrix
 PYTEST_ARGS ?=
-# One process of tests for each core, which share the files. More than four only wait for the disk
-# and the connections of PostgreSQL. One that dies fails the run, with the name of its test.
+# Processes of tests share the files, three on two cores (tests/conftest.py says why). More than four
+# only wait for the disk and the connections of PostgreSQL. One that dies fails the run, with the name
+# of its test.
 PARALLEL := -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
 BENCH_ARGS ?=
 PORT ?= 8787
@@ -31,10 +33,10 @@ IDS ?=
 WHOLE ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
-FRAMEWORK_TESTS := $(addprefix tests/adapters/,langgraph openai_agents pydantic_ai) \
-	$(addprefix tests/docs/test_,langgraph.py openai_agents.py pydantic_ai.py)
-FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/test_docs.py)
-NODE_FOLDERS := tests/e2e tests/e2e/pages/assistant_ui tests/servers/mastra examples/copilotkit
+FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgraph openai_agents pydantic_ai strands) \
+	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py frameworks.py langgraph.py openai_agents.py pydantic_ai.py strands.py)
+FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/docs/test_site.py tests/test_docs.py)
+NODE_FOLDERS := tests/e2e examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit
 E2E_PEERS := agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
 TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest matrix)
@@ -50,7 +52,7 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 	exit 1; \
 	fi
 
-.PHONY: help demo test soak lint types format docs schemas coverage e2e e2e-lowest pictures lowest frameworks-lowest bench load matrix seeded clean
+.PHONY: help demo test soak lint types format docs site schemas coverage e2e e2e-lowest pictures lowest frameworks-lowest bench load matrix seeded clean
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
@@ -81,6 +83,13 @@ format: $(VENV)/.installed-dev ## Format the code and sort the imports
 docs: $(VENV)/.installed-dev ## Write the pages and the picture that are made from the code
 	@$(VENV)/bin/python -m docs.generators
 
+site: $(VENV)/.installed-dev $(SITE_VENV)/.installed ## Build the documentation site into site/, and see that no link is dead and no page lost
+	@$(VENV)/bin/python -m docs.site
+	@$(SITE_VENV)/bin/zensical build --clean --strict -f build/site/zensical.toml > build/site/log 2>&1 \
+		|| { cat build/site/log >&2; exit 1; }
+	@rm -rf site && mv build/site/site site
+	@$(VENV)/bin/python -m docs.site --built site
+
 schemas: $(VENV)/.installed ## Write schemas/ anew from the code
 	@$(VENV)/bin/python -m agui_bridge.documents schemas
 
@@ -109,9 +118,9 @@ MASTRA_TESTS := $(addprefix tests/e2e/test_mastra,.py _application.py _depth.py 
 e2e-lowest: $(VENV)/.installed-dev tests/e2e/node_modules/.installed $(MASTRA_LOWEST)/node_modules/.installed ## Run the tests with Mastra on the lowest version that is supported
 	@MASTRA_PACKAGES=$(MASTRA_LOWEST) $(VENV)/bin/python -m pytest $(MASTRA_TESTS) $(PYTEST_ARGS)
 
-pictures: $(VENV)/.installed-dev examples/copilotkit/node_modules/.installed ## Take the pictures of the CopilotKit page anew (needs Chromium)
+pictures: $(VENV)/.installed-dev tests/e2e/node_modules/.installed examples/copilotkit/node_modules/.installed ## Take the pictures of the CopilotKit page and of the inbox anew (needs Chromium)
 	@rm -rf artefacts/pictures
-	@$(VENV)/bin/python -m pytest -q tests/e2e/browser/test_demo.py
+	@$(VENV)/bin/python -m pytest -q tests/e2e/browser/test_demo.py tests/e2e/browser/test_inbox.py
 	@cp artefacts/pictures/*.png docs/images/
 
 lowest: $(LOWEST)/.installed-dev ## Run the quick tests with the oldest dependencies allowed
@@ -137,8 +146,8 @@ seeded: $(VENV)/.installed-dev ## Break the code in 40 ways, one at a time, and 
 	@$(VENV)/bin/python -m tests.seeded $(IDS) $(if $(WHOLE),--whole='$(ORDINARY)')
 
 clean: ## Remove the environments, caches and builds
-	@rm -rf $(VENV) $(LOWEST) $(FRAMEWORKS_LOWEST) $(PEERS_VENV) $(MATRIX_VENVS) build dist htmlcov .coverage .coverage.* \
-		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/copilotkit/dist \
+	@rm -rf $(VENV) $(LOWEST) $(FRAMEWORKS_LOWEST) $(PEERS_VENV) $(SITE_VENV) $(MATRIX_VENVS) build dist site htmlcov .coverage .coverage.* \
+		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/assistant-ui/dist examples/cards/dist examples/copilotkit/dist \
 		$(addsuffix /node_modules,$(NODE_FOLDERS))
 	@find agui_bridge adapters tests examples benchmarks loadtest matrix -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -147,7 +156,7 @@ clean: ## Remove the environments, caches and builds
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(find_python); echo "Setting up $(VENV) with $$($$python --version)"; \
 	[ -x $(VENV)/bin/python ] || { rm -rf $(VENV); "$$python" -m venv $(VENV); }
-	@$(VENV)/bin/python -m pip install -qq -c constraints.txt -e '.[playground]'
+	@$(VENV)/bin/python -m pip install -qq -c constraints.txt -e '.[playground,inbox]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
@@ -176,6 +185,12 @@ $(PEERS_VENV)/.installed: benchmarks/peers.txt
 	@$(PEERS_VENV)/bin/python -m pip install -qq -r benchmarks/peers.txt
 	@touch $@
 
+$(SITE_VENV)/.installed: docs/site/requirements.txt
+	@$(find_python); echo "Setting up $(SITE_VENV) with $$($$python --version) and what builds the site"; \
+	rm -rf $(SITE_VENV); "$$python" -m venv $(SITE_VENV)
+	@$(SITE_VENV)/bin/python -m pip install -qq -r $<
+	@touch $@
+
 $(MATRIX_VENVS)/%/.installed: tests/servers/peers/%.txt
 	@$(find_python); echo "Setting up $(@D) with $$($$python --version)"; \
 	rm -rf $(@D); "$$python" -m venv $(@D)
@@ -187,9 +202,9 @@ tests/e2e/node_modules/.installed: tests/e2e/package.json tests/e2e/package-lock
 	@npm ci --prefix tests/e2e --silent
 	@touch $@
 
-tests/e2e/pages/assistant_ui/node_modules/.installed: tests/e2e/pages/assistant_ui/package.json tests/e2e/pages/assistant_ui/package-lock.json
+examples/assistant-ui/node_modules/.installed: examples/assistant-ui/package.json examples/assistant-ui/package-lock.json
 	@echo 'Installing assistant-ui and the rest of its page'
-	@npm ci --prefix tests/e2e/pages/assistant_ui --silent
+	@npm ci --prefix examples/assistant-ui --silent
 	@touch $@
 
 tests/servers/mastra/node_modules/.installed: tests/servers/mastra/package.json tests/servers/mastra/package-lock.json
@@ -205,4 +220,9 @@ $(MASTRA_LOWEST)/node_modules/.installed: $(MASTRA_LOWEST)/package.json $(MASTRA
 examples/copilotkit/node_modules/.installed: examples/copilotkit/package.json examples/copilotkit/package-lock.json
 	@echo 'Installing CopilotKit and the rest of its page'
 	@npm ci --prefix examples/copilotkit --silent
+	@touch $@
+
+examples/cards/node_modules/.installed: examples/cards/package.json examples/cards/package-lock.json
+	@echo 'Installing what the cards are built with'
+	@npm ci --prefix examples/cards --silent
 	@touch $@

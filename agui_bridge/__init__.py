@@ -17,7 +17,7 @@ from agui_bridge.adapters import (
     RunItem,
 )
 from agui_bridge.agents.function.adapter import FunctionAdapter
-from agui_bridge.agents.function.approval import Approval
+from agui_bridge.agents.function.approval_outcome import Approval
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.agents.keyword.phrases import Replies
@@ -37,6 +37,7 @@ from agui_bridge.protocol.answers.decisions import (
 )
 from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.answers.from_message import Reply
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation, Remember
 from agui_bridge.protocol.threads.records import Principal, ToolCall
 from agui_bridge.protocol.threads.run_ends import EndReason, StopResult
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
@@ -46,6 +47,7 @@ __all__ = [
     "AdapterCapabilities",
     "Answer",
     "Approval",
+    "ApprovalRule",
     "Approve",
     "Ask",
     "AskFirst",
@@ -57,6 +59,7 @@ __all__ = [
     "Decision",
     "Decline",
     "EndReason",
+    "Escalation",
     "Execute",
     "FormField",
     "FunctionAdapter",
@@ -71,6 +74,7 @@ __all__ = [
     "ProposedCall",
     "Refuse",
     "Refused",
+    "Remember",
     "Replies",
     "Reply",
     "Respond",

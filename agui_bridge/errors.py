@@ -107,6 +107,16 @@ CODES: Mapping[str, ErrorCode] = {
         "The resume leaves open interrupts out.",
         "Send an entry for every open interrupt in one `resume`.",
     ),
+    "NOT_AN_APPROVER": ErrorCode(
+        403,
+        "The approval rule of an interrupt does not name who sent the answer.",
+        "Have one of those answer whom the message names; the interrupt stays open for them.",
+    ),
+    "SELF_APPROVAL": ErrorCode(
+        403,
+        "Who sent the answer also asked for the run, and the rule wants somebody else.",
+        "Have somebody else answer, or cancel the interrupt; it stays open.",
+    ),
     "INVALID_RESUME_PAYLOAD": ErrorCode(
         422,
         "The payload does not satisfy the interrupt's responseSchema.",
@@ -147,6 +157,15 @@ CODES: Mapping[str, ErrorCode] = {
     ),
     "THREAD_NOT_FOUND": ErrorCode(
         404, "There is no such thread here.", "Check the thread's id and the credentials.", False
+    ),
+    "INVALID_REFERENCE": ErrorCode(
+        400,
+        "The reference to a question was changed, cut off, or signed with a key of another time.",
+        "Copy it whole, or list the questions again.",
+        False,
+    ),
+    "REFERENCE_EXPIRED": ErrorCode(
+        410, "The link to a question has expired.", "Ask for a new one, or log in.", False
     ),
     "INTERRUPT_NOT_PENDING": ErrorCode(
         409,

@@ -1,6 +1,12 @@
 """Policies: the organisation's word on every tool call, whatever the agent says.
 
-A policy sees each call before it is executed and allows it, asks people first, or denies it.
+A policy sees each call before it is executed and allows it, asks people first, or denies it. Who
+may run a call is told in four places:
+
+1. `policy`: what a policy is shown, what it may say, and how it is asked.
+2. `tool_gate`: what stands before each tool that an adapter executes, the policy among it.
+3. `agents.function.policy_gate`: the same in function agents, which keep what was decided.
+4. `engine.run.decided_calls`: what people approved, until each call has its result.
 
 Source: seed 002_18bf43b4d210d6f7.txt, "Policy Enforcement".
 """
@@ -29,7 +35,9 @@ class ProposedCall:
         name: the tool.
         args: the arguments that would be executed: those that a person edited, if one did.
         approved: whether a person approved this very call with these arguments.
-        approved_by: who did, an actor of the same scope.
+        approved_by: who did; of several, the last.
+        approvers: everybody who did, in their order: several where the question's approval rule
+            wants as many.
     """
 
     agent: str
@@ -39,6 +47,7 @@ class ProposedCall:
     args: Mapping[str, Json]
     approved: bool = False
     approved_by: str | None = None
+    approvers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

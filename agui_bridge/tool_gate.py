@@ -1,7 +1,8 @@
 """What each tool call passes right before it begins, where an adapter executes tools itself.
 
 An approval must run once, a stop must be heard, a policy obeyed: one line forgotten in front of a
-tool is an execution too many. So all of it is one call, whose answer is a value.
+tool is an execution too many. So all of it is one call, whose answer is a value. What a policy is
+stands in `policy`; function agents have `agents.function.policy_gate`.
 """
 
 from __future__ import annotations
@@ -248,7 +249,7 @@ class ToolGate:
             del self._decided[native_id]
             return Refuse(decision.text, "person")
         args = call.args if approval is None else approval.args
-        verdict = await self._policy(call.name, args, self._approver(approval, native_id))
+        verdict = await self._policy(call.name, args, self._approvers(approval, native_id))
         if verdict.action == "deny":
             self._decided.pop(native_id, None)
             return Refuse(denied_by_policy(verdict.reason), "policy")
@@ -275,13 +276,17 @@ class ToolGate:
             await self._run.check_stop()
         return self._run.stop.requested
 
-    def _approver(self, approval: Approve | None, native_id: str) -> str | None:
+    def _approvers(self, approval: Approve | None, native_id: str) -> tuple[str, ...]:
+        """Everybody who approved; the last of them completed it."""
         if approval is None:
-            return None
+            return ()
         others = self._run.resume.actors if self._run.resume is not None else {}
-        return approval.actor or others.get(native_id, self._run.principal.actor)
+        last = approval.actor or others.get(native_id, self._run.principal.actor)
+        return approval.approvers or (last,)
 
-    async def _policy(self, name: str, args: Mapping[str, Json], approver: str | None) -> Verdict:
+    async def _policy(
+        self, name: str, args: Mapping[str, Json], approvers: tuple[str, ...]
+    ) -> Verdict:
         run = self._run
         if run.policy is None:
             return _ALLOWED
@@ -292,8 +297,9 @@ class ToolGate:
             name=name,
             # A copy: what it judged is what is executed, whatever it does to it.
             args=deepcopy(dict(args)),
-            approved=approver is not None,
-            approved_by=approver,
+            approved=bool(approvers),
+            approved_by=approvers[-1] if approvers else None,
+            approvers=approvers,
         )
         return await judge(run.policy, call)
 

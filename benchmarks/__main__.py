@@ -20,12 +20,15 @@ from benchmarks.encoding import encoding, engine
 from benchmarks.frameworks import frameworks
 from benchmarks.idling import idle
 from benchmarks.importing import importing
+from benchmarks.long_threads import long
 from benchmarks.plan import FULL, QUICK, TINY
 from benchmarks.report import as_json, as_markdown, print_table
 from benchmarks.resuming import cycles, interrupt
 from benchmarks.rows import BenchmarkBroken, Row
+from benchmarks.sealing import audit
 from benchmarks.setup import Setup
 from benchmarks.streaming import first, ready, suspending
+from benchmarks.trips import trips
 from benchmarks.validating import validation
 
 __all__ = ["SCENARIOS", "main"]
@@ -42,6 +45,9 @@ SCENARIOS: Mapping[str, Callable[[Setup], list[Row]]] = {
     "frameworks": frameworks,
     "idle": idle,
     "interrupt": interrupt,
+    "trips": trips,
+    "long": long,
+    "audit": audit,
     "cycles": cycles,
 }
 """The scenarios by name; each gives rows called `name/…`."""

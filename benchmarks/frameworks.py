@@ -1,4 +1,13 @@
-"""Frameworks in the bridge's process: a token through their adapter, against their own stream."""
+"""Frameworks in the bridge's process: what a token costs through their adapter.
+
+Four ways of the same agent and the same tokens, each without a socket:
+
+- alone: the framework's own stream, read to its end. Nothing is encoded, nobody served.
+- by hand: that stream in a Starlette `StreamingResponse`, each token an event of the official
+  encoder, as AG-UI's documentation shows. Nothing is stored, nobody can be asked.
+- official: the AG-UI endpoint of the framework's makers, where there is one that is installed.
+- bridge: the adapter and the whole engine, from the request's body to the bytes of the stream.
+"""
 
 from __future__ import annotations
 
@@ -6,128 +15,45 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from typing import Any, Final
 
+from ag_ui.core import (
+    RunAgentInput,
+    RunFinishedEvent,
+    RunStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+)
+from ag_ui.encoder import EventEncoder
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
 from agui_bridge import Bridge
+from benchmarks.framework_agents import FRAMEWORKS, TOKEN, Contender, is_installed
+from benchmarks.producer import MESSAGE_ID
 from benchmarks.requests import new_thread, run_input
 from benchmarks.rounds import interleave, no_collection
 from benchmarks.rows import BenchmarkBroken, Row, ratio
 from benchmarks.setup import Setup
 
-__all__ = ["FRAMEWORKS", "frameworks"]
+__all__ = ["frameworks"]
 
-_TOKEN: Final = " token"
+_CONTENT: Final = b'data: {"type":"TEXT_MESSAGE_CONTENT"'
 
-
-@dataclass(frozen=True)
-class _Contender:
-    """An agent with a model that says the same tokens at once.
-
-    Attributes:
-        agent: what the bridge is given.
-        alone: reads the framework's own stream to its end and gives the characters of text in it.
-    """
-
-    agent: Any
-    alone: Callable[[], Awaitable[int]]
+Reading = Callable[[], Awaitable[list[str] | list[bytes]]]
+"""One run: gives what came of it, texts or bytes, to be looked at once the clock stands still."""
 
 
-def _pydantic_ai(tokens: int) -> _Contender:
-    from pydantic_ai import Agent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
-    from pydantic_ai.models.function import FunctionModel
-
-    async def said(_messages: object, _info: object) -> AsyncIterator[str]:
-        for _ in range(tokens):
-            yield _TOKEN
-
-    agent = Agent(FunctionModel(stream_function=said))
-
-    async def alone() -> int:
-        length = 0
-        async with agent.run_stream_events("go") as events:
-            async for event in events:
-                match event:
-                    case PartStartEvent(part=TextPart(content=text)):
-                        length += len(text)
-                    case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                        length += len(text)
-        return length
-
-    return _Contender(agent, alone)
-
-
-def _openai_agents(tokens: int) -> _Contender:
-    from agents import Agent, Runner, Tool, set_tracing_disabled
-
-    from examples.openai_agents.offline import Item, OfflineModel
-
-    async def said(_items: list[Item], _tools: list[Tool]) -> AsyncIterator[str]:
-        for _ in range(tokens):
-            yield _TOKEN
-
-    set_tracing_disabled(True)
-    agent: Agent[Any] = Agent("agent", model=OfflineModel(said))
-
-    async def alone() -> int:
-        length = 0
-        async for event in Runner.run_streamed(agent, "go").stream_events():
-            if (
-                event.type == "raw_response_event"
-                and event.data.type == "response.output_text.delta"
-            ):
-                length += len(event.data.delta)
-        return length
-
-    return _Contender(agent, alone)
-
-
-def _langgraph(tokens: int) -> _Contender:
-    from langchain.agents import create_agent
-    from langchain_core.language_models.chat_models import BaseChatModel
-    from langchain_core.messages import AIMessageChunk, HumanMessage
-    from langchain_core.outputs import ChatGenerationChunk, ChatResult
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    class Ready(BaseChatModel):
-        @property
-        def _llm_type(self) -> str:
-            return "ready"
-
-        def _generate(self, *_: Any, **__: Any) -> ChatResult:
-            raise NotImplementedError
-
-        async def _astream(self, *_: Any, **__: Any) -> AsyncIterator[ChatGenerationChunk]:
-            for _token in range(tokens):
-                yield ChatGenerationChunk(message=AIMessageChunk(content=_TOKEN))
-
-    graph = create_agent(Ready(), checkpointer=InMemorySaver())
-
-    async def alone() -> int:
-        length = 0
-        config: Any = {"configurable": {"thread_id": new_thread()}}
-        given: Any = {"messages": [HumanMessage("go")]}
-        parts: AsyncIterator[Any] = graph.astream(given, config, stream_mode="messages")
-        async for chunk, _ in parts:
-            length += len(chunk.content)
-        return length
-
-    return _Contender(graph, alone)
-
-
-FRAMEWORKS: Final[Mapping[str, Callable[[int], _Contender]]] = {
-    "agents": _openai_agents,
-    "langgraph": _langgraph,
-    "pydantic_ai": _pydantic_ai,
-}
-"""By the module that must be installed."""
-
-
-async def _post(app: Any, body: bytes) -> int:
-    """A run as a server hands it over, without a socket; gives the characters of text told."""
-    length, sent = 0, False
+async def _posted(app: ASGIApp) -> list[bytes]:
+    """A run as a server hands it over, without a socket; gives what would go out."""
+    body = json.dumps(run_input(new_thread())).encode()
+    told: list[bytes] = []
+    sent = False
 
     async def receive() -> dict[str, Any]:
         nonlocal sent
@@ -137,10 +63,7 @@ async def _post(app: Any, body: bytes) -> int:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: Mapping[str, Any]) -> None:
-        nonlocal length
-        for line in message.get("body", b"").splitlines():
-            if line.startswith(b'data: {"type":"TEXT_MESSAGE_CONTENT"'):
-                length += len(json.loads(line[6:])["delta"])
+        told.append(message.get("body", b""))
 
     scope: dict[str, Any] = {
         "type": "http",
@@ -158,52 +81,118 @@ async def _post(app: Any, body: bytes) -> int:
         "state": {},
     }
     await app(scope, receive, send)
-    return length
+    return told
 
 
-def _timed(streams: int, expected: int, read: Callable[[], Awaitable[int]]) -> float:
-    async def measure() -> float:
+async def _alone(contender: Contender) -> list[str]:
+    return [text async for text in contender.alone()]
+
+
+def _by_hand(contender: Contender) -> ASGIApp:
+    """What its user would write who serves the framework's stream himself."""
+
+    async def run(request: Request) -> StreamingResponse:
+        body = RunAgentInput.model_validate_json(await request.body())
+        encode = EventEncoder().encode
+
+        async def stream() -> AsyncIterator[str]:
+            yield encode(RunStartedEvent(thread_id=body.thread_id, run_id=body.run_id))
+            yield encode(TextMessageStartEvent(message_id=MESSAGE_ID, role="assistant"))
+            async for text in contender.alone():
+                if text:
+                    yield encode(TextMessageContentEvent(message_id=MESSAGE_ID, delta=text))
+            yield encode(TextMessageEndEvent(message_id=MESSAGE_ID))
+            yield encode(RunFinishedEvent(thread_id=body.thread_id, run_id=body.run_id))
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    return Starlette(routes=[Route("/agents/agent", run, methods=["POST"])])
+
+
+def _bridged(contender: Contender) -> ASGIApp:
+    bridge = Bridge("memory:")
+    bridge.add("agent", contender.agent)
+    return bridge.app(anonymous=True)
+
+
+def _readings(contender: Contender) -> dict[str, Reading]:
+    """The ways, by name."""
+    ways: dict[str, Reading] = {
+        "alone": partial(_alone, contender),
+        "by hand": partial(_posted, _by_hand(contender)),
+        "bridge": partial(_posted, _bridged(contender)),
+    }
+    if contender.official is not None:
+        ways["official"] = partial(_posted, contender.official)
+    return ways
+
+
+def _length(told: list[str] | list[bytes]) -> int:
+    """The characters of text in what came of a run."""
+    if told and isinstance(told[0], str):
+        return sum(map(len, told))
+    lines = b"".join(told).splitlines()  # type: ignore[arg-type]
+    return sum(len(json.loads(ln[6:])["delta"]) for ln in lines if ln.startswith(_CONTENT))
+
+
+def _timed(runs: int, tokens: int, read: Reading) -> float:
+    """Seconds of CPU that a run takes."""
+
+    async def measure() -> tuple[float, list[list[str] | list[bytes]]]:
         with no_collection():
             began = time.process_time()
-            for _ in range(streams):
-                if (length := await read()) != expected:
-                    raise BenchmarkBroken(f"{length} characters were told, not {expected}")
-            return time.process_time() - began
+            told = [await read() for _ in range(runs)]
+            return time.process_time() - began, told
 
-    return asyncio.run(measure())
+    taken, told = asyncio.run(measure())
+    for length in map(_length, told):
+        if length != tokens * len(TOKEN):
+            raise BenchmarkBroken(f"{length} characters were told, not {tokens * len(TOKEN)}")
+    return taken / runs
 
 
 def frameworks(setup: Setup) -> list[Row]:
-    """CPU of a stream of ready tokens from an agent in process, for each that is installed."""
-    tokens, streams = setup.plan.events, setup.plan.streams
-    expected = tokens * len(_TOKEN)
+    """CPU of ready tokens from an agent in process, for each framework that is installed.
+
+    `frameworks/NAME` is the cost of a further token: a run of many less a run of one, through the
+    bridge over alone. `NAME-run` is that of the whole run, its request, admission and commits
+    included; `NAME-by-hand` and `NAME-official` are the bridge's run over theirs.
+    """
+    tokens, runs = setup.plan.events, setup.plan.streams
     rows = []
     for name, make in FRAMEWORKS.items():
-        if find_spec(name) is None:
+        if not is_installed(name):
             continue
-        contender = make(tokens)
-        bridge = Bridge("memory:")
-        bridge.add("agent", contender.agent)
-        app = bridge.app(anonymous=True)
-
-        async def bridged(app: Any = app) -> int:
-            return await _post(app, json.dumps(run_input(new_thread())).encode())
-
-        samples = interleave(
-            {
-                "bridge": partial(_timed, streams, expected, bridged),
-                "alone": partial(_timed, streams, expected, contender.alone),
-            },
-            setup.plan.rounds,
-        )
+        ways = _readings(make(tokens))
+        short = _readings(make(1))
+        contenders = {way: partial(_timed, runs, tokens, read) for way, read in ways.items()}
+        contenders |= {
+            f"short {way}": partial(_timed, runs, 1, short[way]) for way in ("bridge", "alone")
+        }
+        samples = interleave(contenders, setup.plan.rounds)
+        further = {
+            way: [
+                (long - one) / (tokens - 1)
+                for long, one in zip(samples[way], samples[f"short {way}"], strict=True)
+            ]
+            for way in ("bridge", "alone")
+        }
         rows.append(
             ratio(
                 f"frameworks/{name}",
-                f"a run of {tokens} ready tokens, CPU: {name} in the bridge / its own stream",
-                samples,
+                f"a further ready token, CPU: {name} in the bridge / its own stream, not encoded",
+                further,
                 "bridge",
                 "alone",
                 at_most=1.15,
             )
         )
+        for row, way, told in (
+            ("run", "alone", "its own stream, not encoded"),
+            ("by-hand", "by hand", "served by hand with the official encoder"),
+            ("official", "official", "its official AG-UI endpoint"),
+        ):
+            if way in ways:
+                what = f"a run of {tokens} ready tokens, CPU: {name} in the bridge / {told}"
+                rows.append(ratio(f"frameworks/{name}-{row}", what, samples, "bridge", way))
     return rows

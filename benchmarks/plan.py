@@ -19,8 +19,11 @@ class Plan:
         streams: streams that each contender serves in a round.
         first_events: streams in a round whose first event is timed.
         idle_rounds: fresh processes for each contender.
-        idle_streams: streams that stand open at once.
+        idle_streams: streams that stand open at once: some, and many.
+        silence: seconds for which many of them are watched; a lease is renewed every ten.
         round_trips: interrupts answered in a round, by clients at once.
+        history: messages of a short thread, and of a long one.
+        chat_history: the same of threads of a chat model.
         cycles: interrupts answered one after the other on one thread.
         imports: fresh interpreters for each import.
     """
@@ -32,8 +35,11 @@ class Plan:
     streams: int
     first_events: int
     idle_rounds: int
-    idle_streams: int
+    idle_streams: tuple[int, int]
+    silence: float
     round_trips: tuple[tuple[int, int], ...]
+    history: tuple[int, int]
+    chat_history: tuple[int, int]
     cycles: int
     imports: int
 
@@ -46,8 +52,11 @@ FULL = Plan(
     streams=5,
     first_events=40,
     idle_rounds=3,
-    idle_streams=500,
+    idle_streams=(1_000, 5_000),
+    silence=30,
     round_trips=((1, 40), (32, 160)),
+    history=(30, 3_000),
+    chat_history=(20, 400),
     cycles=100,
     imports=5,
 )
@@ -59,8 +68,11 @@ QUICK = Plan(
     streams=2,
     first_events=20,
     idle_rounds=1,
-    idle_streams=500,
+    idle_streams=(500, 1_000),
+    silence=10,
     round_trips=((1, 20), (32, 64)),
+    history=(30, 3_000),
+    chat_history=(20, 400),
     cycles=60,
     imports=2,
 )
@@ -72,8 +84,11 @@ TINY = Plan(
     streams=1,
     first_events=2,
     idle_rounds=1,
-    idle_streams=5,
+    idle_streams=(3, 5),
+    silence=0.1,
     round_trips=((1, 1), (32, 2)),
+    history=(3, 30),
+    chat_history=(2, 20),
     cycles=10,
     imports=1,
 )

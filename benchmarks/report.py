@@ -20,6 +20,7 @@ _LEGEND = """\
 A / B is the time of A by that of B, unless it says rate. What serves HTTP does so with uvicorn.
 official: an event object and the bytes that ag_ui.encoder.EventEncoder makes of it.
 Starlette: a StreamingResponse of these. raw: uvicorn alone, bytes made before, a send for each.
+bare server: Starlette, a template for each event, two commits a question (benchmarks/bare.py).
 pydantic-ai: its AG-UI adapter and a scripted model; its clients hold the history.
 ours, if not of tokens (plain str): adapters that make an official event object for each event.
 Redis, PostgreSQL: with STORES=1, or when AGUI_BENCH_REDIS, AGUI_BENCH_POSTGRES hold a URL."""

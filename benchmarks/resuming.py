@@ -15,7 +15,7 @@ from benchmarks.rounds import interleave
 from benchmarks.rows import BenchmarkBroken, Row, ratio
 from benchmarks.setup import Setup
 
-__all__ = ["cycles", "interrupt"]
+__all__ = ["approving", "cycles", "interrupt", "round_trips"]
 
 _INTERRUPT = re.compile(rb'"outcome":\{"type":"interrupt","interrupts":\[\{"id":"([^"]+)"')
 _CALL = re.compile(rb'"toolCallId":"([^"]+)"')
@@ -39,9 +39,14 @@ def _check_answered(raw: bytes) -> None:
         raise BenchmarkBroken(f"an answer was not carried out: … {raw[-2_000:]!r}")
 
 
-def _approving(thread: str) -> Conversation:
-    """Ask, answer, finish; the server keeps the history."""
-    raw = yield request("ask", run_input(thread))
+def approving(thread: str, **members: Any) -> Conversation:
+    """Ask, answer, finish; the server keeps the history.
+
+    Args:
+        thread: its id.
+        members: of the input that is asked about, besides or in place of those of `run_input`.
+    """
+    raw = yield request("ask", run_input(thread, **members))
     resume = [_resume(_asked(raw))]
     _check_answered((yield request("ask", run_input(thread, None, resume=resume))))
 
@@ -60,9 +65,9 @@ def _approving_with_history(thread: str) -> Conversation:
     _check_answered((yield request("ask", answering)))
 
 
-def _round_trips(server: Server, count: int, clients: int) -> float:
+def round_trips(server: Server, count: int, clients: int) -> float:
     """Seconds of a number of round trips, each on a thread of its own."""
-    approve = _approving_with_history if server.name == "pydantic-ai" else _approving
+    approve = _approving_with_history if server.name == "pydantic-ai" else approving
     return drive(server.port, [approve(new_thread()) for _ in range(count)], clients)
 
 
@@ -74,7 +79,7 @@ def interrupt(setup: Setup) -> list[Row]:
         at_once = "1 client" if clients == 1 else f"{clients} clients"
         samples = interleave(
             {
-                name: partial(_round_trips, server, count, clients)
+                name: partial(round_trips, server, count, clients)
                 for name, server in servers.items()
             },
             plan.rounds,
@@ -101,7 +106,7 @@ def _cycle(thread: str, count: int, took: list[float]) -> Conversation:
     """Question and answer again and again on one thread, each timed."""
     for _ in range(count):
         began = time.perf_counter()
-        yield from _approving(thread)
+        yield from approving(thread)
         took.append(time.perf_counter() - began)
 
 

@@ -3,13 +3,15 @@
     python -m benchmarks.servers CONTENDER --port 8799 [--store URL] [--events N]
 
 Each answers `POST /agents/KIND` (see `producer.KINDS`) with the same events. `bridge` besides has
-`text-KIND` and `function-KIND`, whose agents yield plain text, and `ask`, which pauses.
+`text-KIND` and `function-KIND`, whose agents yield plain text, and `ask`, which pauses; `sealing`
+is `bridge` with the audit chain. `bare` and `chatting` have nothing but `ask`: see
+`benchmarks.bare` and `benchmarks.scripted_chat`.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,14 +32,17 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agui_bridge import Bridge, FunctionRun
+from agui_bridge import Bridge, FunctionRun, Settings
 from agui_bridge.adapters import Adapter, AdapterCapabilities, Ask, Pause, Run, RunItem
 from agui_bridge.protocol.threads.records import ToolCall
 from benchmarks.detecting_agents import add_detecting
 from benchmarks.producer import KINDS, MESSAGE_ID, produce
 from benchmarks.uvicorn_options import serve
 
-__all__ = ["bridge", "raw", "starlette"]
+__all__ = ["bridge", "raw", "sealing", "starlette"]
+
+_MOST_RUNS = 10_000
+"""More than any scenario has open at once; the default protects scopes from each other."""
 
 
 async def _events(kind: str, count: int) -> AsyncIterator[BaseEvent]:
@@ -82,9 +87,10 @@ class _Asking(Adapter):
         pass
 
 
-def bridge(store: str, count: int) -> ASGIApp:
+def bridge(store: str, count: int, audit_keys: Sequence[str] = ()) -> ASGIApp:
     """agui-bridge."""
-    bridge = Bridge(store)
+    settings = Settings(max_runs_per_scope=_MOST_RUNS)
+    bridge = Bridge(store, settings=settings, audit_keys=audit_keys)
     for kind in KINDS:
         bridge.add(kind, _Producing(partial(_events, kind, count)))
         bridge.add(f"text-{kind}", _Producing(partial(produce, kind, count)))
@@ -97,6 +103,11 @@ def bridge(store: str, count: int) -> ASGIApp:
     bridge.add("ask", _Asking())
     add_detecting(bridge)
     return bridge.app(anonymous=True)
+
+
+def sealing(store: str, count: int) -> ASGIApp:
+    """agui-bridge with the audit chain."""
+    return bridge(store, count, ["a-key-of-the-benchmarks-0123456789"])
 
 
 def starlette(store: str, count: int) -> ASGIApp:
@@ -150,9 +161,30 @@ def raw(store: str, count: int) -> ASGIApp:
     return app
 
 
+def _bare(store: str, count: int) -> ASGIApp:
+    # Imported here: orjson is a dependency of no other server.
+    from benchmarks.bare import bare
+
+    return bare(store, count)
+
+
+def _chatting(store: str, count: int) -> ASGIApp:
+    # Imported here: no other server needs the model's client.
+    from benchmarks.scripted_chat import chatting
+
+    return chatting(store, count)
+
+
 def main() -> None:
     """Serve until killed."""
-    contenders = {"bridge": bridge, "starlette": starlette, "raw": raw}
+    contenders = {
+        "bridge": bridge,
+        "sealing": sealing,
+        "starlette": starlette,
+        "raw": raw,
+        "bare": _bare,
+        "chatting": _chatting,
+    }
     parser = argparse.ArgumentParser(description="A contender of the benchmarks.")
     parser.add_argument("contender", choices=contenders)
     parser.add_argument("--port", type=int, required=True)

@@ -57,14 +57,29 @@ class Setup:
 
     def stores(self) -> dict[str, Server]:
         """A server of ours for each store, by the store's name, and the peer's."""
-        urls = {"memory": "memory:", "SQLite": self._sqlite}
-        if self._others is None:
-            self._others = self._stack.enter_context(own_stores(local=self._local))
-        urls |= self._others
-        wanted: dict[str, tuple[str, str | None]] = {n: ("bridge", u) for n, u in urls.items()}
+        wanted: dict[str, tuple[str, str | None]]
+        wanted = {name: ("bridge", url) for name, url in self._urls().items()}
         if "pydantic-ai" in self.contenders:
             wanted["pydantic-ai"] = ("pydantic-ai", None)
         return self._servers(wanted)
+
+    def bare(self) -> dict[str, Server]:
+        """A bare server for each store, by the store's name (see `benchmarks.bare`)."""
+        urls = {**self._urls(), "SQLite": f"{self._sqlite}.bare"}
+        return self._servers({name: ("bare", url) for name, url in urls.items()})
+
+    def chatting(self) -> Server:
+        """A server of ours whose agent is a chat model."""
+        return self._servers({"chat": ("chatting", "memory:")})["chat"]
+
+    def sealing(self) -> dict[str, Server]:
+        """A server of ours with the audit chain for each store, by the store's name."""
+        return self._servers({name: ("sealing", url) for name, url in self._urls().items()})
+
+    def _urls(self) -> dict[str, str]:
+        if self._others is None:
+            self._others = self._stack.enter_context(own_stores(local=self._local))
+        return {"memory": "memory:", "SQLite": self._sqlite, **self._others}
 
     def _servers(self, wanted: Mapping[str, tuple[str, str | None]]) -> dict[str, Server]:
         """Start what does not run yet, all at once."""

@@ -98,7 +98,7 @@ def ready(setup: Setup) -> list[Row]:
     budget = partial(add, under="ours", over="starlette", at_least=5)
     rows = [
         budget("ready/starlette", f"{n} ready event objects: Starlette / ours"),
-        add("ready/raw", f"{n} ready tokens: raw / ours", over="raw", under="text", at_least=1),
+        add("ready/raw", f"{n} ready tokens: raw / ours", over="raw", under="text", at_least=1.5),
         add("ready/objects-raw", f"{n} ready event objects: raw / ours", over="raw", under="ours"),
         add(
             "ready/text-starlette",
@@ -116,7 +116,34 @@ def ready(setup: Setup) -> list[Row]:
     if "pydantic-ai" in servers:
         what = f"{n} ready tokens: pydantic-ai / ours"
         rows.append(add("ready/pydantic-ai", what, over="pydantic-ai", under="text"))
-    return rows
+    return rows + _ready_on_stores(setup)
+
+
+def _ready_on_stores(setup: Setup) -> list[Row]:
+    """Ready tokens on every store but the one in memory."""
+    n, stores = setup.plan.events, setup.stores()
+    contenders = {
+        name: _Contender(server, "text-ready")
+        for name, server in stores.items()
+        if name not in ("memory", "pydantic-ai")
+    }
+    contenders["raw"] = _Contender(setup.streaming()["raw"], "ready")
+    samples = interleave(
+        {name: partial(_streams, one, setup) for name, one in contenders.items()},
+        setup.plan.rounds,
+    )
+    return [
+        ratio(
+            f"ready/raw-{name.lower()}",
+            f"{n} ready tokens, {name}: raw / ours",
+            samples,
+            "raw",
+            name,
+            at_least=1.2,
+        )
+        for name in contenders
+        if name != "raw"
+    ]
 
 
 def suspending(setup: Setup) -> list[Row]:
@@ -135,7 +162,7 @@ def suspending(setup: Setup) -> list[Row]:
                 f"suspend/{kind}-starlette",
                 f"{producer}: Starlette / ours",
                 under="ours",
-                at_least=1.5,
+                at_least=4,
             ),
             official(
                 f"suspend/{kind}-text-starlette",
@@ -176,7 +203,7 @@ def first(setup: Setup) -> list[Row]:
             samples,
             "bridge",
             "raw",
-            at_most=3,
+            at_most=2.5,
         ),
         ratio(
             "first/starlette",

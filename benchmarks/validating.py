@@ -10,10 +10,10 @@ from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, appro
 from agui_bridge.protocol.contract.admission import admit
 from agui_bridge.protocol.contract.requests import Request, Resume
 from agui_bridge.protocol.dialects import parse_input
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Batch,
     Interrupt,
-    Loaded,
     ThreadKey,
     ThreadRecord,
     ThreadStatus,
@@ -92,7 +92,7 @@ def validation(plan: Plan) -> list[Row]:
             f"{words[name]}: parse, admit, check against its schema",
             "µs",
             tuple(1e6 * seconds for seconds in samples[name]),
-            at_most=60,
+            at_most=40,
         )
         for name in ("one", "ten")
     ]

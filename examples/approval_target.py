@@ -66,6 +66,7 @@ def make_bridge(
     expires_in: float | None = None,
     lease_seconds: float = 30.0,
     tokens: bool = False,
+    **options: Any,
 ) -> Bridge:
     """The bridge with its one agent.
 
@@ -75,6 +76,7 @@ def make_bridge(
         expires_in: seconds until an interrupt expires; None is never.
         lease_seconds: a run whose process is silent this long counts as lost.
         tokens: whether requests need one of TOKENS.
+        **options: further ones of the bridge, such as `inbox`.
     """
     settings = Settings(expires_in=expires_in, lease_seconds=lease_seconds)
     bridge = Bridge(
@@ -82,6 +84,7 @@ def make_bridge(
         settings=settings,
         authenticate=BearerTokens(TOKENS) if tokens else None,
         cors_origin_regex=LOOPBACK,
+        **options,
     )
 
     async def send_email(to: str, body: str) -> str:

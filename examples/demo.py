@@ -16,13 +16,15 @@ from typing import Literal
 from pydantic import BaseModel
 
 from agui_bridge import Bridge, FunctionRun
+from agui_bridge.inbox import Inbox
 from examples.guide import serve_here
 
 bridge = Bridge(
     "sqlite:///demo.db",
     cors_origin_regex=r"https?://(localhost|127\.0\.0\.1)(:\d+)?",
-    # `make demo` installs it: pip install "agui-bridge[playground]"
+    # `make demo` installs both: pip install "agui-bridge[playground,inbox]"
     playground=find_spec("agui_inspector") is not None,
+    inbox=Inbox() if find_spec("jinja2") is not None else None,
 )
 
 ROWS = {"users": 1234, "sessions": 98765}
@@ -175,6 +177,8 @@ def main() -> None:
     def tell(port: int) -> None:
         url = f"http://127.0.0.1:{port}"
         browser = f"\nTry the agents in a browser: {url}/playground\n" if bridge.playground else ""
+        if bridge.inbox_page:
+            browser += f"\nDecide on what waits for people: {url}/inbox\n"
         print(GUIDE.format(url=url, playground=browser), flush=True)
 
     serve_here(bridge, parser.parse_args().port, tell)

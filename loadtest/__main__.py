@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from agui_bridge.cli.progress import Progress
 from benchmarks.rows import BenchmarkBroken
 from benchmarks.stores import VARIABLES, own_stores
 from loadtest.idle import stand_idle
@@ -31,7 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     faults: list[str] = []
     try:
-        _load(options, faults)
+        with Progress() as progress:
+            _load(options, faults, progress)
     except BenchmarkBroken as error:
         print(error, file=sys.stderr)
         return 2
@@ -39,22 +41,26 @@ def main(arguments: list[str] | None = None) -> int:
     return bool(faults)
 
 
-def _load(options: argparse.Namespace, faults: list[str]) -> None:
+def _load(options: argparse.Namespace, faults: list[str], progress: Progress) -> None:
     with tempfile.TemporaryDirectory(prefix="agui-load-") as folder:
         wanted = [name for name in VARIABLES if name.lower() in options.stores]
         with own_stores(local=True, names=wanted) as others:
             urls = {"SQLite": f"sqlite:///{Path(folder) / 'load.db'}", **others}
             for name, url in urls.items():
                 if name.lower() in options.stores:
-                    faults += _tell(press(name, url, options.seconds))
+                    faults += _tell(press(name, url, options.seconds, progress.tell), progress)
     if not options.no_idle:
-        faults += _tell(stand_idle(min(20.0, options.seconds)))
+        progress.tell("Opening idle streams …")
+        faults += _tell(stand_idle(min(20.0, options.seconds)), progress)
     if not options.no_neighbours:
         for connections in options.connections:
-            faults += _tell(stand_neighbours(connections, min(6.0, options.seconds)))
+            progress.tell(f"Attacking with {connections} connections …")
+            result = stand_neighbours(connections, min(6.0, options.seconds))
+            faults += _tell(result, progress)
 
 
-def _tell(result: Result) -> list[str]:
+def _tell(result: Result, progress: Progress) -> list[str]:
+    progress.clear()
     print(*result.lines, *(f"  FAULT: {fault}" for fault in result.faults), sep="\n", flush=True)
     return result.faults
 

@@ -8,6 +8,7 @@ import ssl
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -38,8 +39,10 @@ class Result:
         self.faults: list[str] = []
 
 
-def press(name: str, store: str, seconds: float) -> Result:
-    """Put a store's replicas under load."""
+def press(
+    name: str, store: str, seconds: float, told: Callable[[str], None] = lambda text: None
+) -> Result:
+    """Put a store's replicas under load; `told` is told how far it is."""
     result = Result()
     with tempfile.TemporaryDirectory(prefix="agui-load-") as directory:
         folder = Path(directory)
@@ -56,21 +59,25 @@ def press(name: str, store: str, seconds: float) -> Result:
         try:
             for replica in replicas:
                 replica.await_start()
-            load, took = asyncio.run(_run(replicas, seconds))
+            load, took = asyncio.run(_run(replicas, seconds, lambda text: told(f"{name}: {text}")))
         finally:
             for replica in replicas:
                 replica.close()
         if load.unavailable:
-            told = [line for r in replicas for line in r.log.splitlines() if "store" in line]
+            logged = [line for r in replicas for line in r.log.splitlines() if "store" in line]
             result.lines.append(f"  the store was unavailable {load.unavailable} times")
-            result.lines += [f"    {line[:200]} ({n}×)" for line, n in Counter(told).most_common(3)]
+            result.lines += [
+                f"    {line[:200]} ({n}×)" for line, n in Counter(logged).most_common(3)
+            ]
         lines = effects.read_text().splitlines() if effects.exists() else []
         _count(result, load, Counter(json.loads(line)["to"] for line in lines))
         _report(result, name, load, replicas, took, len(lines))
     return result
 
 
-async def _run(replicas: list[Replica], seconds: float) -> tuple[Load, float]:
+async def _run(
+    replicas: list[Replica], seconds: float, told: Callable[[str], None]
+) -> tuple[Load, float]:
     began = time.monotonic()
     urls = (replicas[0].url, replicas[1].url)
     # Below the servers' own five seconds: a connection that they just close loses an input.
@@ -92,6 +99,8 @@ async def _run(replicas: list[Replica], seconds: float) -> tuple[Load, float]:
         while True:
             for replica in replicas:
                 replica.memory.samples.append((time.monotonic() - began, replica.resident))
+            inputs = sum(total.answers.values())
+            told(f"{time.monotonic() - began:.0f} of {seconds:.0f} s, {inputs} inputs …")
             await asyncio.sleep(0.5)
 
     watching = asyncio.ensure_future(watch())

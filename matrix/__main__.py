@@ -8,11 +8,15 @@ does not name.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from agui_bridge.cli.progress import Progress
+from agui_bridge.conformance import CHECKS, Result
 from matrix.judging import SETTINGS, Judged, judge, unkept, worse
 from matrix.limits import LIMITS
 from matrix.page import JUDGED, Verdict, matrix_page
@@ -43,7 +47,8 @@ def faults_of(verdict: Verdict) -> list[str]:
 def _judged(name: str) -> list[Judged]:
     found = []
     for setting in SETTINGS:
-        one = judge(name, VARIANTS[name], setting, ENVIRONMENTS)
+        with Progress() as progress:
+            one = judge(name, VARIANTS[name], setting, ENVIRONMENTS, _counting(progress, name))
         print(
             f"{name} {setting.name}: {one.report.passed} of {one.report.applicable}, "
             f"executed twice: {one.twice}",
@@ -51,6 +56,11 @@ def _judged(name: str) -> list[Judged]:
         )
         found.append(one)
     return found
+
+
+def _counting(progress: Progress, name: str) -> Callable[[Result], None]:
+    results = itertools.count(1)
+    return lambda result: progress.tell(f"{name}: {next(results)} of {len(CHECKS)} checks …")
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,13 @@ _BASE: Final = "http://127.0.0.1:{port}"
 _AGENT: Final = f"{_BASE}/agents/agent"
 
 
-def judge(name: str, variant: Variant, setting: Setting, environments: Path) -> Judged:
+def judge(
+    name: str,
+    variant: Variant,
+    setting: Setting,
+    environments: Path,
+    told: Callable[[Result], None] = lambda result: None,
+) -> Judged:
     """Run the kit.
 
     Args:
@@ -72,6 +79,7 @@ def judge(name: str, variant: Variant, setting: Setting, environments: Path) -> 
         variant: what is judged.
         setting: and how.
         environments: where the environments of the peers are.
+        told: is told each result as it comes.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="matrix-")))
@@ -107,7 +115,7 @@ def judge(name: str, variant: Variant, setting: Setting, environments: Path) -> 
                 **own,
             }
         )
-        return Judged(asyncio.run(run_suite(config)), _twice(effects))
+        return Judged(asyncio.run(run_suite(config, told=told)), _twice(effects))
 
 
 def _as(actor: str) -> dict[str, str]:

@@ -2,9 +2,11 @@
 
 import dataclasses
 import re
+from importlib.metadata import entry_points
 
 import agui_bridge
 from docs.generators.__main__ import FOLDER, pages
+from docs.generators.frameworks import FRAMEWORKS
 from docs.generators.reference import GROUPS
 
 
@@ -37,3 +39,13 @@ def test_the_reference_shows_what_a_dataclass_is_made_of_with_types_and_defaults
     assert missing == []
     assert "\n    stop_timeout: float = 30.0,\n" in page
     assert "\n    history: Literal['server', 'client'] = 'server',\n" in page
+
+
+def test_the_page_of_frameworks_has_every_adapter_of_one() -> None:
+    found = entry_points(group="agui_bridge.adapters")
+    in_process = {entry.value for entry in entry_points(group="agui_bridge.frameworks")}
+    listed = {one.adapter: one for one in FRAMEWORKS}
+
+    assert {entry.name for entry in found if entry.value in in_process} == {
+        name for name, one in listed.items() if one.package
+    }

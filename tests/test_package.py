@@ -3,6 +3,7 @@
 import configparser
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -25,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 MOST_PACKAGES = 25
 """In an empty environment, agui-bridge itself included and pip left out."""
 
-MOST_MEGABYTES = 50
+MOST_MEGABYTES = 55
 RUN_PATH = "/agents/greeter"
 MODULE = """
 from agui_bridge import Bridge
@@ -123,6 +124,35 @@ def test_wheel_and_source_distribution_hold_the_migrations(installed: Installed)
     assert f"{folder}/0001_tables.sql" in ours
     assert ours <= set(zipfile.ZipFile(installed.wheel).namelist())
     assert ours <= sources
+
+
+def test_an_index_takes_both_and_shows_no_link_that_leads_nowhere(installed: Installed) -> None:
+    call(
+        sys.executable,
+        "-m",
+        "twine",
+        "check",
+        "--strict",
+        str(installed.sdist),
+        str(installed.wheel),
+    )
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        _, _, shown = wheel.read(name).decode().partition("\n\n")
+
+    assert shown.startswith("# agui-bridge\n")
+    assert "docs/pydantic-ai.md" in shown
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", shown) == []
+
+
+def test_the_source_distribution_holds_the_pages_and_the_examples(installed: Installed) -> None:
+    with tarfile.open(installed.sdist) as sdist:
+        sources = {name.partition("/")[2] for name in sdist.getnames()}
+    pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+
+    assert pages <= sources
+    assert {"examples/demo.py", "examples/copilotkit/package.json", "CONTRIBUTING.md"} <= sources
+    assert [name for name in sources if re.search(r"node_modules|__pycache__|\.db$", name)] == []
 
 
 def test_it_brings_no_more_than_a_bridge_on_sqlite_needs(installed: Installed) -> None:

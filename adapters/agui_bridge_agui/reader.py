@@ -1,8 +1,9 @@
 """Reads an upstream run's events: what is passed on, and what the run ended with.
 
-What breaks a rule is mended as `protocol.verifier.rules` says, where nothing is lost or invented by
-it, and the log says what was mended; messages that only a snapshot tells become events. What can't
-be mended is an error that says what it was. What AG-UI allows is passed on, known here or not.
+What breaks a rule is mended as `protocol.verifier.stream_rules` says, where nothing is lost or
+invented by it, and the log says what was mended; messages that only a snapshot tells become events.
+What can't be mended is an error that says what it was. What AG-UI allows is passed on, known here
+or not.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.protocol.verifier.rules import Fault
 from agui_bridge.protocol.verifier.shapes import model_of, without_unknown
+from agui_bridge.protocol.verifier.stream_rules import Fault
 from agui_bridge.protocol.verifier.verifier import Verifier
 from agui_bridge_agui.pauses.answers import Custom
 from agui_bridge_agui.pauses.draft import completed, take_question

@@ -42,7 +42,7 @@ class LangGraphAdapter:
     """
 
     capabilities: AdapterCapabilities = AdapterCapabilities(
-        edit=True, respond=True, stop=True, own_history=True, policy=True
+        edit=True, respond=True, subagents=True, stop=True, own_history=True, policy=True
     )
 
     def __init__(

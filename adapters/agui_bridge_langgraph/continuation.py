@@ -49,6 +49,7 @@ class Waiting:
         frontend: the application's calls, by interrupt id; "" stands for the graph's end.
         offered: the application's tools: an answer may come without them.
         actor: who began the run.
+        subagents: the agents at work inside tools.
     """
 
     interrupts: list[str] = field(default_factory=list)
@@ -62,6 +63,7 @@ class Waiting:
     frontend: dict[str, list[str]] = field(default_factory=dict)
     offered: list[dict[str, Json]] = field(default_factory=list)
     actor: str = ""
+    subagents: dict[str, Json] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, kept: Any) -> Waiting:

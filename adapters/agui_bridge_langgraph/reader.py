@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,16 +28,18 @@ from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run
+from agui_bridge_langgraph.subagents import Subagents
 
 __all__ = ["Reader"]
 
 
 @dataclass(slots=True)
 class _Message:
-    """A message of a model that is being told."""
+    """A message of a model that is being told; its owner is the sub-agent that says it."""
 
     id: str
     about: Any
+    owner: str | None = None
     texts: bool = False
     reasoning: str | None = None
     calls: list[str] = field(default_factory=list)
@@ -51,6 +53,7 @@ class Reader:
         run: mints ids, and takes usage.
         answered: ids of the calls whose results the thread has.
         shared: names of the state that clients see.
+        subagents: the agents inside tools.
 
     Attributes:
         called: ids of the calls that were told.
@@ -58,17 +61,33 @@ class Reader:
         answered: ids of the calls whose results were, or were known.
     """
 
-    def __init__(self, run: Run, answered: Collection[str], shared: Collection[str]) -> None:
+    def __init__(
+        self,
+        run: Run,
+        answered: Collection[str],
+        shared: Collection[str],
+        subagents: Subagents,
+    ) -> None:
         self.called: list[str] = []
         self.known: set[str] = set()
         self.answered: set[str] = set(answered)
         self._run = run
         self._shared = shared
+        self._subagents = subagents
         self._state: Any = None
         self._open: dict[Any, _Message] = {}
         self._speaking: _Message | None = None
         self._calls: dict[str, tuple[str, str]] = {}
         self._steps: dict[str, set[str]] = {}
+
+    def items(self, parts: Iterable[Any]) -> Iterator[BaseEvent | str]:
+        """Translate parts of the stream: each its namespace, mode and data, as `read` has them."""
+        for part in parts:
+            text = self.delta(part[1], part[2])
+            if text is not None:
+                yield text
+            else:
+                yield from self.read(*part)
 
     def delta(self, mode: str, data: Any) -> str | None:
         """The text of a part that is text and nothing else, as nearly all are; else None."""
@@ -133,7 +152,9 @@ class Reader:
                 self._note_usage(chunk)
                 return
             yield from self._end(task)
-            message = self._open[task] = _Message(chunk.id or self._run.mint(), about)
+            owner = yield from self._owner(about)
+            message = _Message(chunk.id or self._run.mint(), about, owner)
+            self._open[task] = message
             self._speaking = None
             self._run.iteration = (self._run.iteration or 0) + 1
             self.known.add(message.id)
@@ -154,22 +175,38 @@ class Reader:
         if chunk.chunk_position == "last":
             yield from self._end(task)
 
+    def _owner(self, about: Mapping[str, Any]) -> Generator[BaseEvent | str, None, str | None]:
+        """Who says what this is about; a new sub-agent is announced."""
+        task, name = str(about.get("langgraph_checkpoint_ns")), about.get("lc_agent_name")
+        owner, events = self._subagents.speaking(task, name)
+        yield from events
+        return owner
+
     def _think(self, message: _Message, thought: str) -> Iterator[BaseEvent | str]:
         self._speaking = None
         if message.reasoning is None:
             message.reasoning = self._run.mint()
-            yield ReasoningMessageStartEvent(message_id=message.reasoning, role="reasoning")
-        yield ReasoningMessageContentEvent(message_id=message.reasoning, delta=thought)
+            yield ReasoningMessageStartEvent(
+                message_id=message.reasoning, role="reasoning", subagent_run_id=message.owner
+            )
+        yield ReasoningMessageContentEvent(
+            message_id=message.reasoning, delta=thought, subagent_run_id=message.owner
+        )
 
     def _say(self, message: _Message, text: str) -> Iterator[BaseEvent | str]:
         yield from _end_reasoning(message)
         if not message.texts:
             message.texts = True
-            yield TextMessageStartEvent(message_id=message.id, role="assistant")
+            yield TextMessageStartEvent(
+                message_id=message.id, role="assistant", subagent_run_id=message.owner
+            )
         # Plain text goes on with the message that is open, where it is the only one.
-        self._speaking = message if len(self._open) == 1 else None
+        is_only = len(self._open) == 1 and message.owner is None
+        self._speaking = message if is_only else None
         if self._speaking is None:
-            yield TextMessageContentEvent(message_id=message.id, delta=text)
+            yield TextMessageContentEvent(
+                message_id=message.id, delta=text, subagent_run_id=message.owner
+            )
         else:
             yield text
 
@@ -183,14 +220,21 @@ class Reader:
             self.called.append(own)
             name = part.get("name") or ""
             self._calls[own] = (name, "")
+            if message.owner is not None:
+                self._subagents.own(own, message.owner)
             yield ToolCallStartEvent(
-                tool_call_id=own, tool_call_name=name, parent_message_id=message.id
+                tool_call_id=own,
+                tool_call_name=name,
+                parent_message_id=message.id,
+                subagent_run_id=message.owner,
             )
         call = message.places.get(place)
         if call and part.get("args"):
             name, args = self._calls[call]
             self._calls[call] = (name, args + part["args"])
-            yield ToolCallArgsEvent(tool_call_id=call, delta=part["args"])
+            yield ToolCallArgsEvent(
+                tool_call_id=call, delta=part["args"], subagent_run_id=message.owner
+            )
 
     def _end(self, task: Any) -> Iterator[BaseEvent | str]:
         message = self._open.pop(task, None)
@@ -199,9 +243,9 @@ class Reader:
         self._speaking = None
         yield from _end_reasoning(message)
         if message.texts:
-            yield TextMessageEndEvent(message_id=message.id)
+            yield TextMessageEndEvent(message_id=message.id, subagent_run_id=message.owner)
         for call in message.calls:
-            yield ToolCallEndEvent(tool_call_id=call)
+            yield ToolCallEndEvent(tool_call_id=call, subagent_run_id=message.owner)
 
     def _whole(self, whole: AIMessage, about: Any) -> Iterator[BaseEvent | str]:
         own = whole.id or self._run.mint()
@@ -212,7 +256,8 @@ class Reader:
         self._note_usage(whole)
         task = about.get("langgraph_checkpoint_ns")
         yield from self._end(task)
-        message = self._open[task] = _Message(own, about)
+        owner = yield from self._owner(about)
+        message = self._open[task] = _Message(own, about, owner)
         thought, text = _blocks(whole)
         if thought:
             yield from self._think(message, thought)
@@ -241,11 +286,14 @@ class Reader:
         if message.tool_call_id in self.answered:
             return
         self.answered.add(message.tool_call_id)
+        owner, events = self._subagents.owner(message.tool_call_id)
+        yield from events
         yield ToolCallResultEvent(
             message_id=message.id or self._run.mint(),
             tool_call_id=message.tool_call_id,
             content=_content(message),
             role="tool",
+            subagent_run_id=owner,
         )
 
     # --- steps and state ---
@@ -259,6 +307,8 @@ class Reader:
             # A model that did not say that it is done is, when its node is.
             for task in [task for task in self._open if str(task).rpartition(":")[2] == own]:
                 yield from self._end(task)
+            if not data.get("interrupts"):
+                yield from self._finish("|".join((*namespace, f"{name}:{own}")))
         if namespace or name.startswith("__"):
             return
         running = self._steps.setdefault(name, set())
@@ -271,6 +321,14 @@ class Reader:
             if not running:
                 yield StepFinishedEvent(step_name=name)
 
+    def _finish(self, task: str) -> Iterator[BaseEvent | str]:
+        """Close the sub-agents of a task, which has told all: results overtake what it streams."""
+        for finished in self._subagents.finish(task):
+            own = finished.subagent_run_id
+            for place in [place for place, one in self._open.items() if one.owner == own]:
+                yield from self._end(place)
+            yield finished
+
     def _values(self, values: Mapping[str, Any]) -> Iterator[BaseEvent | str]:
         state = {name: _plain(values[name]) for name in self._shared if name in values}
         if state and state != self._state:
@@ -280,7 +338,7 @@ class Reader:
 
 def _end_reasoning(message: _Message) -> Iterator[BaseEvent | str]:
     if message.reasoning is not None:
-        yield ReasoningMessageEndEvent(message_id=message.reasoning)
+        yield ReasoningMessageEndEvent(message_id=message.reasoning, subagent_run_id=message.owner)
         message.reasoning = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Resume, Run, RunItem
 from agui_bridge.errors import NotDelivered
+from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve, Decision
@@ -30,12 +31,10 @@ from agui_bridge_langgraph.continuation import Approval, Waiting
 from agui_bridge_langgraph.pauses import Pausing, open_calls
 from agui_bridge_langgraph.questions import OpenCalls
 from agui_bridge_langgraph.reader import Reader
+from agui_bridge_langgraph.subagents import Subagents
 from agui_bridge_langgraph.tools import output_names, parameters_of, tools_of
 
 __all__ = ["Options", "Turn"]
-
-_AHEAD: Final = 64
-"""Parts of the stream that a graph may be ahead of who reads them."""
 
 _SETTLE: Final = 1.0
 """Seconds that a stopped graph has to store what its tools gave, and a cancelled one to end."""
@@ -82,12 +81,11 @@ class Turn:
         kept = self._kept or Waiting(actor=run.principal.actor)
         self._approved = {**kept.approved, **_approvals(run, kept)}
         self._waiting = kept
-        # What the consumer has not taken yet; None when the graph is done.
-        self._queue: asyncio.Queue[Any] = asyncio.Queue(_AHEAD)
+        self._queue = ItemQueue()
         decided = _decisions(run, kept)
         # The gate knows calls by their ids, and of earlier approvals that still count.
         known = replace(run, resume=Resume(None, decided)) if decided else run
-        self._gate = ToolGate(known, taken=self._queue.join, actor=kept.actor)
+        self._gate = ToolGate(known, taken=self._taken, actor=kept.actor)
         self._journal = Journal(graph.checkpointer.serde, kept.results, kept.asked)
         self._guard = Guard(
             self._gate, self._journal, kept.judged, decided, told=self._tell, begins=self._begins
@@ -102,7 +100,8 @@ class Turn:
         names = output_names(graph) if options.shared is None else options.shared
         shared = [name for name in names if name not in (MESSAGES, _STRUCTURED)]
         answered = {m.get("toolCallId", "") for m in run.raw_messages if m.get("role") == "tool"}
-        self._reader = Reader(run, answered, shared)
+        self._subagents = Subagents(run.mint, self._guard.tasks, kept.subagents)
+        self._reader = Reader(run, answered, shared, self._subagents)
 
     async def items(self) -> AsyncGenerator[RunItem, None]:
         """What the run yields; see `Adapter.run`.
@@ -140,7 +139,8 @@ class Turn:
             self._owe([str(m.id) for m in along] if end is not None else [])
             along = []
             if end is not None:
-                yield end
+                for item in self._whose(end):
+                    yield item
                 return
         if _STRUCTURED in state.values:
             run.result = to_jsonable_python(state.values[_STRUCTURED], fallback=str)
@@ -148,31 +148,25 @@ class Turn:
     # --- one stream ---
 
     async def _streamed(self, given: Any) -> AsyncGenerator[RunItem, None]:
-        run, control = self._run, RunControl()
+        run, control, self._queue = self._run, RunControl(), ItemQueue()
         working = asyncio.create_task(self._work(given, control))
         stopping = asyncio.create_task(self._end_when_stopped(working, control))
         # Until a run that brings answers has told something, it can give them back.
         held: list[RunItem] | None = [] if self._kept is not None else None
         try:
-            while (part := await self._queue.get()) is not None:
-                text = self._reader.delta(part[1], part[2])
-                if text is not None:
-                    yield text
-                else:
-                    for item in self._reader.read(*part):
-                        if held is not None and isinstance(item, _SURROUNDINGS):
-                            held.append(item)
-                            continue
-                        for before in held or ():
-                            yield before
-                        held = None
-                        yield item
-                    if held and self._gate.begun:
-                        for before in held:
-                            yield before
-                        held = None
-                self._queue.task_done()
-            self._queue.task_done()
+            while parts := await self._queue.take():
+                for item in join_text(self._reader.items(parts)):
+                    if held is not None and isinstance(item, _SURROUNDINGS):
+                        held.append(item)
+                        continue
+                    for before in held or ():
+                        yield before
+                    held = None
+                    yield item
+                if held and self._gate.begun:
+                    for before in held:
+                        yield before
+                    held = None
             await self._ended(working)
             for before in held or ():
                 yield before
@@ -180,9 +174,7 @@ class Turn:
             stopping.cancel()
             if not working.done():
                 working.cancel()
-                while not self._queue.empty():
-                    # Nobody reads on, and it shall not wait for that.
-                    self._queue.get_nowait()
+                self._queue.abandon()
                 await asyncio.wait([working], timeout=_SETTLE)
             self._guard.cancel()
             touched = self._gate.begun | self._reader.answered
@@ -204,13 +196,15 @@ class Turn:
                 durability="sync",
                 control=control,
             )
+            queue = self._queue
             async with contextlib.aclosing(stream) as parts:
                 async for part in parts:
-                    await self._queue.put(part)
+                    queue.write(part)
+                    if queue.full:
+                        await queue.drained()
             await self._guard.settled()
         finally:
-            # Full only while somebody reads it.
-            await self._queue.put(None)
+            self._queue.close()
 
     async def _end_when_stopped(self, working: asyncio.Task[None], control: RunControl) -> None:
         await self._run.stop
@@ -248,11 +242,14 @@ class Turn:
 
     def _begins(self) -> None:
         """Have the consumer look up: a tool begins."""
-        with contextlib.suppress(asyncio.QueueFull):
-            self._queue.put_nowait(((), "begins", None))
+        self._queue.write(((), "begins", None))
+
+    async def _taken(self) -> None:
+        await self._queue.taken()
 
     async def _tell(self, mode: str, data: Any) -> None:
-        await self._queue.put(((), mode, data))
+        await self._queue.drained()
+        self._queue.write(((), mode, data))
 
     # --- before and after it ---
 
@@ -275,9 +272,22 @@ class Turn:
             asked=self._journal.asked,
             results=self._journal.dumped(finished),
             offered=[*self._frontend.values()],
+            subagents=self._subagents.to_json({call["id"]: call for call in calls}),
         )
         pausing = Pausing(self._schema, self._guard.asks, self._frontend)
         return pausing.end(state, OpenCalls(calls, self._guard.asking), kept)
+
+    def _whose(self, end: Pause | Handoff) -> Iterator[RunItem]:
+        """The end, each question that of the sub-agent whose call it is about."""
+        if isinstance(end, Pause):
+            asks = []
+            for ask in end.asks:
+                call = ask.tool_call.id if ask.tool_call is not None else ask.about
+                owner, events = self._subagents.owner(call)
+                yield from events
+                asks.append(replace(ask, subagent_run_id=owner))
+            end = replace(end, asks=asks)
+        yield end
 
     def _schema(self, name: str) -> Mapping[str, Json] | None:
         return parameters_of(self._tools.get(name))

@@ -64,6 +64,8 @@ def hold_tools() -> None:
         return tools if guard is None else guard.held(self, tools)
 
     setattr(get_all_tools, _NAME, True)
+    # No hook of the SDK may hold a tool back, and an agent that is a tool of another lies behind a
+    # closure. Every agent asks for its tools here; outside of a run nothing changes.
     AgentBase.get_all_tools = get_all_tools  # type: ignore[method-assign]
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
 from importlib.metadata import version
+from itertools import chain
 from typing import Any, Final
 
 from ag_ui.core import ToolCallResultEvent
@@ -18,6 +19,7 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve
@@ -70,10 +72,9 @@ class Turn:
         self._kept = Kept.from_json(waited.continuation) if waited is not None else None
         kept = self._kept
         self._actor = kept.actor if kept else run.principal.actor
-        # What the consumer has not taken yet; None when the agent is done.
-        self._queue: asyncio.Queue[Any] = asyncio.Queue()
+        self._queue = ItemQueue()
         self._replied = asyncio.Event()
-        self._gate = ToolGate(run, taken=self._queue.join, actor=self._actor)
+        self._gate = ToolGate(run, taken=self._queue.taken, actor=self._actor)
         self._subagents = Subagents(run.mint, kept.subagents if kept else ())
         self._reader = Reader(run, agent.name)
         self._tools = _described(run, kept)
@@ -84,7 +85,7 @@ class Turn:
         self._guard = Guard(
             run,
             self._gate,
-            self._queue.put_nowait,
+            self._queue.write,
             self._subagents,
             frontend=frontend_tools(self._tools, _results_of(run)),
             own={*decided, *(kept.frontend if kept else ())} - set(owners),
@@ -108,11 +109,10 @@ class Turn:
         stopping = asyncio.create_task(self._gate.stopped())
         stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
         try:
-            queue, read = self._queue, self._reader.read
-            while (event := await queue.get()) is not None:
-                for item in read(event):
+            read = self._reader.read
+            while events := await self._queue.take():
+                for item in join_text(chain.from_iterable(map(read, events))):
                     yield item
-                queue.task_done()
             await asyncio.wait([working])
             for last in self._reader.end():
                 yield last
@@ -125,6 +125,7 @@ class Turn:
             stopping.cancel()
             if not working.done():
                 working.cancel()
+                self._queue.abandon()
                 await asyncio.wait([working], timeout=_GRACE)
             touched = self._touched
             asked = run.resume.decisions if run.resume else {}
@@ -153,7 +154,7 @@ class Turn:
                 result = await self._stream([*result.to_input_list(), *late])
             return result
         finally:
-            self._queue.put_nowait(None)
+            self._queue.close()
 
     async def _stream(self, given: Any) -> RunResultStreaming:
         fresh = {"context": self._context} if isinstance(given, list) else {}
@@ -163,8 +164,9 @@ class Turn:
         if self._before is None:
             self._before = _counted(result)
         try:
+            write = self._queue.write
             async for event in result.stream_events():
-                self._queue.put_nowait(event)
+                write(event)
                 if event.type == "raw_response_event" and event.data.type in _REPLIED:
                     self._seen += 1
                     self._replied.set()
@@ -187,7 +189,7 @@ class Turn:
             return read_conversation(run)
         state, waiting = await restore(self._agent, kept, self._context)
         for event in self._subagents.reopen():
-            self._queue.put_nowait(event)
+            self._queue.write(event)
         for call in kept.frontend:
             state.approve(waiting[call].item)
         for call, decision in (run.resume.decisions if run.resume else {}).items():

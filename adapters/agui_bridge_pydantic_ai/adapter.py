@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from pydantic_ai import DeferredToolRequests, DeferredToolResults
@@ -18,6 +19,7 @@ from pydantic_core import to_jsonable_python
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError, NotDelivered
 from agui_bridge.import_object import import_object
+from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import turns_of
@@ -32,9 +34,6 @@ __all__ = ["PydanticAIAdapter"]
 
 _GRACE: Final = 1.0
 """Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
-
-_AHEAD: Final = 64
-"""Events that an agent may be ahead of who reads them."""
 
 
 class PydanticAIAdapter:
@@ -111,9 +110,8 @@ class _Turn:
         if waited is not None:
             self._kept = Deferred.from_json(waited.continuation)
         self._actor = self._kept.actor if self._kept else run.principal.actor
-        # What the consumer has not taken yet; None when the agent is done.
-        self._queue: asyncio.Queue[Any] = asyncio.Queue(_AHEAD)
-        self._gate = ToolGate(run, taken=self._queue.join, actor=self._actor)
+        self._queue = ItemQueue()
+        self._gate = ToolGate(run, taken=self._queue.taken, actor=self._actor)
         self._guard = Guard(self._gate)
         self._reader = Reader(run, self._guard.outputs)
         self._frontend = {tool.name: tool for tool in run.tools}
@@ -127,18 +125,16 @@ class _Turn:
         stopping = asyncio.create_task(self._gate.stopped())
         stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
         try:
-            while (event := await self._queue.get()) is not None:
-                for item in self._reader.read(event):
+            read = self._reader.read
+            while told := await self._queue.take():
+                for item in join_text(chain.from_iterable(map(read, told))):
                     yield item
-                self._queue.task_done()
             result = await self._outcome(working)
         finally:
             stopping.cancel()
             if not working.done():
                 working.cancel()
-                while not self._queue.empty():
-                    # Nobody reads on, and it shall not wait for that.
-                    self._queue.get_nowait()
+                self._queue.abandon()
                 await asyncio.wait([working], timeout=_GRACE)
             touched = self._touched
             asked = run.resume.decisions if run.resume else {}
@@ -157,8 +153,11 @@ class _Turn:
 
     async def _work(self, agent: AbstractAgent[Any, Any], deps: Any) -> Any:
         async def hand_over(_: Any, events: Any) -> None:
+            queue = self._queue
             async for event in events:
-                await self._queue.put(event)
+                queue.write(event)
+                if queue.full:
+                    await queue.drained()
 
         history, prompt, results = self._context()
         capabilities: list[AbstractCapability[Any]] = [self._guard]
@@ -177,8 +176,7 @@ class _Turn:
                 event_stream_handler=hand_over,
             )
         finally:
-            # Full only while somebody reads it.
-            await self._queue.put(None)
+            self._queue.close()
 
     async def _outcome(self, working: asyncio.Task[Any]) -> Any:
         """The agent's result; None after a stop.

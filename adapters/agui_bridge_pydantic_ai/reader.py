@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from ag_ui.core import (
@@ -61,9 +61,20 @@ class Reader:
         self._open: set[int] = set()
         self._told: set[int] = set()
         self._message: str | None = None
+        # The part of the text that was told last, which plain text goes on with.
+        self._speaking: int | None = None
 
-    def read(self, event: Any) -> Iterator[BaseEvent]:
+    def read(self, event: Any) -> Iterable[BaseEvent | str]:
         """Translate one event."""
+        if type(event) is PartDeltaEvent and event.index == self._speaking:
+            delta = event.delta
+            if type(delta) is TextPartDelta:
+                # Nearly all are: they need no event object.
+                return (delta.content_delta,) if delta.content_delta else ()
+        self._speaking = None
+        return self._events(event)
+
+    def _events(self, event: Any) -> Iterator[BaseEvent]:
         if isinstance(event, PartStartEvent):
             if event.index == 0:
                 self._message = None
@@ -134,6 +145,7 @@ class Reader:
                 yield TextMessageStartEvent(message_id=own, role="assistant")
         content = ReasoningMessageContentEvent if thinking else TextMessageContentEvent
         yield content(message_id=own, delta=text)
+        self._speaking = None if thinking else index
 
     def _arguments(self, index: int, text: str) -> Iterator[BaseEvent]:
         if text:

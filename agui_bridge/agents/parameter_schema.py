@@ -10,7 +10,17 @@ from pydantic import BaseModel, TypeAdapter
 from agui_bridge.protocol.schemas.checking import check_schema
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["parameter_schema"]
+__all__ = ["function_adapter", "parameter_schema"]
+
+
+def function_adapter(function: Callable[..., Any]) -> TypeAdapter[Any]:
+    """What validates the arguments of a function, and calls it with them.
+
+    Raises:
+        pydantic.PydanticUserError: the signature has a type that pydantic does not know.
+    """
+    # pydantic takes functions too, but its annotation says types only.
+    return TypeAdapter(function)  # type: ignore[arg-type]
 
 
 def parameter_schema(
@@ -35,9 +45,7 @@ def parameter_schema(
             # The tool gets the arguments themselves: what the model ignores would reach it.
             schema.setdefault("additionalProperties", False)
     elif function is not None:
-        # pydantic takes functions too, but its annotation says types only.
-        adapter: TypeAdapter[Any] = TypeAdapter(function)  # type: ignore[arg-type]
-        schema = adapter.json_schema()
+        schema = function_adapter(function).json_schema()
     else:
         return None
     check_schema(schema)

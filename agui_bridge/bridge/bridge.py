@@ -13,27 +13,25 @@ from typing import Any, Final, TypeVar
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
-from agui_bridge.bridge.registry import Registry
 from agui_bridge.bridge.telemetry_choice import TelemetryChoice, choose_telemetry
+from agui_bridge.bridge.without_client import WithoutClient
+from agui_bridge.channels.channel import Channel, check_channels
+from agui_bridge.channels.dispatcher import Dispatcher
 from agui_bridge.engine.engine import Engine, mint
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import Telemetry
-from agui_bridge.errors import ConfigurationError, Refused
-from agui_bridge.http.app.routes import TAKEN, build_app, build_routes, document_route
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.http.app.routes import TAKEN, build_app, build_routes, routes_of_its_own
 from agui_bridge.http.copilotkit.operations import BASE, check_base
 from agui_bridge.http.hosts import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
-from agui_bridge.http.scope_budget import ScopeBudget
+from agui_bridge.http.scope_queue import ScopeQueue
 from agui_bridge.http.service import Authenticate
-from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
-from agui_bridge.protocol.threads.run_ends import StopResult
+from agui_bridge.inbox.settings import Inbox
+from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.opening import advised_before, open_patiently
-from agui_bridge.surfaces.json_text import check_json
 
 __all__ = ["Bridge"]
 
@@ -44,7 +42,7 @@ _HEAVY_INPUTS: Final = 2
 times the memory of its text, all of which the garbage collector goes through."""
 
 
-class Bridge(Registry):
+class Bridge(WithoutClient):
     """Puts agents behind AG-UI.
 
     ::
@@ -74,12 +72,18 @@ class Bridge(Registry):
         copilotkit: where the routes of CopilotKit's runtime stand, for its `runtimeUrl`; None if
             there are to be none.
         playground: whether `/playground` is a page to try the agents on (extra `playground`).
+        first_page: whether `/` of its app is a page with the agents and how to talk to them; by
+            default where there is no `authenticate`, since everybody may read it.
+        audit_keys: secrets, newest first, that seal the history of questions: docs/audit.md.
+        inbox: how people reach their questions: addresses, and the keys of references and links.
+            With it `/inbox` is a page of what waits for people (extra `inbox`).
+        channels: where people are told of questions, by name: `Webhook`, `Slack`, `Smtp`, `Teams`.
         telemetry: `auto` tells OpenTelemetry what is done if its API is installed, True fails if
             it is not, False tells nobody; or an `agui_bridge.otel.OpenTelemetry`.
 
     Raises:
-        ConfigurationError: a host or an origin can never match, or CopilotKit's routes can't
-            stand at their path.
+        ConfigurationError: a host or an origin can never match, CopilotKit's routes can't
+            stand at their path, or an audit key is too short.
     """
 
     def __init__(
@@ -93,9 +97,17 @@ class Bridge(Registry):
         cors_origin_regex: str | None = None,
         copilotkit: str | None = BASE,
         playground: bool = False,
+        first_page: bool | None = None,
+        audit_keys: Sequence[str] | None = None,
+        inbox: Inbox | None = None,
+        channels: Mapping[str, Channel] | None = None,
         telemetry: TelemetryChoice = "auto",
     ) -> None:
-        super().__init__(settings or Settings())
+        self.inbox: Inbox = inbox or Inbox()
+        self.inbox_page: bool = inbox is not None
+        super().__init__(settings or Settings(), self.inbox.references)
+        self.channels: Mapping[str, Channel] = check_channels(channels or {})
+        self._dispatcher: Dispatcher | None = None
         self.authenticate = authenticate
         self._store = store
         # Also made here to refuse at once what can't match.
@@ -106,15 +118,17 @@ class Bridge(Registry):
         check_base(copilotkit, TAKEN)
         self.copilotkit = copilotkit
         self.playground = playground
-        self.turns = HeavyTurns()
-        self.bodies = ScopeBudget(self.settings.max_bytes_per_scope)
-        self.heavy_inputs = ScopeBudget(_HEAVY_INPUTS)
+        self.first_page = first_page
+        self.turns: HeavyTurns = HeavyTurns()
+        self.bodies: ScopeQueue = ScopeQueue(self.settings.max_bytes_per_scope)
+        self.heavy_inputs: ScopeQueue = ScopeQueue(_HEAVY_INPUTS)
         self._engine: Engine | None = None
         self._drained: asyncio.Task[None] | None = None
         self._closing = False
         self._advised = False
         self._opening = asyncio.Lock()
         self._twins: set[Bridge] = set()
+        self.audit_keys: AuditKeys | None = AuditKeys(audit_keys) if audit_keys else None
         self._telemetry = telemetry
         if telemetry != "auto":
             _ = self.telemetry
@@ -149,6 +163,7 @@ class Bridge(Registry):
         async with self._opening:
             if self._engine is None:
                 store = await self._opened()
+                store.audit.keys = self.audit_keys or store.audit.keys
                 engine = Engine(
                     store,
                     self.settings,
@@ -158,8 +173,30 @@ class Bridge(Registry):
                 )
                 # Whichever request opens the bridge: the work beside is no part of its trace.
                 contextvars.Context().run(engine.start)
+                self._dispatcher = contextvars.Context().run(self._dispatch, engine)
                 self._engine = engine
         return self._engine
+
+    def _dispatch(self, engine: Engine) -> Dispatcher | None:
+        """Begin to tell people; with `sweep_interval=0` other processes do.
+
+        Rules may have a question escalated where nobody is told of it.
+        """
+        interval = self.settings.sweep_interval
+        if not interval or not (self.channels or self._approvals is not None):
+            return None
+        dispatcher = Dispatcher(
+            engine.store,
+            self.channels,
+            self.inbox,
+            telemetry=self.telemetry,
+            clock=engine.clock,
+            interval=interval,
+            mint=mint,
+        )
+        engine.watchers.append(dispatcher.hint)
+        dispatcher.start()
+        return dispatcher
 
     async def check_store(self) -> None:
         """Open the store and close it again, to learn early what is wrong with its address.
@@ -206,6 +243,8 @@ class Bridge(Registry):
                 await agent.adapter.aclose()
         finally:
             self._engine = self._drained = None
+            if self._dispatcher is not None:
+                await self._dispatcher.aclose()
             self._closing = False
             await engine.store.aclose()
 
@@ -237,8 +276,9 @@ class Bridge(Registry):
             ConfigurationError: neither `authenticate` nor `anonymous` was given, or the playground
                 is not installed.
         """
+        guard = guard_of(self, anonymous=anonymous)
         return build_app(
-            [*self.routes(anonymous=anonymous), document_route(self)],
+            [*build_routes(self, guard), *routes_of_its_own(self, guard)],
             self.lifespan,
             cors_middleware(self.cors_origins, self.cors_origin_regex),
         )
@@ -256,125 +296,7 @@ class Bridge(Registry):
         """
         return build_routes(self, guard_of(self, anonymous=anonymous))
 
-    # --- without a client ---
-
-    async def stop(
-        self,
-        agent: str,
-        thread: str,
-        *,
-        force: bool = False,
-        timeout: float = 30.0,
-        principal: Principal | None = None,
-    ) -> StopResult:
-        """Stop what a thread does and wait until it is over; loses nothing.
-
-        Args:
-            agent: the agent's name.
-            thread: the thread's id.
-            force: cancel at once instead of letting a running tool finish.
-            timeout: seconds that a graceful stop may take.
-            principal: whose thread; the default principal by default.
-        """
-        who = principal or Principal()
-        engine = await self.open()
-        key = ThreadKey(who.scope, self.find(agent).name, thread)
-        return await engine.stop(key, force=force, timeout=timeout, actor=who.actor)
-
-    async def resume(
-        self,
-        agent: str,
-        thread: str,
-        answers: Mapping[str, Json],
-        *,
-        cancel: Sequence[str] = (),
-        principal: Principal | None = None,
-    ) -> WireEvent:
-        """Answer a thread's interrupts, from a webhook or another page, and see the run through.
-
-        Args:
-            agent: the agent's name.
-            thread: the thread's id.
-            answers: payload by interrupt id.
-            cancel: ids of interrupts to cancel.
-            principal: who answers.
-
-        Returns:
-            The run's last event: RUN_FINISHED, or RUN_ERROR when it failed or was refused.
-
-        Raises:
-            Refused: no interrupt is named, or a payload is no JSON (INVALID_INPUT); there is no
-                such agent (AGENT_NOT_FOUND); the scope has too many runs (TOO_MANY_RUNS).
-            StoreUnavailable: the store did not answer.
-        """
-        if not answers and not cancel:
-            raise Refused("INVALID_INPUT", "answers: name at least one interrupt, or cancel one.")
-        for interrupt, payload in answers.items():
-            check_json({interrupt: payload}, "answers")
-        entries = [
-            {"interruptId": i, "status": "resolved", "payload": payload}
-            for i, payload in answers.items()
-        ]
-        entries += [{"interruptId": i, "status": "cancelled"} for i in cancel]
-        parsed = parse_input(
-            {
-                "threadId": thread,
-                "runId": mint(),
-                "protocolVersion": "1.0",
-                "messages": [],
-                "resume": entries,
-            }
-        )
-        engine = await self.open()
-        submission = Submission(
-            self.find(agent), principal or Principal(), parsed, on_disconnect="continue"
-        )
-        pipe, stream = engine.submit(submission)
-        try:
-            while await pipe.read():
-                pass
-        finally:
-            pipe.detach()
-        assert stream.terminal is not None, "every stream ends with a terminal event"
-        return stream.terminal
-
-    def stop_sync(self, agent: str, thread: str, **options: Any) -> StopResult:
-        """`stop`, for scripts without an event loop; the store must be shared (no memory).
-
-        Adapters are closed afterwards, unless the bridge is open, and opened by the next call.
-
-        Args:
-            agent: the agent's name.
-            thread: the thread's id.
-            **options: as for `stop`.
-
-        Raises:
-            ConfigurationError: the bridge has no URL of a shared store.
-            StoreUnavailable: the store can't be reached.
-        """
-        return self._in_a_loop(lambda bridge: bridge.stop(agent, thread, **options))
-
-    def resume_sync(
-        self, agent: str, thread: str, answers: Mapping[str, Json], **options: Any
-    ) -> WireEvent:
-        """`resume`, for scripts without an event loop; the store must be shared (no memory).
-
-        Adapters are closed afterwards, unless the bridge is open, and opened by the next call.
-
-        Args:
-            agent: the agent's name.
-            thread: the thread's id.
-            answers: payload by interrupt id.
-            **options: as for `resume`.
-
-        Raises:
-            ConfigurationError: the bridge has no URL of a shared store.
-            Refused: as `resume`.
-            StoreUnavailable: the store can't be reached, or did not answer.
-        """
-        return self._in_a_loop(lambda bridge: bridge.resume(agent, thread, answers, **options))
-
-    def _in_a_loop(self, work: Callable[[Bridge], Coroutine[Any, Any, T]]) -> T:
+    def _in_a_loop(self, work: Callable[[WithoutClient], Coroutine[Any, Any, T]]) -> T:
         if not isinstance(self._store, str) or self._store.startswith("memory:"):
             raise ConfigurationError(
                 "The synchronous calls open the store anew: give the bridge a URL of a shared "
@@ -383,7 +305,8 @@ class Bridge(Registry):
 
         async def with_own_store() -> T:
             own = replace(self.settings, sweep_interval=0)
-            twin = Bridge(self._store, settings=own, telemetry=self.telemetry)
+            twin = Bridge(self._store, settings=own, inbox=self.inbox, telemetry=self.telemetry)
+            twin.audit_keys = self.audit_keys
             twin.agents, twin.run_end_hooks = self.agents, self.run_end_hooks
             await twin.open()
             self._twins.add(twin)

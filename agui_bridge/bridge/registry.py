@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, overload
 
 from agui_bridge.adapters import Adapter, adapter_of
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
+from agui_bridge.approvals import Approvals
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.run.end_hooks import RunEndHook
@@ -21,6 +22,7 @@ __all__ = ["Registry"]
 
 F = TypeVar("F", bound=AgentFunction)
 P = TypeVar("P", bound=Policy)
+A = TypeVar("A", bound=Approvals)
 H = TypeVar("H", bound=RunEndHook)
 
 _NAME: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._~-]+")
@@ -38,6 +40,7 @@ class Registry:
         self.agents: dict[str, Agent] = {}
         self.run_end_hooks: list[RunEndHook] = []
         self._policy: Policy | None = None
+        self._approvals: Approvals | None = None
 
     @overload
     def agent(self, name: F, /) -> F: ...
@@ -132,7 +135,15 @@ class Registry:
                 "make it an async generator."
             )
         own = self.settings.of_agent(name, settings)
-        agent = Agent(name, adapter, own, description, exempt=exempt, extract=extract)
+        agent = Agent(
+            name,
+            adapter,
+            own,
+            description,
+            approvals=self._approvals,
+            exempt=exempt,
+            extract=extract,
+        )
         self.agents[name] = _governed(agent, self._policy)
 
     def policy(self, policy: P) -> P:
@@ -153,6 +164,27 @@ class Registry:
         self.agents.update({name: _governed(a, policy) for name, a in self.agents.items()})
         self._policy = policy
         return policy
+
+    def approvals(self, approvals: A) -> A:
+        """Say who may answer each question of every agent, and how many must (decorator).
+
+        It is called once for each question, when that is stored; agents that are exempt from the
+        policy are not exempt from it. Where it raises, the question is not asked and the run fails.
+
+        Args:
+            approvals: takes an `agui_bridge.approvals.Question`; returns an `ApprovalRule`, or None
+                where anyone of the scope may answer; may be async.
+
+        Raises:
+            ConfigurationError: there is one already.
+        """
+        if self._approvals is not None:
+            raise ConfigurationError("There are approvals already: a bridge has one such function.")
+        self._approvals = approvals
+        self.agents.update(
+            {name: replace(agent, approvals=approvals) for name, agent in self.agents.items()}
+        )
+        return approvals
 
     def on_run_end(self, hook: H) -> H:
         """Have a function told of every run that has ended (decorator).

@@ -8,6 +8,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from agui_bridge import __version__
+from agui_bridge.cli.approvals import audit, channels, grants, inbox
 from agui_bridge.cli.commands import (
     adapters,
     chat,
@@ -37,6 +38,7 @@ Begin here
   agui-bridge serve bridge.yaml     what a configuration file describes
   agui-bridge proxy URL             what speaks AG-UI already, made safe
   agui-bridge chat URL              talk to an agent in the terminal
+  agui-bridge inbox list URL        what agents ask people, to answer it
   agui-bridge stdio agents:bridge   serve a parent process, over pipes
   agui-bridge check bridge.yaml     what is wrong with it
   agui-bridge conformance -h        how to judge an endpoint by what it does
@@ -91,13 +93,17 @@ for _command in (
     serve.serve,
     proxy.proxy,
     chat.chat,
+    inbox.inbox,
     stdio.stdio,
     check.check,
     conformance.conformance,
     schema.schema,
     adapters.adapters,
+    channels.channels,
     migrate.migrate,
     prune.prune,
+    audit.audit,
+    grants.grants,
 ):
     app.add_command(_command)
 

@@ -2,7 +2,8 @@
 
 `Client` keeps one conversation: it runs the agent, streams events, folds them into messages and
 state, knows the open interrupts and answers them. `open_exchange` is the layer below: one
-POST, its status, headers, and raw stream. See docs/python-client.md.
+POST, its status, headers, and raw stream. `InboxClient` finds and answers the questions of an
+agui-bridge server one by one. See docs/python-client.md.
 """
 
 from agui_bridge.client.answers import Answers, Cancelled, Resolved, build_resume, is_expired
@@ -18,6 +19,7 @@ from agui_bridge.client.errors import (
     RunFailed,
 )
 from agui_bridge.client.exchange import Exchange, open_exchange
+from agui_bridge.client.inbox import InboxClient
 
 __all__ = [
     "AnswerFault",
@@ -30,6 +32,7 @@ __all__ = [
     "Conversation",
     "Exchange",
     "HttpError",
+    "InboxClient",
     "NotReached",
     "Resolved",
     "RunEnd",

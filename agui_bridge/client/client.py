@@ -139,7 +139,7 @@ class Client:
 
     async def run(
         self,
-        message: str | Mapping[str, Any] | None = None,
+        message: str | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         *,
         resume: Answers | None = None,
         run_id: str | None = None,
@@ -155,7 +155,8 @@ class Client:
         (`contextlib.aclosing`), which aborts the run.
 
         Args:
-            message: what the user says, or a whole message with an id.
+            message: what the user says, or a whole message with an id, or several: the results of
+                frontend tools are messages of the role `tool`.
             resume: answers to the open interrupts; see `build_resume`.
             run_id: by default a new one.
             tools: the frontend's tools.
@@ -227,10 +228,11 @@ class Client:
             raise RuntimeError("this client runs already; use another one for another thread")
 
     async def _events(
-        self, opening: contextlib.AbstractAsyncContextManager[Exchange], said: str | None = None
+        self, opening: contextlib.AbstractAsyncContextManager[Exchange], said: tuple[str, ...] = ()
     ) -> AsyncGenerator[WireEvent, None]:
         """The events of one request, folded in; `said` is taken back if it was not heard."""
         self._running, self.end = True, None
+        unheard = list(said)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 try:
@@ -238,17 +240,19 @@ class Client:
                         exchange = await stack.enter_async_context(opening)
                 except TimeoutError:
                     # Stopped before the server said anything; it may have heard the message.
-                    said, self.end = None, RunEnd("cancelled")
+                    unheard.clear()
+                    self.end = RunEnd("cancelled")
                     return
                 except BrokenStream:
                     # It may have heard the message just as well.
-                    said = None
+                    unheard.clear()
                     raise
                 finally:
                     self._opening = None
                 if not exchange.is_stream:
                     raise await exchange.error()
-                self._exchange, said = exchange, None
+                self._exchange = exchange
+                unheard.clear()
                 self._conversation.begin_stream()
                 read = self._dialect.reader()
                 async for event in exchange.events():
@@ -258,8 +262,8 @@ class Client:
         finally:
             stopped = self._exchange is not None and self._exchange.stopped
             self._running, self._exchange = False, None
-            if said is not None:
-                self._conversation.take_back(said)
+            for message_id in unheard:
+                self._conversation.take_back(message_id)
         if self.end is None:
             if not stopped:
                 raise BrokenStream(
@@ -350,15 +354,18 @@ class Client:
             )
         return {}
 
-    def _say(self, message: str | Mapping[str, Any] | None) -> str | None:
-        """Add the user's message to the conversation; gives its id."""
+    def _say(
+        self, message: str | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+    ) -> tuple[str, ...]:
+        """Add what the user says to the conversation; gives the ids of its messages."""
         if message is None:
-            return None
+            return ()
         if isinstance(message, str):
             message = {"id": str(uuid.uuid4()), "role": "user", "content": message}
-        self._conversation.add(message)
-        said: str = message["id"]
-        return said
+        said = (message,) if isinstance(message, Mapping) else tuple(message)
+        for each in said:
+            self._conversation.add(each)
+        return tuple(each["id"] for each in said)
 
     def _note(self, event: WireEvent) -> None:
         usage = event.get("usage") or ()

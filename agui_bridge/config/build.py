@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from agui_bridge.agent_file import AgentFile
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.agents.keyword.phrases import Replies
+from agui_bridge.approvals import RuleList
 from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.config.channels import build_channel
 from agui_bridge.config.models import AgentEntry, Configuration, KeywordSection
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import BridgeError, ConfigurationError
@@ -46,6 +49,16 @@ def build_bridge(
         authenticate = _authenticate(configuration, folder)
     if configuration.telemetry is not None:
         options["telemetry"] = configuration.telemetry
+    if configuration.inbox is not None:
+        with _At(place("inbox")):
+            options["inbox"] = configuration.inbox.settings()
+    channels = {}
+    for name, channel in configuration.channels.items():
+        with _At(place(f"channels.{name}")):
+            channels[name] = build_channel(channel, folder)
+    if configuration.audit is not None:
+        with _At(place("audit.keys_env")):
+            options["audit_keys"] = list(map(_secret, configuration.audit.keys_env))
     with _At(place("the bridge")):
         bridge = Bridge(
             configuration.store or DEFAULT_STORE,
@@ -55,11 +68,16 @@ def build_bridge(
             cors_origin_regex=configuration.cors_origin_regex,
             copilotkit=configuration.copilotkit,
             playground=configuration.playground,
+            first_page=configuration.first_page,
+            channels=channels,
             **options,
         )
     if configuration.policy is not None:
         with _At(place("policy")):
             bridge.policy(_callable(configuration.policy, folder))
+    if configuration.approvals:
+        with _At(place("approvals")):
+            bridge.approvals(RuleList(entry.matched_rule() for entry in configuration.approvals))
     faults: list[ConfigurationError] = []
     for name, entry in configuration.agents.items():
         try:
@@ -104,6 +122,13 @@ def _authenticate(configuration: Configuration, folder: Path) -> Authenticate | 
         return hook
     tokens = [token.model_dump(exclude_none=True) for token in asked.bearer or ()]
     return BearerTokens.from_settings(tokens)
+
+
+def _secret(variable: str) -> str:
+    value = os.environ.get(variable)
+    if not value:
+        raise ConfigurationError(f"the environment variable {variable} is not set.")
+    return value
 
 
 def _callable(target: str, folder: Path) -> Any:

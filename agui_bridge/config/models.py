@@ -15,6 +15,9 @@ from pydantic import (
     model_validator,
 )
 
+from agui_bridge.config.approvals import ApprovalEntry
+from agui_bridge.config.channels import ChannelEntry
+from agui_bridge.config.inbox import InboxSection
 from agui_bridge.engine.input.settings import PER_AGENT, Settings, bounds_of
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.copilotkit.operations import BASE
@@ -25,6 +28,7 @@ from agui_bridge.yaml_files.variables import read_filled, unfilled
 __all__ = [
     "AgentEntry",
     "AgentSettingsSection",
+    "Audit",
     "Authentication",
     "BearerToken",
     "Configuration",
@@ -73,6 +77,13 @@ class BearerToken(Section):
         "default", min_length=1, description="Whose threads these clients see and write."
     )
     actor: str = Field(min_length=1, description="Who they are in the history of interrupts.")
+    roles: list[Annotated[str, Field(min_length=1)]] = Field(
+        default_factory=list, description="What they are where a rule names `role:NAME`."
+    )
+    reviews: list[Annotated[str, Field(min_length=1)]] = Field(
+        default_factory=list,
+        description="Other scopes whose questions they see and answer, never their threads.",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -95,6 +106,14 @@ class Authentication(Section):
     def _one(self) -> Self:
         _exactly_one(self, "bearer", "hook")
         return self
+
+
+class Audit(Section):
+    """The audit chain: what was decided, by whom and through what, sealed row by row."""
+
+    keys_env: Annotated[list[str], Field(min_length=1)] = Field(
+        description="The environment variables that hold its keys, newest first."
+    )
 
 
 def _meanings() -> dict[str, str]:
@@ -251,12 +270,26 @@ class Configuration(Launch):
     playground: Annotated[bool, BeforeValidator(read_filled)] = Field(
         False, description="Show a page at `/playground` on which to try the agents."
     )
+    first_page: Annotated[bool | None, BeforeValidator(read_filled)] = Field(
+        None,
+        description="Show the agents, and how to talk to them, at `/`; by default where there is "
+        "no authentication.",
+    )
+    inbox: InboxSection | None = Field(None, description="How people reach their questions.")
     telemetry: Annotated[bool | None, BeforeValidator(read_filled)] = Field(
         None,
         description="Whether OpenTelemetry is told what is done; by default if it is installed.",
     )
+    audit: Audit | None = Field(None, description="Seals the history of questions.")
     policy: Reference | None = Field(
         None, description="A function that decides about tool calls, as `module:function`."
+    )
+    channels: dict[str, ChannelEntry] = Field(
+        default_factory=dict, description="Where people are told of questions, by name."
+    )
+    approvals: list[ApprovalEntry] = Field(
+        default_factory=list,
+        description="Who may answer which questions; the first rule that fits counts.",
     )
     agents: dict[str, AgentEntry] = Field(
         min_length=1, description="The agents, by the name that they have in addresses."

@@ -96,6 +96,7 @@ class ConformanceItem(pytest.Item):
         result = file.result_of(self.check, chosen)
         strict = self.config.getoption("--agui-strict")
         if result.status == "skip":
+            # The kit's verdict "does not apply", with its reason; what could not be judged fails.
             pytest.skip(result.detail)
         if result.status == "pass":
             for note in result.notes:

@@ -120,6 +120,14 @@ LIMITS: Final = (
         otherwise="no note for the next run, and an error in the log",
     ),
     Limit(
+        "max_continuation_bytes",
+        "bytes",
+        "AGENT_PROTOCOL_ERROR",
+        "the store, and the time of every look at the thread",
+        "what an adapter keeps for a pause or handoff, as JSON, before anybody is asked; an agent "
+        "may have its own",
+    ),
+    Limit(
         "pipe_events",
         "events",
         None,

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import logging
 import secrets
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Final
 
 from agui_bridge.engine.heavy_reads import HeavyReads
@@ -25,6 +25,7 @@ from agui_bridge.engine.late_results import keep_late_result
 from agui_bridge.engine.observing.log_context import RunIds, enter_run
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Telemetry
 from agui_bridge.engine.recovery import close_batch, recover_thread, sweep_forever
+from agui_bridge.engine.remembered.keeping import keep_grants
 from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.closing import close_run
 from agui_bridge.engine.run.end_hooks import RunEndHook, tell_run_end
@@ -52,7 +53,8 @@ from agui_bridge.protocol.contract.requests import (
     Start,
 )
 from agui_bridge.protocol.contract.transitions import Change, hold
-from agui_bridge.protocol.threads.records import Loaded, ThreadKey, ThreadStatus
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ThreadKey, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.protocol.wire.run_events import CANCELLED, outcome_now
 from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
@@ -99,7 +101,7 @@ class Engine:
         # Apart: a store that is slow keeps no other input from being read.
         self._store_turns = HeavyTurns()
         self.reads: HeavyReads = HeavyReads(self.store, self.turns, self._store_turns)
-        self.writes = WriteCheck(self.store, self.clock)
+        self.writes: WriteCheck = WriteCheck(self.store, self.clock)
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
         self._slots = ScopeSlots(settings.max_runs_per_scope, "runs of this scope")
@@ -110,6 +112,7 @@ class Engine:
             settings.max_runs_per_scope, "readers of this scope's threads"
         )
         self._on_run_end = on_run_end
+        self.watchers: list[Callable[[ThreadKey], None]] = []
         self.closing: bool = False
 
     # --- inputs ---
@@ -137,10 +140,12 @@ class Engine:
         enter_run(RunIds(submission.agent.name, submission.key.thread, submission.run_id))
         with failures_told(stream), self.telemetry.input(submission, stream) as watch:
             execution = await self._carry_out(submission, stream, watch)
-            if execution is not None:
-                # From here on only what the run itself needs is kept of its input.
-                del submission
+            # From here on only what the run itself needs is kept of its input.
+            del submission
+            while execution is not None:
                 await self._drive(execution)
+                again = execution.goes_on
+                execution = await self._carry_out(again, stream, watch) if again else None
 
     async def _carry_out(
         self, submission: Submission, stream: EventStream, watch: InputTelemetry
@@ -190,7 +195,7 @@ class Engine:
                     case Reject(code="INTERRUPT_EXPIRED") if loaded.all_expired:
                         # Touched after its time: it is closed, and refused as closed.
                         await close_batch(self.store, submission.key, loaded, mint)
-                    case Reject(code="RUN_IN_PROGRESS") if patience and not _stopping(loaded):
+                    case Reject(code="RUN_IN_PROGRESS") if patience and not loaded.stopping:
                         until, patience = loaded.now + patience, 0.0
                         await self._wait(submission.key, loaded, Join(until))
                     case Reject():
@@ -211,12 +216,17 @@ class Engine:
             stream.reject(loaded, ruling.code, ruling.message)
 
     async def _hold(self, submission: Submission, loaded: Loaded, ruling: Hold) -> None:
-        change = hold(loaded, ruling.answers, submission.principal.actor)
+        change = hold(loaded, ruling, submission.principal.actor, submission.via)
         if change.interrupts:
             await self._commit(submission.key, change, loaded)
 
     async def _wait(self, key: ThreadKey, loaded: Loaded, join: Join) -> None:
         await wait_for_run(self.store, self.clock, self.running, key, loaded, join.until)
+
+    def changed(self, key: ThreadKey) -> None:
+        """Hint to who watches all threads that this one's questions may have changed."""
+        for watcher in self.watchers:
+            watcher(key)
 
     # --- runs ---
 
@@ -232,9 +242,11 @@ class Engine:
             execution.watch.ended(ending)
         finally:
             execution.over.set()
+            self.changed(key)
             if self.running.get(key) is execution:
                 del self.running[key]
-        await tell_run_end(self._on_run_end, execution, ending)
+        if execution.goes_on is None:
+            await tell_run_end(self._on_run_end, execution, ending)
 
     def _take_late(self, execution: Execution, call_id: str, content: str) -> None:
         owner, asked = execution.owner, execution.calls.asked_about.get(call_id)
@@ -290,7 +302,7 @@ class Engine:
         record = loaded.record
         expected = Expected(version=record.version) if record is not None else ABSENT
         began = self.clock.monotonic()
-        return await commit_safely(
+        committed = await commit_safely(
             self.writes,
             self.clock,
             key,
@@ -299,6 +311,8 @@ class Engine:
             mint(),
             give_up=lambda: self.clock.monotonic() >= began + self.settings.store_retry,
         )
+        await keep_grants(self.store.grants, key, change.interrupts, committed.now)
+        return committed
 
     # --- stopping, and the end ---
 
@@ -382,7 +396,3 @@ class Engine:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _stopping(loaded: Loaded) -> bool:
-    return loaded.record is not None and loaded.record.stop_requested is not None

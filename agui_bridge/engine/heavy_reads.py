@@ -15,7 +15,8 @@ from weakref import WeakValueDictionary
 
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.weight import is_long_thread
-from agui_bridge.protocol.threads.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Store
 
 __all__ = ["HeavyReads"]

@@ -17,7 +17,8 @@ from agui_bridge.protocol.answers.unexecuted import UNKNOWN
 from agui_bridge.protocol.contract.end_transitions import late_result
 from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.threads.history import StoredMessage
-from agui_bridge.protocol.threads.records import Loaded, ThreadKey, ThreadStatus
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ThreadKey, ThreadStatus
 from agui_bridge.stores.base import Expected, Store
 
 __all__ = ["keep_late_result"]

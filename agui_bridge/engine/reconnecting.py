@@ -18,7 +18,7 @@ from agui_bridge.engine.streaming.failures import failures_told
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.engine.waiting import finish_unless_gone, wait_until
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.threads.records import Loaded
+from agui_bridge.protocol.threads.loaded import Loaded
 
 __all__ = ["show_thread"]
 

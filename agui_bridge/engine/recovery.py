@@ -15,7 +15,8 @@ from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_c
 from agui_bridge.protocol.answers.unexecuted import EXPIRED, LOST, STOPPED
 from agui_bridge.protocol.contract.transitions import Change, close_unanswered, recover
 from agui_bridge.protocol.threads.history import History
-from agui_bridge.protocol.threads.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Due, Expected, Store
 
 __all__ = ["close_batch", "recover_thread", "sweep", "sweep_forever"]

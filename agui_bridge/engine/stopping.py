@@ -16,13 +16,8 @@ from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.waiting import appears, wait_until
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.threads.records import (
-    Loaded,
-    StopRequest,
-    ThreadKey,
-    ThreadRecord,
-    ThreadStatus,
-)
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 

@@ -13,7 +13,8 @@ from typing import Final
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.streaming.pipe import Pipe
-from agui_bridge.protocol.threads.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Store
 
 __all__ = ["FIRST_INPUT_SECONDS", "appears", "finish_unless_gone", "wait_for_run", "wait_until"]

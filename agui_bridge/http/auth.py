@@ -25,7 +25,8 @@ MIN_TOKEN_LENGTH: Final = 16
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 _DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
 _SOURCES: Final = ("token_env", "token_sha256", "token")
-_KEYS: Final = frozenset({*_SOURCES, "scope", "actor"})
+_LISTS: Final = ("roles", "reviews")
+_KEYS: Final = frozenset({*_SOURCES, *_LISTS, "scope", "actor"})
 
 
 class BearerTokens:
@@ -53,9 +54,9 @@ class BearerTokens:
         """Make them from a configuration file's list.
 
         Args:
-            entries: each with `actor`, `scope` ("default" if left out), and one of `token_env`
-                (the environment variable that holds the token), `token_sha256` (its digest in
-                hexadecimal) and `token`.
+            entries: each with `actor`, `scope` ("default" if left out), perhaps `roles` and
+                `reviews` (lists, see `Principal`), and one of `token_env` (the environment variable
+                that holds the token), `token_sha256` (its digest in hexadecimal) and `token`.
 
         Raises:
             ConfigurationError: as above; an entry has an unknown key, none or several of the
@@ -113,7 +114,17 @@ def _read_entry(entry: Mapping[str, Any], where: str) -> tuple[bytes, Principal]
         value = entry.get(key, "default" if key == "scope" else None)
         if not isinstance(value, str) or not value:
             raise ConfigurationError(f"{where}.{key} must be a string that is not empty.")
-    principal = Principal(entry.get("scope", "default"), entry["actor"])
+    for key in _LISTS:
+        if not _are_names(entry.get(key, ())):
+            raise ConfigurationError(
+                f"{where}.{key} must be a list of strings, none of them empty."
+            )
+    principal = Principal(
+        entry.get("scope", "default"),
+        entry["actor"],
+        frozenset(entry.get("roles", ())),
+        tuple(entry.get("reviews", ())),
+    )
     value = entry[sources[0]]
     if sources[0] == "token_sha256":
         if not _DIGEST.fullmatch(value):
@@ -125,6 +136,10 @@ def _read_entry(entry: Mapping[str, Any], where: str) -> tuple[bytes, Principal]
             raise ConfigurationError(f"{where}: the environment variable {value} is not set.")
         return _digest_of(token, f"{where} (from {value})"), principal
     return _digest_of(value, where), principal
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(n, str) and n for n in value)
 
 
 def _digest_of(token: object, whose: str) -> bytes:

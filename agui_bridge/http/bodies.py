@@ -8,19 +8,24 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
 from agui_bridge.errors import Refused
 from agui_bridge.http.service import Service
 from agui_bridge.protocol.input_limits import beyond
+from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.surfaces.json_text import is_heavy, parse_json
 
-__all__ = ["Body", "json_body", "json_body_if_any"]
+__all__ = ["Body", "form_body", "json_body", "json_body_if_any", "raw_body"]
 
 _BUFFERED: Final = 64 * 1024
 """Bytes that a connection's buffers hold of a body that nobody reads."""
+
+_MOST_FIELDS: Final = 1_000
+"""Of a form that a page sends."""
 
 _CHARSET: Final = re.compile(r'charset\s*=\s*"?([^\s;"]+)')
 
@@ -71,6 +76,54 @@ async def json_body_if_any(service: Service, request: Request, scope: str) -> As
 
 
 @contextlib.asynccontextmanager
+async def form_body(
+    service: Service, request: Request, scope: str
+) -> AsyncIterator[dict[str, list[str]]]:
+    """Read what a form of a page sends, which is in hand for the length of a block.
+
+    Gives its values by the fields' names, each line of them ending in a newline alone. What is
+    raised is that of `json_body`.
+    """
+    _check_form_type(request)
+    async with service.bodies.hold(scope, _announced(service, request)):
+        content = await _read(service, request)
+        try:
+            text = content.decode("ascii")
+            sent = parse_qs(
+                text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
+            )
+        except ValueError:
+            raise Refused(
+                "INVALID_INPUT",
+                f"The form can't be read: it is no UTF-8, or has more than {_MOST_FIELDS} fields.",
+            ) from None
+        if find_forbidden(sent) is not None:
+            raise Refused("INVALID_INPUT", "The form holds a character that no text may.")
+        yield {name: [_plain(value) for value in values] for name, values in sent.items()}
+
+
+@contextlib.asynccontextmanager
+async def raw_body(service: Service, request: Request, scope: str) -> AsyncIterator[bytes]:
+    """Read a body as it is, to check its signature, within the limits.
+
+    Args:
+        service: the bridge.
+        request: the request.
+        scope: whose budget its bytes count to.
+
+    Raises:
+        Refused: PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT.
+    """
+    async with service.bodies.hold(scope, _announced(service, request)):
+        yield await _read(service, request)
+
+
+def _plain(text: str) -> str:
+    """A text as it was typed: browsers send each newline as two characters."""
+    return text.replace("\r\n", "\n")
+
+
+@contextlib.asynccontextmanager
 async def _parsed(service: Service, scope: str, content: bytes) -> AsyncIterator[Body]:
     limits = service.settings
     heavy = is_heavy(content)
@@ -97,6 +150,16 @@ def _check_media_type(request: Request) -> None:
         raise Refused(
             "UNSUPPORTED_MEDIA_TYPE",
             f"A compressed body ({encoding[:100]!r}) is not taken: send it as it is.",
+        )
+
+
+def _check_form_type(request: Request) -> None:
+    kind = request.headers.get("content-type", "").lower().partition(";")[0].strip()
+    if kind != "application/x-www-form-urlencoded":
+        raise Refused(
+            "UNSUPPORTED_MEDIA_TYPE",
+            "A form is sent as application/x-www-form-urlencoded, not "
+            f"{kind[:100] or 'untyped'!r}.",
         )
 
 

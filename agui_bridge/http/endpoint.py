@@ -52,7 +52,7 @@ class Endpoint:
         try:
             with self._service.telemetry.incoming(request.headers):
                 if self._guard is not None:
-                    self._guard.check(request.headers)
+                    self._guard.check(request.headers, request.scope.get("server"))
                 return await self._handle(self._service, request)
         except Refused as error:
             return self._refuse(error)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import functools
 import math
-import os
 import socket
 import sys
 from collections.abc import Callable
@@ -24,8 +22,9 @@ from starlette.types import ASGIApp
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.hosts import is_loopback, names_of_address
-from agui_bridge.http.request_heads import BoundedRequests
 from agui_bridge.http.service import Authenticate
+from agui_bridge.http.serving.last_requests import LastRequests
+from agui_bridge.http.serving.listening import begin_no_more, listen, take_connections
 
 __all__ = ["Served", "serve"]
 
@@ -35,10 +34,8 @@ _KEEP_ALIVE_SECONDS = 75
 """An idle connection outlives those of nginx and load balancers (60 s), which would else send a
 request on one that is being closed, and may not send a POST again."""
 
-_LAST_REQUESTS_SECONDS = 0.2
-"""Between a proxy's connection and the request on it, once nobody can connect any more."""
-
-_BACKLOG = 2048
+_HANDSHAKE_SECONDS = 0.1
+"""For which connections that the system has begun to make are waited for."""
 
 
 class Served(Protocol):
@@ -82,8 +79,8 @@ def serve(
     """Serve a bridge until SIGINT or SIGTERM, which let its streams end with their last event.
 
     Runs go on for `shutdown_grace` at most, then they are stopped. A second SIGINT ends at once.
-    Heads of requests are bounded in size and time (docs/security.md), unless `http` names another
-    protocol of uvicorn's.
+    Heads of requests are bounded in size and time (docs/security.md), and at the end idle
+    connections are kept for what is on its way, unless `http` names another protocol of uvicorn's.
 
     Args:
         bridge: the bridge.
@@ -103,11 +100,11 @@ def serve(
     # Where a socket that was opened elsewhere is bound, nobody knows here.
     app = _app(bridge, host if options.get("fd") is None else "0.0.0.0", anonymous)
     asyncio.run(bridge.check_store())
-    defaults = {"http": BoundedRequests, **_timeouts(bridge.settings)}
+    defaults = {"http": LastRequests, **_timeouts(bridge.settings)}
     config = uvicorn.Config(app, host=host, port=port, **{**defaults, **options})
     # uvicorn would log why it can't bind, and exit by itself.
     elsewhere = any(options.get(name) is not None for name in ("uds", "fd"))
-    sockets = None if elsewhere else _listen(host, port)
+    sockets = None if elsewhere else listen(host, port)
     if sockets:
         port = sockets[0].getsockname()[1]
     server = _Server(config, bridge, on_start and functools.partial(on_start, port))
@@ -128,79 +125,6 @@ def _app(bridge: Served, host: str, anonymous: bool) -> ASGIApp:
         )
     bridge.allowed_hosts = (*bridge.allowed_hosts, *names_of_address(host))
     return bridge.app(anonymous=True)
-
-
-def _listen(host: str, port: int) -> list[socket.socket]:
-    """Sockets on every address that a host name has here."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
-        raise ConfigurationError(_no_address(host)) from error
-    sockets: list[socket.socket] = []
-    failure: OSError | None = None
-    for family, address in dict.fromkeys((info[0], info[4]) for info in found):
-        try:
-            # Of a free port that was taken for the first address the others take the same.
-            free = sockets[0].getsockname()[1] if sockets else port
-            sockets.append(_listening(family, (address[0], free, *address[2:])))
-        except OSError as error:
-            if error.errno in (errno.EADDRINUSE, errno.EACCES):
-                for listening in sockets:
-                    listening.close()
-                raise ConfigurationError(_taken(error, host, port)) from error
-            failure = error
-    if not sockets:
-        raise ConfigurationError(_no_address(host)) from failure
-    return sockets
-
-
-def _listening(family: int, address: tuple[Any, ...]) -> socket.socket:
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listening.bind(address)
-        # Now, so that of two processes the second learns it here.
-        listening.listen(_BACKLOG)
-    except OSError:
-        listening.close()
-        raise
-    return listening
-
-
-def _accepted(listening: socket.socket) -> list[socket.socket]:
-    """Connections that the system has made and the loop has not seen: closing would reset them.
-
-    A proxy may have sent a POST on one already, which it then may not send to another replica.
-    """
-    accepted = []
-    with contextlib.suppress(OSError):
-        listening.setblocking(False)
-        while True:
-            connection, _ = listening.accept()
-            connection.setblocking(False)
-            accepted.append(connection)
-    return accepted
-
-
-def _no_address(host: str) -> str:
-    return (
-        f"{host!r} is no address of this machine.\nUse 127.0.0.1, or 0.0.0.0 for all that it has."
-    )
-
-
-def _taken(error: OSError, host: str, port: int) -> str:
-    if error.errno == errno.EACCES:
-        return (
-            f"Port {port} on {host} is not allowed to this user.\n"
-            "Choose another one above 1023, such as --port 8787."
-        )
-    return (
-        f"Port {port} on {host} is in use by another process.\n"
-        "End that one, or choose another port, such as --port 0 (any that is free)."
-    )
 
 
 def _timeouts(settings: Settings) -> dict[str, int]:
@@ -237,18 +161,21 @@ class _Server(uvicorn.Server):
         # Besides signals there are other ends, such as limit_max_requests.
         self._drain()
         # Who has connected and is about to send gets an answer; uvicorn would cut it off.
-        waiting = [connection for each in sockets or () for connection in _accepted(each)]
+        if not self.force_exit:
+            for each in sockets or ():
+                begin_no_more(each)
+            await asyncio.sleep(_HANDSHAKE_SECONDS)
+        waiting = [connection for each in sockets or () for connection in take_connections(each)]
         for listening in (*self.servers, *(sockets or ())):
             listening.close()
         for connection in waiting:
             await asyncio.get_running_loop().connect_accepted_socket(
                 self._protocol, connection, ssl=self.config.ssl
             )
-        if not self.force_exit:
-            await asyncio.sleep(_LAST_REQUESTS_SECONDS)
         await super().shutdown(sockets)
 
     def _protocol(self) -> asyncio.Protocol:
+        # uvicorn types the class as any protocol of asyncio's, which takes no arguments.
         protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )

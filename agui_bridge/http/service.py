@@ -7,12 +7,15 @@ from typing import Protocol
 
 from starlette.requests import Request
 
+from agui_bridge.channels.channel import Channel
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.observing.telemetry import Telemetry
-from agui_bridge.http.scope_budget import ScopeBudget
+from agui_bridge.http.scope_queue import ScopeQueue
+from agui_bridge.inbox.reference import References
+from agui_bridge.inbox.settings import Inbox
 from agui_bridge.protocol.threads.records import Principal
 
 __all__ = ["Authenticate", "Service"]
@@ -50,18 +53,48 @@ class Service(Protocol):
         ...
 
     @property
-    def bodies(self) -> ScopeBudget:
+    def bodies(self) -> ScopeQueue:
         """Counts the bytes of bodies, from before they are read until their answer begins."""
         ...
 
     @property
-    def heavy_inputs(self) -> ScopeBudget:
+    def heavy_inputs(self) -> ScopeQueue:
         """Counts the heavy inputs, from before they are parsed until their answer begins."""
+        ...
+
+    @property
+    def references(self) -> References:
+        """Reads and writes references to questions."""
+        ...
+
+    @property
+    def inbox(self) -> Inbox:
+        """How people reach their questions."""
+        ...
+
+    @property
+    def inbox_page(self) -> bool:
+        """Whether there is a page with the questions that wait."""
+        ...
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        """The hosts that requests may name."""
+        ...
+
+    @property
+    def channels(self) -> Mapping[str, Channel]:
+        """Where people are told of questions, by name."""
         ...
 
     @property
     def copilotkit(self) -> str | None:
         """Where CopilotKit's routes stand; None if there are none."""
+        ...
+
+    @property
+    def first_page(self) -> bool | None:
+        """Whether `/` is a page that tells what is here; None: where nobody authenticates."""
         ...
 
     @property

@@ -54,6 +54,11 @@ async def stream_of(
 class Source(Protocol):
     """What a stream's bytes come from: a pipe, or what makes other bytes of it."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether all has been read, and no more comes; perhaps not known before `read` says so."""
+        ...
+
     async def read(self) -> bytes:
         """Wait for bytes; b"" is the end."""
         ...
@@ -114,13 +119,15 @@ class EventStreamResponse:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         now, read = self._loop.time, self._pipe.read
         chunk, self._first = self._first, b""
-        while chunk:
+        while True:
+            # The end goes out with the last bytes where it is known by then: each send costs.
+            more = bool(chunk) and not self._pipe.ended
             self._sending, self._since = True, now()
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": chunk, "more_body": more})
+            if not more:
+                return
             self._sending, self._since = False, now()
             chunk = await read()
-        self._sending, self._since = True, now()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _look(self) -> None:
         """Keep a silent stream alive; give up once the client has taken nothing for too long."""

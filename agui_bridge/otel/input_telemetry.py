@@ -30,7 +30,7 @@ from agui_bridge.otel.semantic_conventions import (
 )
 from agui_bridge.otel.spans import DESCRIBING, PASSING_ON, Spans, describe, fail, finish, id_text
 from agui_bridge.protocol.contract.requests import Join, Resume, Ruling
-from agui_bridge.protocol.threads.records import Loaded
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.run_ends import Ending
 
 __all__ = ["InputSpan"]

@@ -7,22 +7,26 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     InterruptStatus,
-    Loaded,
     StopRequest,
     ThreadKey,
     ThreadRecord,
 )
 from agui_bridge.stores.base import (
+    AuditStore,
     Change,
     Committed,
     Due,
     Expected,
     InterruptRow,
+    Place,
     Store,
     ThreadRow,
 )
+from agui_bridge.stores.deliveries import DeliveryStore
+from agui_bridge.stores.grants import GrantStore
 
 __all__ = ["ObservedStore", "StoreObserver"]
 
@@ -51,7 +55,14 @@ class ObservedStore:
 
     def __init__(self, store: Store, observer: StoreObserver) -> None:
         self.inner = store
+        self.audit: AuditStore = store.audit
+        self.grants: GrantStore = store.grants
         self._observer = observer
+
+    @property
+    def deliveries(self) -> DeliveryStore:
+        """The store's own: its operations are few, and are not observed."""
+        return self.inner.deliveries
 
     async def load(
         self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
@@ -91,14 +102,37 @@ class ObservedStore:
         scope: str,
         *,
         agent: str | None = None,
+        tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """See `Store.list_interrupts`."""
         with self._observer.operation("list_interrupts"):
             return await self.inner.list_interrupts(
-                scope, agent=agent, thread=thread, status=status, limit=limit
+                scope,
+                agent=agent,
+                tool=tool,
+                thread=thread,
+                status=status,
+                after=after,
+                limit=limit,
+            )
+
+    async def count_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        tool: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+    ) -> int:
+        """See `Store.count_interrupts`."""
+        with self._observer.operation("count_interrupts"):
+            return await self.inner.count_interrupts(
+                scope, agent=agent, tool=tool, thread=thread, status=status
             )
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:

@@ -13,10 +13,13 @@ from typing import Final, Literal
 __all__ = [
     "AGENT",
     "ATTRIBUTES",
+    "CHANNEL",
     "CONVERSATION",
     "DECISION",
+    "DELIVERY",
     "ENDING",
     "ERROR",
+    "EVENT",
     "METRICS",
     "OPERATION",
     "OUTCOME",
@@ -40,6 +43,9 @@ STOP_STATUS: Final = "agui.stop.status"
 STORE: Final = "agui.store"
 OPERATION: Final = "db.operation.name"
 ERROR: Final = "error.type"
+CHANNEL: Final = "agui.channel"
+EVENT: Final = "agui.channel.event"
+DELIVERY: Final = "agui.delivery.outcome"
 
 ATTRIBUTES: Final[Mapping[str, str]] = {
     AGENT: "the agent's name",
@@ -56,6 +62,9 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
     STORE: "the store's class",
     OPERATION: "the method of the store",
     ERROR: "a code of the error table; of stores and adapters the exception's class",
+    CHANNEL: "the channel's name",
+    EVENT: "what was told: `opened`, `reminded`, `escalated`, `answered`, `expired` or `cancelled`",
+    DELIVERY: "`sent`, `retried`, `dropped` because the question is over, or `dead`",
 }
 """What each attribute says."""
 
@@ -172,6 +181,12 @@ METRICS: Final[Mapping[str, Metric]] = {
     ),
     "agui.interrupts.closed": Metric(
         "counter", "{interrupt}", (AGENT, STATUS), "Interrupts that were closed, by how."
+    ),
+    "agui.deliveries": Metric(
+        "counter",
+        "{delivery}",
+        (CHANNEL, EVENT, DELIVERY),
+        "Notices to channels, by what came of it.",
     ),
     "agui.pipe.chunks": Metric(
         "observable up-down counter",

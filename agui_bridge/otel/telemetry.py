@@ -18,10 +18,20 @@ from agui_bridge.otel.guard import guarded
 from agui_bridge.otel.input_telemetry import InputSpan
 from agui_bridge.otel.instruments import Instruments
 from agui_bridge.otel.observed_store import ObservedStore
-from agui_bridge.otel.semantic_conventions import AGENT, CONVERSATION, ERROR, STATUS, STOP_STATUS
+from agui_bridge.otel.semantic_conventions import (
+    AGENT,
+    CHANNEL,
+    CONVERSATION,
+    DELIVERY,
+    ERROR,
+    EVENT,
+    STATUS,
+    STOP_STATUS,
+)
 from agui_bridge.otel.spans import PASSING_ON, Spans, describe, id_text, inside
 from agui_bridge.otel.store_telemetry import WAITING, StoreTelemetry
-from agui_bridge.protocol.threads.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 
@@ -143,6 +153,17 @@ class OpenTelemetry:
         if waiting and loaded.record is not None:
             attributes = {AGENT: loaded.record.key.agent, STATUS: "deleted"}
             self.instruments.count("agui.interrupts.closed", attributes, len(waiting))
+
+    def told(self, channel: str, event: str, outcome: str) -> None:
+        """Count a notice of a question.
+
+        Args:
+            channel: name of the channel.
+            event: what was told.
+            outcome: `sent`, `retried`, `dropped` or `dead`.
+        """
+        attributes = {CHANNEL: channel, EVENT: event, DELIVERY: outcome}
+        self.instruments.count("agui.deliveries", attributes)
 
 
 def _is_of_the_api(provider: object) -> bool:

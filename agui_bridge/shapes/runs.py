@@ -10,7 +10,7 @@ from ag_ui.core import Event, Interrupt, Message, ResumeEntry, RunAgentInput
 from pydantic import TypeAdapter
 
 from agui_bridge.protocol.dialects import STOP_REASON
-from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES
 from agui_bridge.protocol.versions import NEWEST, SPOKEN
 from agui_bridge.protocol.wire.refusals import RefusalChoice
 from agui_bridge.shapes.errors import code_schema
@@ -153,7 +153,7 @@ def events() -> Schema:
         for name in (choice["$ref"].removeprefix(REF) for choice in made["oneOf"])
     }
     # The lifecycle turns chunks into START, CONTENT and END.
-    sent = {kind: name for kind, name in by_type.items() if RULES[kind].verb != "chunk"}
+    sent = {kind: name for kind, name in by_type.items() if EVENT_RULES[kind].verb != "chunk"}
     _frame(defs)
     return document(
         "events",

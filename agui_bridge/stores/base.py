@@ -15,25 +15,31 @@ from typing import Literal, Protocol
 
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
-    Loaded,
     StopRequest,
     ThreadKey,
     ThreadRecord,
 )
+from agui_bridge.stores.audit import AuditStore
+from agui_bridge.stores.deliveries import DeliveryStore
+from agui_bridge.stores.grants import GrantStore
 
 __all__ = [
     "ABSENT",
+    "AuditStore",
     "Change",
     "Committed",
     "Due",
     "Expected",
+    "GrantStore",
     "Interrupt",
     "InterruptRow",
     "InterruptStatus",
     "Loaded",
+    "Place",
     "StopRequest",
     "Store",
     "StoredMessage",
@@ -91,6 +97,10 @@ class ThreadRow:
     open_interrupts: int
 
 
+Place = tuple[float, str, str, int, str]
+"""A place in the list of a scope's interrupts: when it was raised, agent, thread, position, id."""
+
+
 @dataclass(frozen=True, slots=True)
 class InterruptRow:
     """An interrupt in a list.
@@ -98,10 +108,18 @@ class InterruptRow:
     Attributes:
         key: the thread that raised it.
         interrupt: as it is stored.
+        raised_at: store time (seconds) of its first commit.
     """
 
     key: ThreadKey
     interrupt: Interrupt
+    raised_at: float
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in the list of its scope."""
+        ask = self.interrupt
+        return self.raised_at, self.key.agent, self.key.thread, ask.position, ask.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +143,21 @@ class Store(Protocol):
     read. A call that is cancelled takes place whole or not at all, possibly later than the
     cancellation, and leaves the store usable.
     """
+
+    @property
+    def audit(self) -> AuditStore:
+        """The rows of the audit chain."""
+        ...
+
+    @property
+    def grants(self) -> GrantStore:
+        """The decisions that are remembered."""
+        ...
+
+    @property
+    def deliveries(self) -> DeliveryStore:
+        """What is to be told to people about the questions in it."""
+        ...
 
     async def load(
         self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
@@ -206,19 +239,43 @@ class Store(Protocol):
         scope: str,
         *,
         agent: str | None = None,
+        tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
-        """List a scope's interrupts, oldest first, optionally of one agent, thread, status.
+        """List a scope's interrupts, oldest first, optionally of one agent, tool, thread, status.
 
         Args:
             scope: whose.
             agent: its name; None is any.
+            tool: name of the tool whose call is asked about; None is any, and none.
             thread: its id; None is any.
             status: with OPEN those that have expired by the store's clock are left out; None is
                 any.
+            after: only those behind this place, whether or not anything stands there now.
             limit: as many at most.
+        """
+        ...
+
+    async def count_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        tool: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+    ) -> int:
+        """How many `list_interrupts` would list of a scope's, without a limit.
+
+        Args:
+            scope: whose.
+            agent: its name; None is any.
+            tool: name of the tool whose call is asked about; None is any, and none.
+            thread: its id; None is any.
+            status: as there.
         """
         ...
 

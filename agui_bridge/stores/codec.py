@@ -7,9 +7,12 @@ values that are not JSON raise `ValueError` or `TypeError` before anything is wr
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, fields
+from typing import Any, Final
 
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation, Remember
+from agui_bridge.protocol.threads.audit_chain import ChainHead
 from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
@@ -25,6 +28,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
     ThreadRecord,
     ToolCall,
+    Vote,
 )
 
 __all__ = [
@@ -46,6 +50,9 @@ decode: Callable[[str], Json] = json.JSONDecoder().decode
 """The value of a text that `encode` wrote."""
 
 
+_RULE_FIELDS: Final = frozenset(field.name for field in fields(ApprovalRule))
+
+
 def encode_thread(record: ThreadRecord) -> str:
     """Write what a record says beyond its key, status, stop and the store's own fields."""
     batch, run, ended = record.batch, record.run, record.ended
@@ -64,6 +71,9 @@ def encode_thread(record: ThreadRecord) -> str:
             "rewound": record.rewound,
             "kept": record.kept and [record.kept.until, record.kept.open_calls],
             "memo": record.memo,
+            "askers": record.askers,
+            "chain": (head := record.chain)
+            and [head.chain, head.seq, head.mac, head.batch, dict(head.sealed)],
         }
     )
 
@@ -84,6 +94,8 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
         rewound=tuple(data.get("rewound", ())),
         kept=Kept(kept[0], tuple(kept[1])) if (kept := data.get("kept")) else None,
         memo=data.get("memo"),
+        askers=tuple(data.get("askers", ())),
+        chain=ChainHead(*chain) if (chain := data.get("chain")) else None,
     )
 
 
@@ -115,7 +127,13 @@ def encode_interrupt(interrupt: Interrupt) -> str:
             "metadata": _plain(interrupt.metadata),
             "answer": interrupt.answer and _answer(interrupt.answer),
             "audit": [[entry.status, entry.at, entry.actor] for entry in interrupt.audit],
+            # Apart, because a process of an earlier version takes the list as it is.
+            "audited": [[entry.via, entry.rule, entry.event] for entry in interrupt.audit],
             "about": interrupt.about,
+            "asked_by": interrupt.asked_by,
+            "joined_by": interrupt.joined_by,
+            "rule": interrupt.rule and asdict(interrupt.rule),
+            "votes": [_vote(vote) for vote in interrupt.votes],
         }
     )
 
@@ -138,12 +156,41 @@ def decode_interrupt(text: str) -> Interrupt:
         subagent_run_id=data["subagent_run_id"],
         metadata=data["metadata"],
         answer=RecordedAnswer(*data["answer"]) if data["answer"] else None,
-        audit=tuple(
-            AuditEntry(InterruptStatus(status), at, actor) for status, at, actor in data["audit"]
-        ),
+        audit=tuple(_audit(data)),
         # Records of earlier versions have none.
         about=data.get("about"),
+        asked_by=data.get("asked_by"),
+        joined_by=tuple(data.get("joined_by", ())),
+        rule=_decode_rule(rule) if (rule := data.get("rule")) else None,
+        votes=tuple(map(_decode_vote, data.get("votes", ()))),
     )
+
+
+def _audit(data: Mapping[str, Any]) -> Iterator[AuditEntry]:
+    more: list[list[Any]] = data.get("audited") or [[] for _ in data["audit"]]
+    for (status, at, actor), added in zip(data["audit"], more, strict=True):
+        yield AuditEntry(InterruptStatus(status), at, actor, *added)
+
+
+def _vote(vote: Vote) -> list[Json]:
+    roles = sorted(vote.roles)
+    return [vote.actor, roles, _answer(vote.answer), vote.args_digest, vote.at, vote.via]
+
+
+def _decode_vote(written: list[Any]) -> Vote:
+    actor, roles, answer, digest, at, via = written
+    return Vote(actor, frozenset(roles), RecordedAnswer(*answer), digest, at, via)
+
+
+def _decode_rule(written: dict[str, Any]) -> ApprovalRule:
+    """Read a rule; what a later version has added to it is left out."""
+    known = {name: written[name] for name in _RULE_FIELDS & written.keys()}
+    known["escalate"] = [
+        Escalation(step["after"], tuple(step["approvers"]), tuple(step["notify"]), step["extend"])
+        for step in known["escalate"]
+    ]
+    known["remember"] = [Remember(**offer) for offer in known["remember"]]
+    return ApprovalRule(**known)
 
 
 def encode_receipt(receipt: Receipt) -> str:

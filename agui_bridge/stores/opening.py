@@ -7,12 +7,21 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Final
 
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.stores.base import Store
 
-__all__ = ["ConnectionCut", "advise", "advised_before", "open_patiently"]
+__all__ = [
+    "ConnectionCut",
+    "Preparation",
+    "advise",
+    "advised_before",
+    "note_preparation",
+    "noting_preparation",
+    "open_patiently",
+]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -42,6 +51,47 @@ def advised_before() -> Iterator[None]:
         yield
     finally:
         _ADVISED.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What a store was when it was opened, and what it is now.
+
+    Attributes:
+        before: its schema; None where there was no store.
+        after: its schema now.
+    """
+
+    before: str | None
+    after: str
+
+
+_PREPARED: Final[ContextVar[list[Preparation] | None]] = ContextVar(
+    "agui_bridge_prepared", default=None
+)
+
+
+def note_preparation(before: str | None, after: str) -> None:
+    """Tell who asked for it how a store was found, once it is ready.
+
+    Args:
+        before: as in `Preparation`.
+        after: as in `Preparation`.
+    """
+    noted = _PREPARED.get()
+    if noted is not None:
+        noted.append(Preparation(before, after))
+
+
+@contextlib.contextmanager
+def noting_preparation() -> Iterator[list[Preparation]]:
+    """Collect how the stores that are opened within were found."""
+    noted: list[Preparation] = []
+    token = _PREPARED.set(noted)
+    try:
+        yield noted
+    finally:
+        _PREPARED.reset(token)
 
 
 class ConnectionCut(StoreUnavailable):

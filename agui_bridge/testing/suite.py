@@ -40,8 +40,12 @@ class AdapterSuite:
     leaves_out: ClassVar[Collection[str]] = ()
 
     def scenario(self) -> AbstractAsyncContextManager[AdapterScenario]:
-        """The scenario of one check, as an async context manager: its framework runs within."""
-        raise NotImplementedError
+        """The scenario of one check, as an async context manager: its framework runs within.
+
+        Raises:
+            NotImplementedError: a suite has none of its own; each must say what it tests.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs a method `scenario`.")
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
         """Make a test of each check; pytest calls this with its `metafunc`."""

@@ -11,6 +11,8 @@ from docs.generators.configuration import configuration_page
 from docs.generators.conformance import conformance_page
 from docs.generators.errors import errors_page
 from docs.generators.faults import faults_page
+from docs.generators.frameworks import frameworks_page
+from docs.generators.life import picture_of_a_life
 from docs.generators.limits import security_page
 from docs.generators.observability import observability_page
 from docs.generators.picture import picture_of_a_run
@@ -33,10 +35,12 @@ def pages() -> dict[Path, str]:
         FOLDER / "conformance.md": conformance_page(FOLDER / "conformance.md"),
         FOLDER / "errors.md": errors_page(),
         FOLDER / "faults.md": faults_page(FOLDER / "faults.md"),
+        FOLDER / "frameworks.md": frameworks_page(FOLDER, FOLDER.parent),
         observability: observability_page(observability.read_text(encoding="utf-8")),
         FOLDER / "public.md": public_page(),
         FOLDER / "reference.md": reference_page(),
         FOLDER / "security.md": security_page(FOLDER / "security.md"),
+        FOLDER / "life-of-a-question.svg": picture_of_a_life(),
         FOLDER / "run-with-interrupt.svg": picture_of_a_run(),
     }
 

@@ -16,11 +16,13 @@ beside it may.
 
 ## In a stream
 
-These end a stream as its last event, `{"type": "RUN_ERROR", "code": …, "message": …}`. The HTTP
-status of the stream is 200; the one below is what the code would be as an answer, for callers that
-have no stream. A refused input changes nothing and executes nothing. Unless the thread was busy,
-`RUN_FINISHED` with what the thread still waits for comes before it, so that a card stays open; a
-client may ask for the question [without the error](dialects.md#how-a-refusal-is-told).
+Something is wrong with an input, or a run fails. Then the last event of the stream is
+`{"type": "RUN_ERROR", "code": …, "message": …}`. The stream's own HTTP status is 200; the status
+below is for callers that have no stream.
+
+A refused input changes nothing and executes nothing. `RUN_FINISHED` with the open questions comes
+before the error, so that their cards stay open; it is left out while the thread is busy. A client
+may ask for the questions [without the error](dialects.md#how-a-refusal-is-told).
 
 """
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import griffe
 
-__all__ = ["GROUPS", "entries_of", "reference_page"]
+__all__ = ["GROUPS", "entries_of", "module_of", "reference_page"]
 
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "The bridge": ("Bridge", "Settings", "Principal", "BearerTokens", "StopResult", "EndReason"),
@@ -16,6 +16,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "Agents that ask in words": ("KeywordAdapter", "Replies", "FormField"),
     "Auto-resume": ("Reply",),
     "Policy": ("ProposedCall", "Verdict"),
+    "Who may answer": ("ApprovalRule", "Escalation", "Remember"),
     "Adapters": (
         "Adapter",
         "AdapterCapabilities",
@@ -73,10 +74,19 @@ def entries_of(package: str, names: Iterable[str]) -> Iterator[str]:
     Raises:
         KeyError: a name is not public.
     """
-    root, _, inside = package.partition(".")
-    loaded = _loaded(root)
+    module = module_of(package)
     for name in names:
-        yield from _entry(name, loaded[f"{inside}.{name}".lstrip(".")])
+        yield from _entry(name, module[name])
+
+
+def module_of(package: str) -> Any:
+    """What the source of a package says, without running it; `exports` is its `__all__`.
+
+    Raises:
+        KeyError: there is no such package below its root.
+    """
+    root, _, inside = package.partition(".")
+    return _loaded(root)[inside] if inside else _loaded(root)
 
 
 @functools.cache
@@ -98,6 +108,10 @@ def _entry(name: str, item: Any) -> Iterator[str]:
     if item.is_function:
         prefix = "async " if "async" in item.labels else ""
         yield f"```python\n{prefix}{_signature(item)}\n```\n"
+        yield from _prose(item)
+        return
+    if item.is_module:
+        yield f"The module `{item.path}`.\n"
         yield from _prose(item)
         return
     if not item.is_class:

@@ -62,7 +62,7 @@ def picture_of_a_chat(typed: Iterable[str] = TYPED) -> str:
     terminal = Terminal(shown, is_terminal=True, width=WIDTH)
     lines: Iterator[str] = iter(typed)
 
-    def ask(prompt: str) -> str:
+    def ask(prompt: str, prefill: str) -> str:
         line = next(lines)
         terminal.say(prompt + paint(line, "green", "bold"))
         return line

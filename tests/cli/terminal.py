@@ -18,11 +18,12 @@ from typing import Final
 from tests.cli.processes import ROOT, environment
 from tests.support.commands import Command
 
-__all__ = ["CTRL_C", "CTRL_D", "Terminal", "terminal"]
+__all__ = ["CTRL_C", "CTRL_D", "CTRL_U", "Terminal", "terminal"]
 
 PATIENCE: Final = 30.0
 CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
+CTRL_U: Final = "\x15"
 
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from agui_bridge.protocol.answers.decisions import approval_schema
 from agui_bridge.protocol.answers.question_schemas import declinable
-from tests.cli.terminal import CTRL_C, CTRL_D, terminal
+from tests.cli.terminal import CTRL_C, CTRL_D, CTRL_U, terminal
 from tests.client.raw_server import raw_server, sse
 from tests.support.target import Target
 
@@ -49,9 +50,17 @@ def test_approve_decline_edit_and_cancel(target: Target, url: str) -> None:
         assert "not today" in chat.wait_for("you > ")
         chat.type("send cid")
         chat.answer(YES_NO, "e")
-        chat.answer("back) > ", "{oops")
-        chat.answer(YES_NO, "e")
-        chat.answer("back) > ", '{"to": "cid-1", "body": "changed"}')
+        # The arguments stand there to be changed; what is wrong is told at once.
+        chat.wait_for('back) > {"to": "cid-0@example.com", "body": "original"}')
+        chat.type("oops")
+        chat.wait_for("that is no JSON")
+        chat.wait_for("oops")
+        chat.type(CTRL_U, enter=False)
+        chat.type('{"to": 7, "body": "changed"}')
+        chat.wait_for("7 is not of type 'string'")
+        chat.wait_for('"changed"}')
+        chat.type(CTRL_U, enter=False)
+        chat.type('{"to": "cid-1", "body": "changed"}')
         chat.wait_for("Outcome: sent to cid-1.")
         chat.answer("you > ", "send dan")
         chat.answer(YES_NO, "c")
@@ -80,11 +89,10 @@ def test_parallel_questions_a_form_and_a_confirmation(target: Target, url: str) 
         chat.wait_for("a number from 1 to 4")
         chat.answer("a number > ", "2")
         chat.answer("Year > ", "twenty")
-        # The schema is heeded here; nothing was sent, and it is asked again.
-        chat.wait_for("not of type")
-        chat.answer("a number > ", "Q3")
+        # The schema is heeded field by field: what fits is not asked for again.
+        assert "a number" not in chat.wait_for("not of type")
         chat.answer("Year > ", "2026")
-        chat.wait_for("Quarter: Q3 2026.")
+        chat.wait_for("Quarter: Q2 2026.")
         chat.answer("you > ", "form Hal")
         chat.answer("a number > ", "/quit")
         assert chat.end() == 0
@@ -282,3 +290,67 @@ def test_what_can_be_mended_is_told() -> None:
         with terminal(*args) as chat:
             assert chat.end() == 2
             assert told in chat.shown
+
+
+def test_a_key_that_means_nothing_is_told_so(target: Target, url: str) -> None:
+    with terminal("chat", url) as chat:
+        chat.answer("you > ", "send ida")
+        chat.answer(YES_NO, "ok")
+        assert "Nothing was sent. Type [y]es, [n]o, [e]dit" in chat.wait_for(YES_NO)
+        chat.type("/help")
+        assert "/cancel answers a question" in chat.wait_for(YES_NO)
+        chat.type("n")
+        chat.answer("no reason) > ", "")
+        chat.wait_for("Outcome: not sent.")
+        chat.answer("you > ", "/quit")
+        assert chat.end() == 0
+    assert executed(target, "ida") == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [(["x", "r", "page 1 is shown"], "page 1 is shown"), (["s"], "Not carried out")],
+)
+def test_a_tool_of_a_page_is_asked_about(url: str, typed: list[str], told: str) -> None:
+    with terminal("chat", url) as chat:
+        chat.answer("you > ", "frontend one")
+        assert "show_page is a tool of a page" in chat.wait_for("[s]kip > ")
+        for line in typed:
+            chat.type(line)
+        assert told in chat.wait_for("\nyou > ")
+        chat.type("/quit")
+        assert chat.end() == 0
+
+
+def test_what_waits_on_other_threads_is_listed(url: str) -> None:
+    with terminal("chat", url, "--thread", "left-open") as first:
+        first.answer("you > ", "send joe")
+        first.wait_for(YES_NO)
+        first.leave()
+    with terminal("chat", url, width=120) as second:
+        second.answer("you > ", "/waiting")
+        shown = second.wait_for("--thread THREAD.")
+        assert "left-open" in shown and 'send_email {"to": "joe-0@example.com"' in shown
+        second.answer("you > ", "/quit")
+        assert second.end() == 0
+    with terminal("chat", url, "--thread", "left-open") as third:
+        third.answer(YES_NO, "c")
+        third.wait_for("Outcome: not sent.")
+
+
+def test_long_arguments_open_in_the_editor(
+    target: Target, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/original/edited/ "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(editor))
+    monkeypatch.delenv("VISUAL", raising=False)
+    name = "k" * 150
+    with terminal("chat", url) as chat:
+        chat.answer("you > ", f"send {name}")
+        chat.answer(YES_NO, "e")
+        chat.wait_for("Outcome: sent to")
+        chat.answer("you > ", "/quit")
+        assert chat.end() == 0
+    assert executed(target, name) == ["edited"]

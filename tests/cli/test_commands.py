@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from agui_bridge import __version__
 from agui_bridge.cli import app, banner
 from agui_bridge.config.environment import VARIABLES
+from agui_bridge.conformance.reports import FORMATS
 from agui_bridge.documents.schemas import documents
 from tests.cli.processes import command, environment
 from tests.support.installed import install
@@ -100,6 +101,21 @@ def test_the_help_names_every_command_and_where_to_begin(folder: Path) -> None:
     beginning = said.partition("Begin here")[2].partition("Every command")[0]
     lines = [line for line in beginning.splitlines() if line.strip()]
     assert all(line.startswith("  agui-bridge ") for line in lines)
+
+
+def test_the_help_imports_nothing_that_only_one_command_needs() -> None:
+    listing = "import sys, agui_bridge.cli; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", listing], capture_output=True, check=True)
+
+    imported = set(told.stdout.decode().split())
+    assert "agui_bridge.cli.commands.conformance" in imported
+    assert imported.isdisjoint({"httpx", "agui_bridge.client", "agui_bridge.conformance"})
+
+
+def test_the_help_of_conformance_names_every_ending_of_a_report() -> None:
+    told = CliRunner().invoke(app, ["conformance", "--help"], terminal_width=100).output
+
+    assert f"which: {', '.join(FORMATS)}." in " ".join(told.split())
 
 
 def test_the_version_is_the_packages() -> None:
@@ -237,7 +253,7 @@ def test_a_port_that_this_user_may_not_take_is_told(
         raise PermissionError(13, "Permission denied")
 
     # Tests may run as a user that may take every port.
-    monkeypatch.setattr("agui_bridge.http.server._listening", refuse)
+    monkeypatch.setattr("agui_bridge.http.serving.listening._listening", refuse)
     first, second = error_of("serve", "agents:bridge", "--port", "80")
     assert "Port 80 on 127.0.0.1 is not allowed to this user." in first
     assert "above 1023" in second
@@ -290,14 +306,7 @@ def test_the_url_is_one_that_works_on_this_machine(host: str, url: str) -> None:
     assert banner.base_url(host, 1) == url
 
 
-# --- migrate, adapters ---
-
-
-def test_tables_are_made_and_it_may_be_repeated(folder: Path) -> None:
-    for _ in range(2):
-        result = invoke("migrate", "--store", "sqlite:///x.db")
-        assert result.stdout == "The store sqlite:///x.db is up to date.\n"
-    assert (folder / "x.db").exists()
+# --- adapters ---
 
 
 def test_the_adapters_are_listed_with_what_they_lack(

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from agui_bridge.cli import app
+from agui_bridge.cli import app, progress
+from agui_bridge.cli.ages import seconds_of
 from agui_bridge.cli.commands import prune as command
+from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.stores.open import open_store
 from tests.processes.conftest import STORES
 from tests.stores.samples import KEY, idle, interrupted, message, put, running
@@ -57,19 +59,68 @@ def test_old_idle_threads_are_deleted_and_those_that_run_or_wait_stay(
     young = invoke("--store", url, "--older-than", "1d")
     counted = invoke("--store", url, "--older-than", "0d", "--dry-run")
     assert (young.exit_code, counted.exit_code) == (0, 0), (young.output, counted.output)
-    assert young.stdout.startswith("0 threads deleted from the store ")
-    assert counted.stdout.startswith("3 threads would be deleted from the store ")
+    assert young.stdout.startswith("0 threads and 0 remembered decisions deleted from the store ")
+    assert counted.stdout.startswith("3 threads and 0 remembered decisions would be deleted from ")
     assert len(threads_of(url)) == 5
 
     done = invoke("--store", url, "--older-than", "0d")
-    assert done.stdout.startswith("3 threads deleted from the store ")
+    assert done.stdout.startswith("3 threads and 0 remembered decisions deleted from the store ")
     assert threads_of(url) == ["interrupted", "running"]
-    assert invoke("--store", url, "--older-than", "0d").stdout.startswith("0 threads deleted")
+    assert invoke("--store", url, "--older-than", "0d").stdout.startswith("0 threads and 0 ")
+
+
+def test_remembered_decisions_that_are_over_are_deleted_and_counted(url: str) -> None:
+    async def fill() -> None:
+        store = await open_store(url)
+        now = await store.ping()
+        made = Grant(
+            *("over", "scope", "agent", "pay", None, "scope", ""),
+            **{"args": {}, "matchers": {}, "granted_by": "ann"},  # type: ignore[arg-type]
+            created_at=now,
+            expires_at=now,
+        )
+        await store.grants.add(made)
+        await store.grants.add(replace(made, id="stands", expires_at=now + 3600.0))
+        await store.aclose()
+
+    asyncio.run(fill())
+    for arguments, done in ((["--dry-run"], "would be deleted"), ([], "deleted")):
+        told = invoke("--store", url, "--older-than", "0d", *arguments)
+        assert told.stdout.startswith(f"3 threads and 1 remembered decision {done} from the store ")
+    assert invoke("--store", url, "--older-than", "0d").stdout.startswith("0 threads and 0 ")
+
+
+def test_it_works_on_the_store_of_a_configuration_file(url: str, tmp_path: Path) -> None:
+    file = tmp_path / "bridge.yaml"
+    file.write_text(f"store: {url}\nagents:\n  mail:\n    function: agents:mail\n")
+
+    told = invoke(str(file), "--older-than", "0d", "--dry-run")
+
+    assert told.exit_code == 0, told.output
+    assert told.stdout.startswith("3 threads and 0 remembered decisions would be deleted from ")
+
+
+def test_what_is_deleted_is_told_in_between(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_AT_ONCE", 2)
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+
+    told = invoke("--store", url, "--older-than", "0d")
+
+    assert told.stderr == "2 threads deleted so far …\n3 threads deleted so far …\n"
+
+
+def test_of_memory_it_says_that_there_is_nothing() -> None:
+    told = invoke("--store", "memory:", "--older-than", "0d")
+
+    assert told.exit_code == 0
+    assert told.stdout == (
+        "The store memory: is empty in every new process: there is nothing to delete.\n"
+    )
 
 
 @pytest.mark.parametrize(("text", "seconds"), AGES.items())
 def test_an_age_is_a_number_and_a_unit(text: str, seconds: float) -> None:
-    assert command._age(text) == seconds
+    assert seconds_of(text) == seconds
 
 
 @pytest.mark.parametrize("age", ["", "30", "-1d", "1y", "d", "1.5d", "٣d"])

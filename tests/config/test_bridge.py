@@ -7,6 +7,7 @@ import pytest
 from agui_bridge import Principal
 from agui_bridge.config import bridge_from
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY
+from agui_bridge.errors import ConfigurationError
 from tests.config.files import SECRET, loaded, written
 from tests.docs.pages import Conversation
 
@@ -112,3 +113,42 @@ def test_opentelemetry_is_told_unless_the_file_says_otherwise(
     folder: Path, text: str, told: bool
 ) -> None:
     assert (loaded(folder, text).bridge().telemetry is not NO_TELEMETRY) is told
+
+
+def test_a_file_says_how_people_reach_their_questions(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEW_KEY", "a new key of sixteen bytes")
+    monkeypatch.setenv("OLD_KEY", "an old key of sixteen bytes")
+    text = """
+        inbox:
+          url: https://agents.example
+          key_env: [NEW_KEY, OLD_KEY]
+          link_ttl: 3600
+          login_url: https://agents.example/login
+    """
+    inbox = bridge_from(written(folder, text)).inbox
+    assert (inbox.url, inbox.link_ttl) == ("https://agents.example", 3600)
+    assert inbox.login_url == "https://agents.example/login"
+    assert inbox.keys == ("a new key of sixteen bytes", "an old key of sixteen bytes")
+    assert not bridge_from(written(folder, "")).references.signed
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("{key_env: [NO_SUCH_KEY]}", "inbox: the environment variable NO_SUCH_KEY is missing"),
+        ("{key_env: [SHORT_KEY]}", "fewer than 16 bytes"),
+        ("{url: agents.example}", "url must be a whole address"),
+        ("{link_ttl: 0}", "link_ttl"),
+        ("{path: /inbox}", "path"),
+    ],
+)
+def test_an_inbox_that_can_not_work_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, value: str, told: str
+) -> None:
+    monkeypatch.setenv("SHORT_KEY", "brief")
+    with pytest.raises(ConfigurationError) as refused:
+        bridge_from(written(folder, f"\n        inbox: {value}\n    "))
+    assert told in str(refused.value)
+    assert "brief" not in str(refused.value)

@@ -21,7 +21,7 @@ from tests.support.streams import check_stream
 __all__ = ["PAGES", "Conversation", "run_page", "snippets_of"]
 
 ROOT: Final = Path(__file__).parent.parent.parent
-PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 Event = dict[str, Any]
 

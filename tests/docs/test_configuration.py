@@ -55,7 +55,7 @@ def test_the_file_of_the_readme_serves_the_agent_of_the_readme(
     readme = ROOT / "README.md"
     [(_, text)] = snippets_of(readme, "yaml")
     (tmp_path / "bridge.yaml").write_text(text)
-    (tmp_path / "agents.py").write_text(snippets_of(readme)[0][1])
+    (tmp_path / "agents.py").write_text(snippets_of(readme)[1][1])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", list(sys.path))
 

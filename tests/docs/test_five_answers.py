@@ -64,7 +64,6 @@ RECEIPT: Final = {
 }
 ASKING: Final = [
     Asking("README.md", "ops"),
-    Asking("README.md", "deployer", adapter=lambda names: names["Deployer"]()),
     Asking("docs/adapters.md", "deployer", "deploy"),
     Asking("docs/auto-resume.md", "cleaner", yes={"confirmed": True}, no={"confirmed": False}),
     Asking("docs/auto-resume.md", "barista", yes={"size": "large"}, no={"size": "small"}),
@@ -81,6 +80,7 @@ ASKING: Final = [
     Asking("examples/demo.py", "report", "go", {"quarter": "Q1", "year": 2026}),
     Asking("examples/demo.py", "mailer"),
     Asking("examples/demo.py", "database", "go", {"approved": True}, {"approved": False}),
+    Asking("examples/fastapi_app.py", "ops"),
     Asking("examples/human_approval.py", "mailer", "ann@example.com"),
     Asking("examples/human_approval.py", "janitor"),
     Asking("examples/information_gathering.py", "expenses", "hotel", RECEIPT),
@@ -101,7 +101,21 @@ ASKING: Final = [
     ),
 ]
 
+MY_AGENTS: Final = """
+from agui_bridge import FunctionAdapter
+
+async def quiet(run):
+    yield "Hello"
+
+
+graph = support = triage = FunctionAdapter(quiet)
+"""
+"""Stands for agents of frameworks: tests/docs/test_frameworks.py adds real ones."""
+
 ELSEWHERE: Final = {
+    "docs/approvals.md": "tests/docs/test_approvals.py answers it, as several people",
+    "docs/tutorial/2-approval.md": "tests/docs/test_tutorial.py approves it",
+    "examples/approvals/agent.py": "tests/examples/test_approvals.py goes through it",
     "examples/approval_target.py": "tests/processes and the conformance kit answer it",
     "examples/third_party_adapter/src/agui_bridge_flows/adapter.py": "its own tests, by the kit",
 }
@@ -110,7 +124,8 @@ ELSEWHERE: Final = {
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with what README.md and docs/superagent.md tell their readers to save."""
-    (tmp_path / "agents.py").write_text(snippets_of(ROOT / "README.md")[0][1])
+    (tmp_path / "agents.py").write_text(snippets_of(ROOT / "README.md")[1][1])
+    (tmp_path / "my_agents.py").write_text(MY_AGENTS)
     (tmp_path / "agent.yaml").write_text(snippets_of(ROOT / "docs/superagent.md", "yaml")[0][1])
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

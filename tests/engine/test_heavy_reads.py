@@ -11,7 +11,8 @@ from agui_bridge import Bridge
 from agui_bridge.engine.heavy_reads import HeavyReads
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.reconnecting import show_thread
-from agui_bridge.protocol.threads.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.memory import MemoryStore
 from tests.support.agents import Bench, Reader, Scripted, eventually, settle
 from tests.support.server import client, post, run_input, serve

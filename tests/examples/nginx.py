@@ -20,7 +20,7 @@ from tests.support.target import ROOT
 
 __all__ = ["behind_nginx"]
 
-SITE: Final = ROOT / "examples" / "deployment" / "nginx.conf"
+SITE: Final = ROOT / "examples" / "deployment" / "nginx" / "nginx.conf"
 PATIENCE: Final = 20.0
 
 

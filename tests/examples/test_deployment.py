@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -18,6 +20,7 @@ import pytest
 import yaml
 
 from tests.cli.processes import environment
+from tests.examples.caddy import behind_caddy
 from tests.examples.nginx import behind_nginx
 from tests.support.commands import Command
 from tests.support.target import ROOT, Target, approve
@@ -70,8 +73,9 @@ def test_the_image_gets_all_that_is_built_and_all_that_it_copies() -> None:
     ignore = (FOLDER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     passed = {line.removeprefix("!") for line in ignore if line.startswith("!")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    build = project["tool"]["hatch"]["build"]["targets"]
-    assert {*build["wheel"]["only-include"], *build["sdist"]["only-include"]} <= passed
+    # pip makes the wheel of the folder itself; what only the sdist has is of no use there.
+    built = project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+    assert {*built, "pyproject.toml", "LICENSE", "README.md", "constraints.txt"} <= passed
     copied = [
         source
         for line in (FOLDER / "Dockerfile").read_text(encoding="utf-8").splitlines()
@@ -105,24 +109,59 @@ def test_the_configuration_is_right(tmp_path: Path) -> None:
         process.close()
 
 
-# --- the proxy ---
+# --- the unit ---
+
+
+UNIT = FOLDER / "systemd" / "agui-bridge@.service"
+
+
+def test_a_replica_under_systemd_has_more_time_to_end_than_it_takes() -> None:
+    unit = configparser.RawConfigParser(strict=False)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]  # as the standard library says
+    unit.read(UNIT, encoding="utf-8")
+    service = unit["Service"]
+    config = yaml.safe_load((FOLDER / "bridge.yaml").read_text(encoding="utf-8"))
+    assert float(service["TimeoutStopSec"]) >= config["settings"]["shutdown_grace"] + 2 * 5 + 5
+    program, *arguments = service["ExecStart"].split()
+    assert Path(program).name == "agui-bridge"
+    assert arguments == ["serve", "bridge.yaml", "--host", "127.0.0.1", "--port", "%i"]
+
+
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("only on machines with systemd")
+    unit = UNIT.read_text(encoding="utf-8")
+    # What it starts must be there.
+    unit, replaced = re.subn(r"ExecStart=\S+", f"ExecStart={shutil.which('true')}", unit)
+    assert replaced == 1
+    here = tmp_path / "agui-bridge@8787.service"
+    here.write_text(unit)
+    found = subprocess.run(
+        [program, "verify", str(here)], capture_output=True, text=True, timeout=60, check=False
+    )
+    told = [line for line in found.stderr.splitlines() if "agui-bridge" in line]
+    assert (found.returncode, told) == (0, [])
+
+
+# --- the proxies ---
 
 
 @dataclass
 class Proxied:
-    """Two replicas, and a client that reaches them through nginx."""
+    """Two replicas, and a client that reaches them through a proxy."""
 
     replicas: tuple[Target, Target]
     http: httpx.Client
 
 
-@pytest.fixture
-def proxied(tmp_path: Path) -> Iterator[Proxied]:
+@pytest.fixture(params=[behind_nginx, behind_caddy])
+def proxied(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Proxied]:
     """The example's own configuration, with the addresses of here."""
     with (
         Target(tmp_path) as one,
         Target(tmp_path) as two,
-        behind_nginx(tmp_path, [one.port, two.port]) as base,
+        request.param(tmp_path, [one.port, two.port]) as base,
         httpx.Client(base_url=base, timeout=30) as http,
     ):
         yield Proxied((one, two), http)
@@ -155,6 +194,13 @@ def test_a_client_that_goes_away_is_noticed_behind_the_proxy(proxied: Proxied) -
         time.sleep(0.02)
 
 
+def test_a_read_goes_to_the_next_replica_when_one_is_gone(proxied: Proxied) -> None:
+    proxied.replicas[0].kill()
+    assert [proxied.http.get("/readyz").status_code for _ in range(4)] == [200] * 4
+
+
+# Caddy of Debian loses the body of a POST whose replica refused the connection.
+@pytest.mark.parametrize("proxied", [behind_nginx], indirect=True)
 def test_answers_reach_any_replica_and_one_may_be_lost(proxied: Proxied) -> None:
     def send(text: str | None, **more: Any) -> list[dict[str, Any]]:
         answer = proxied.http.post("/agents/target", json=body("any", text, **more))

@@ -60,6 +60,13 @@ class Load:
                 assert done["outcome"] == {"type": "success"}, done
                 self.approved.append(f"{to}-0@example.com")
 
+    async def goes_on(self) -> None:
+        """Wait until each client could have been answered."""
+        wanted = len(self.approved) + CLIENTS
+        async with asyncio.timeout(4 * PATIENCE):
+            while len(self.approved) < wanted:
+                await asyncio.sleep(0.02)
+
     async def step(self, thread: str, text: str | None, **more: Any) -> dict[str, Any] | None:
         """Send one input, again while the server says that it took nothing; its last event."""
         deadline = time.monotonic() + PATIENCE
@@ -90,19 +97,16 @@ async def pressed(base: str) -> AsyncIterator[Load]:
             load.over = True
 
 
-@pytest.mark.parametrize(
-    "restarts", [2, pytest.param(10, marks=pytest.mark.soak)], ids=["quick", "long"]
-)
-async def test_a_rolling_restart_is_not_noticed(tmp_path: Path, restarts: int) -> None:
+@pytest.mark.parametrize("rolls", [1, pytest.param(10, marks=pytest.mark.soak)])
+async def test_a_rolling_restart_is_not_noticed(tmp_path: Path, rolls: int) -> None:
     replicas = [Target(tmp_path), Target(tmp_path)]
     try:
         with behind_nginx(tmp_path, [replica.port for replica in replicas]) as base:
             async with pressed(base) as load:
-                for number in range(restarts):
-                    await asyncio.sleep(0.5)
-                    place = number % 2
+                for _, place in itertools.product(range(rolls), (0, 1)):
+                    await load.goes_on()
                     replicas[place] = await asyncio.to_thread(restarted, tmp_path, replicas[place])
-                await asyncio.sleep(0.5)
+                await load.goes_on()
     finally:
         for replica in replicas:
             replica.close()
@@ -113,13 +117,14 @@ async def test_a_rolling_restart_is_not_noticed(tmp_path: Path, restarts: int) -
     seen = f"{dict(load.statuses)}; {lost[-3:]}"
     assert load.given_up == [], seen
     assert load.statuses[502] == 0, seen
-    assert len(load.approved) > restarts, seen
     sent = Counter(effect["to"] for effect in replicas[0].effects)
     assert sent == Counter(load.approved)
 
 
 def restarted(folder: Path, replica: Target) -> Target:
     """The same replica after a graceful end, ready again."""
+    # An idle connection of ours would hold its end up.
+    replica.client.close()
     os.kill(replica.pid, signal.SIGTERM)
     replica.wait_for_death()
     replica.close()

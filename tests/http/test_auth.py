@@ -45,6 +45,21 @@ def test_missing_and_wrong_credentials_get_the_same_refusal(values: tuple[str, .
     assert (refused.value.message, refused.value.details) == (nothing.value.message, None)
 
 
+def test_an_entry_has_roles_and_the_scopes_that_it_reviews() -> None:
+    tokens = BearerTokens.from_settings(
+        [{"token": ANN, "actor": "ann", "roles": ["dba", "ops"], "reviews": ["board"]}]
+    )
+    ann = Principal("default", "ann", frozenset({"dba", "ops"}), ("board",))
+    assert tokens(request(f"Bearer {ANN}")) == ann
+
+
+@pytest.mark.parametrize("key", ["roles", "reviews"])
+@pytest.mark.parametrize("value", ["dba", [""], [7], {"dba": 1}, None, 7])
+def test_roles_and_reviews_are_lists_of_names(key: str, value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=rf"tokens\[0\].{key} must be a list"):
+        BearerTokens.from_settings([{"token": ANN, "actor": "ann", key: value}])
+
+
 def test_every_digest_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     import hmac
 

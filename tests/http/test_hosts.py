@@ -168,6 +168,9 @@ EVERY_ROUTE = [
     ("POST", "/agents/agent/threads/t/connect"),
     ("GET", "/agents/agent/threads/t/connect"),
     ("GET", "/interrupts"),
+    ("GET", "/interrupts/q"),
+    ("POST", "/interrupts/q/answer"),
+    ("GET", "/deliveries"),
     ("POST", "/stop"),
     ("POST", "/api/v1/chat/stream"),
     ("GET", "/api/v1/chat/interrupt_state"),
@@ -194,11 +197,12 @@ async def test_every_route_but_the_probes_checks_host_and_origin() -> None:
         tried = {path.replace("/agents/agent", "/agents/{agent}") for path in tried}
         tried = {path.replace("/agent/agent", "/agent/{agent}") for path in tried}
         tried = {path.replace("/stop/t", "/stop/{thread}") for path in tried}
+        tried = {path.replace("/interrupts/q", "/interrupts/{ref}") for path in tried}
         assert paths - tried == {"/healthz", "/readyz"}
         for path in ("/healthz", "/readyz"):
             response = await http.get(path, headers={"host": "10.1.2.3:8787"})
             assert response.status_code == 200
-        assert (await http.get("/interrupts")).json() == {"interrupts": []}
+        assert (await http.get("/interrupts")).json()["interrupts"] == []
 
 
 async def test_a_simple_request_from_a_foreign_page_starts_and_stops_nothing() -> None:
@@ -276,7 +280,7 @@ async def captured(monkeypatch: pytest.MonkeyPatch, bridge: Bridge, *args: Any, 
             pass
 
     # This machine need not have the address, and the port may be taken.
-    monkeypatch.setattr("agui_bridge.http.server._listen", lambda host, port: [])
+    monkeypatch.setattr("agui_bridge.http.server.listen", lambda host, port: [])
     monkeypatch.setattr("agui_bridge.http.server._Server", Captured)
     await asyncio.to_thread(serve_bridge, bridge, *args, log_config=None, **options)
     app: Any = configs[0].app

@@ -79,7 +79,7 @@ async def test_a_thread_of_another_scope_looks_absent_everywhere(serving: Servin
                 "THREAD_NOT_FOUND",
             )
         for path, member in (("/interrupts", "interrupts"), ("/agents/agent/threads", "threads")):
-            assert (await site.http.get(path, headers=EVE)).json() == {member: []}
+            assert (await site.http.get(path, headers=EVE)).json()[member] == []
         resume = [{"interruptId": ask, "status": "resolved", "payload": {"approved": True}}]
         body = run_input(None, resume=resume)
         response = await site.http.post("/agents/agent", json=body, headers=EVE)

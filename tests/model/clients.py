@@ -6,15 +6,19 @@ from hypothesis import strategies as st
 
 from agui_bridge.protocol.answers.decisions import DECLINE, RESPOND
 from agui_bridge.protocol.contract.requests import Entry
-from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule
+from agui_bridge.protocol.threads.records import Interrupt, Json, Principal, RecordedAnswer
 from tests.model.operations import Action, AskKind, Fate, Pause, Plan
 
 __all__ = [
     "NEAR_MISSES",
+    "PEOPLE",
+    "RULES",
     "STYLES",
     "answer_to",
     "asks",
     "fates",
+    "people",
     "plans",
     "styles",
     "with_another_type",
@@ -36,11 +40,31 @@ STYLES = ("approve", "edit", "decline", "cancel", "near miss")
 styles = st.sampled_from(("approve",) * 6 + STYLES)
 fates = st.sampled_from((Fate.DELIVERED,) * 6 + (Fate.LOST, Fate.UNACKNOWLEDGED))
 
+PEOPLE = (
+    Principal("scope", "ann"),
+    Principal("scope", "bob"),
+    Principal("scope", "cy", frozenset({"dba"})),
+)
+"""Who is there. Each may be the one who asks."""
+
+RULES = (
+    None,
+    ApprovalRule(self_approval=False),
+    ApprovalRule(approvers=("bob",)),
+    ApprovalRule(quorum=2),
+    ApprovalRule(quorum=2, self_approval=False, declines="all"),
+    ApprovalRule(each_of=(("bob", "ann"), ("role:dba",))),
+)
+"""What questions may ask of those who answer."""
+
+people = st.sampled_from(PEOPLE)
+
 asks = st.builds(
     AskKind,
     tool=st.sampled_from((True, True, True, False)),
     offers_more=st.booleans(),
     expires_in=st.sampled_from((None, None, 5.0, 15.0, 40.0)),
+    rule=st.sampled_from((None,) * 5 + RULES),
 )
 _pauses: st.SearchStrategy[Plan] = st.lists(asks, min_size=1, max_size=3).map(
     lambda kinds: Pause(tuple(kinds))

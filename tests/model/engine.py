@@ -35,37 +35,33 @@ from agui_bridge.protocol.contract.transitions import (
     Change,
     claim_resume,
     claim_start,
-    close_unanswered,
     flush,
     hold,
-    recover,
 )
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Batch,
     Interrupt,
-    Loaded,
     RecordedAnswer,
     RunLease,
-    StopRequest,
     ThreadRecord,
-    ThreadStatus,
 )
-from agui_bridge.stores.base import ABSENT, Committed, Expected
+from agui_bridge.stores.base import Committed, Expected
+from tests.model.interventions import Interventions
+from tests.model.judging import check_refusal, check_replay, check_votes
 from tests.model.operations import (
     Act,
     Action,
     Commit,
-    Delete,
     Load,
     Operation,
     Pause,
     Plan,
     Process,
-    RequestStop,
     Wait,
 )
 from tests.model.questions import raise_question
-from tests.model.world import KEY, Execution, Violation, World, exactly
+from tests.model.world import KEY, Execution, Violation
 
 __all__ = ["LEASE", "Engine"]
 
@@ -92,21 +88,21 @@ class _Run:
         return self.record.run.ends_at
 
 
-class Engine:
+class Engine(Interventions):
     """Carries inputs out. Each method that is a process may be stepped, stopped and killed."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
 
     # --- what the broken variants override ---
 
     def admit(self, loaded: Loaded, request: Request) -> Ruling:
-        """Decide."""
-        return admit(loaded, request)
+        """Decide.
 
-    def recover(self, loaded: Loaded) -> Change:
-        """Make the thread of a lost run idle."""
-        return recover(loaded)
+        Raises:
+            Violation: there is no decision, which the contract promises for every input.
+        """
+        try:
+            return admit(loaded, request)
+        except Exception as fault:
+            raise Violation(f"an input is neither admitted nor refused: {fault!r}") from fault
 
     def may_execute(self, lease_ends_at: float) -> bool:
         """Whether the lease still holds, by the owner's own clock."""
@@ -124,10 +120,6 @@ class Engine:
         """The version that a new thread begins with: random, so never the same again."""
         return 1000 * int(self.world.mint(""))
 
-    def close_stopped(self, loaded: Loaded) -> Change | None:
-        """Close an interrupted thread's batch because of a stop."""
-        return close_unanswered(loaded, "stopped", "stopper")
-
     # --- an input ---
 
     def answer(self, request: Request) -> Process:
@@ -137,7 +129,7 @@ class Engine:
         heard = self.world.ledger.sent if request.entries else self.world.ledger.said
         if request.entries or (auto is not None and auto.follows_ask):
             for entry in entries:
-                arrived = (entry.answer, self.world.now)
+                arrived = (entry.answer, self.world.now, request.principal)
                 heard.setdefault(entry.interrupt_id, []).append(arrived)
         ids = tuple(dict.fromkeys(entry.interrupt_id for entry in entries))
         while True:
@@ -150,51 +142,35 @@ class Engine:
                     case Join():
                         yield Wait()
                     case Start() | Resume():
-                        run = yield from self._claim(loaded, decision, rewinds=request.skip_unknown)
+                        run = yield from self._claim(loaded, decision, request)
                         return (yield from self._carry_out(run, request))
                     case Hold(answers):
-                        change = hold(loaded, answers, "client")
+                        check_votes(loaded, request, decision)
+                        change = hold(loaded, decision, request.principal.actor)
                         if change.interrupts:
                             yield self._commit(loaded, change, "hold")
                         self.world.ledger.held |= answers
+                        self.world.ledger.note_votes(request)
                         self.world.ledger.reopened -= answers.keys()
                         return "held"
                     case Replay():
-                        self._check_replay(loaded, request)
+                        check_replay(loaded, request)
                         return "replay"
                     case AskAgain():
                         return "asked again"
                     case Reject(code):
+                        check_refusal(loaded, request, decision)
                         if code == "INTERRUPT_PENDING" and auto is not None:
                             raise Violation("a message that was not understood met an error")
                         return code
             except Conflict:
                 continue
 
-    def _check_replay(self, loaded: Loaded, request: Request) -> None:
-        """What is told as done must be what this client sent, to the letter."""
-        for entry in request.entries:
-            ask = loaded.interrupts.get(entry.interrupt_id)
-            if ask is None:
-                continue  # left out by skip_unknown
-            receipt = loaded.receipts[ask.batch]
-            if receipt.outcome == "expired":
-                continue
-            given = receipt.answers[ask.id]
-            if (given.status, exactly(given.payload)) != (
-                entry.answer.status,
-                exactly(entry.answer.payload),
-            ):
-                raise Violation(f"{entry} was told as done, but {given} was")
-
-    def _commit(self, loaded: Loaded, change: Change, why: str, *, blind: bool = False) -> Commit:
-        expected = Expected(version=loaded.record.version) if loaded.record else ABSENT
-        return Commit(change, expected, self.world.mint("w"), why, blind=blind)
-
     def _claim(
-        self, loaded: Loaded, decision: Start | Resume, *, rewinds: bool
+        self, loaded: Loaded, decision: Start | Resume, request: Request
     ) -> Generator[Operation, Committed, _Run]:
-        lease = RunLease("run", self.world.mint("lease"), 0.0, "client")
+        rewinds, actor = request.skip_unknown, request.principal.actor
+        lease = RunLease("run", self.world.mint("lease"), 0.0, actor)
         expired: frozenset[str] = frozenset()
         if isinstance(decision, Start):
             change = claim_start(
@@ -205,11 +181,15 @@ class Engine:
                 closes_expired=decision.closes_expired,
                 superseded=("an answer",) if rewinds else (),
                 state=None,
+                askers=(actor,),
             )
             if rewinds:
                 self.world.ledger.rewound.add(lease.token)
         else:
-            change = claim_resume(loaded, decision, lease, state=None)
+            before = loaded.record.askers if loaded.record is not None else ()
+            joined = (actor,) if request.entries and request.has_new_message else ()
+            askers = tuple(dict.fromkeys((*before, *joined)))
+            change = claim_resume(loaded, decision, lease, state=None, askers=askers)
             expired = decision.expired
         change = replace(change, lease_seconds=LEASE)
         committed = yield self._commit(loaded, change, "claim", blind=self.claims_blindly())
@@ -268,7 +248,8 @@ class Engine:
             case Pause(kinds):
                 batch = self.world.mint("batch")
                 asks = (
-                    raise_question(self.world, kind, batch, at) for at, kind in enumerate(kinds)
+                    raise_question(self.world, kind, batch, at, run.record.askers)
+                    for at, kind in enumerate(kinds)
                 )
                 return FinalWrite("finished", batch=Batch(batch), interrupts=tuple(asks))
         return None
@@ -314,75 +295,5 @@ class Engine:
 
     def _tell(self, outcome: str, request: Request) -> str:
         if outcome == "finished" and request.entries and not request.skip_unknown:
-            self.world.ledger.finished.append(request.entries)
+            self.world.ledger.finished.append((request.entries, request.principal))
         return outcome
-
-    # --- stop, delete, sweep ---
-
-    def stop(self, force: bool) -> Process:
-        """Stop what the thread does, and wait until it is over."""
-        token: str | None = None
-        while True:
-            loaded = yield Load()
-            record = loaded.record
-            if record is None:
-                return "no such thread"
-            ended = record.ended
-            if token is not None and not (record.run is not None and record.run.token == token):
-                if ended is not None and ended.token == token and ended.outcome == "stopped":
-                    self.world.ledger.stopped_runs.add(token)
-                    return "stopped"
-                return "ended otherwise"
-            try:
-                if record.run is not None and record.run.ends_at <= loaded.now:
-                    yield self._commit(loaded, self.recover(loaded), "recover")
-                elif record.run is not None:
-                    token = record.run.token
-                    yield RequestStop(StopRequest(token, force, loaded.now + 30.0, "stopper"))
-                    yield Wait()
-                elif loaded.status is ThreadStatus.INTERRUPTED:
-                    change = self.close_stopped(loaded)
-                    if change is not None:
-                        yield self._commit(loaded, change, "stop")
-                    asks = {ask.id for ask in loaded.batch_interrupts()}
-                    self.world.ledger.stopped_asks |= asks
-                    return "stopped"
-                else:
-                    return "nothing to stop"
-            except Conflict:
-                continue
-
-    def delete(self) -> Process:
-        """Delete the thread; what it runs is stopped first."""
-        while True:
-            loaded = yield Load()
-            record = loaded.record
-            if record is None:
-                return "deleted"
-            try:
-                if record.run is None:
-                    yield Delete(Expected(version=record.version))
-                elif record.run.ends_at <= loaded.now:
-                    yield self._commit(loaded, self.recover(loaded), "recover")
-                else:
-                    yield RequestStop(StopRequest(record.run.token, True, loaded.now, "deleter"))
-                    yield Wait()
-            except Conflict:
-                continue
-
-    def sweep(self) -> Process:
-        """Look once for a lost run or an expired batch."""
-        loaded = yield Load()
-        record, asks = loaded.record, loaded.batch_interrupts()
-        try:
-            if record is None:
-                return "nothing"
-            if record.run is not None and record.run.ends_at <= loaded.now:
-                yield self._commit(loaded, self.recover(loaded), "recover")
-            elif loaded.status is ThreadStatus.INTERRUPTED and all(
-                ask.expired(loaded.now) for ask in asks
-            ):
-                yield self._commit(loaded, close_unanswered(loaded, "expired", "b"), "expire")
-        except Conflict:
-            return "somebody was first"
-        return "swept"

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from agui_bridge.protocol.contract.requests import AutoResume, Entry, Request
-from agui_bridge.protocol.threads.records import Interrupt, RecordedAnswer, ThreadStatus
-from tests.model.clients import answer_to, asks, fates, plans, styles, with_another_type
+from agui_bridge.protocol.threads.records import Interrupt, Principal, RecordedAnswer, ThreadStatus
+from tests.model.clients import (
+    PEOPLE,
+    RULES,
+    answer_to,
+    asks,
+    fates,
+    people,
+    plans,
+    styles,
+    with_another_type,
+)
 from tests.model.engine import LEASE, Engine
+from tests.model.judging import may_answer
 from tests.model.operations import Act, Action, AskKind, Fate, Pause, Plan, Process, Wait
 from tests.model.promises import check_execution, check_promises
 from tests.model.world import Job, Violation, World
@@ -23,6 +35,12 @@ _pauses = st.lists(asks, min_size=2, max_size=3) | st.lists(asks, min_size=1, ma
 _head_start = st.sampled_from((0, 1, 1, 2, 2, 2, 2, 3, 20))
 _STRANGER = Entry("never raised", RecordedAnswer("cancelled"))
 _AT_WORK = 6
+_WAITING = ("held", "replay")
+_REFUSED = ("INTERRUPT_", "INVALID_", "NOT_AN_APPROVER", "RUN_IN_PROGRESS", "SELF_APPROVAL")
+
+
+def _message(who: Principal, auto: AutoResume | None = None) -> Request:
+    return Request(has_new_message=True, auto_resume=auto, principal=who)
 
 
 class BridgeMachine(RuleBasedStateMachine):
@@ -43,16 +61,16 @@ class BridgeMachine(RuleBasedStateMachine):
 
     @initialize(kinds=_pauses)
     def a_run_has_paused(self, kinds: list[AskKind]) -> None:
-        self._talk(Request(has_new_message=True), [Pause(tuple(kinds))])
+        self._talk(_message(PEOPLE[0]), [Pause(tuple(kinds))])
 
     @precondition(lambda self: self.world.look().status is not ThreadStatus.RUNNING)
-    @rule(kinds=_pauses, anew=st.sampled_from((False, False, False, True)))
-    def another_run_pauses(self, kinds: list[AskKind], anew: bool) -> None:
+    @rule(kinds=_pauses, anew=st.sampled_from((False, False, False, True)), who=people)
+    def another_run_pauses(self, kinds: list[AskKind], anew: bool, who: Principal) -> None:
         """Bring the thread to its next pause, or delete it and bring it to its first one."""
         if anew:
             self._drive(self._begin("delete", self.engine.delete()), [])
         if not self._batch():
-            self._talk(Request(has_new_message=True), [Pause(tuple(kinds))])
+            self._talk(_message(who), [Pause(tuple(kinds))])
 
     # --- clients ---
 
@@ -62,14 +80,17 @@ class BridgeMachine(RuleBasedStateMachine):
         auto=st.sampled_from((False, False, True)),
         follows=st.booleans(),
         ahead=_head_start,
+        who=people,
     )
-    def send_message(self, variant: int, auto: bool, follows: bool, ahead: int) -> None:
+    def send_message(
+        self, variant: int, auto: bool, follows: bool, ahead: int, who: Principal
+    ) -> None:
         extracted: AutoResume | None = None
         if auto:
             waiting = [ask for ask in self._batch() if ask.is_open]
             entries = tuple(answer_to(ask, "approve", variant) for ask in waiting)
             extracted = AutoResume(entries if variant % 4 else (), follows)
-        self._send(Request(has_new_message=True, auto_resume=extracted), ahead)
+        self._send(_message(who, extracted), ahead)
 
     @precondition(lambda self: len(self.jobs) < _AT_WORK and bool(self._batch()))
     @rule(
@@ -78,19 +99,32 @@ class BridgeMachine(RuleBasedStateMachine):
         variant=_variant,
         message=st.booleans(),
         ahead=st.sampled_from((0, 1, 1, 2, 2, 2, 2)),
+        who=people,
+        own=st.sampled_from((True, True, False)),
     )
     def answer_batch(
-        self, chosen: list[str], only: int | None, variant: int, message: bool, ahead: int
+        self,
+        chosen: list[str],
+        only: int | None,
+        variant: int,
+        message: bool,
+        ahead: int,
+        who: Principal,
+        own: bool,
     ) -> None:
         """Answer what the thread asks, at once or singly, as a client that was just told."""
         waiting = [ask for ask in self._batch() if ask.is_open]
+        if own:  # what is theirs to answer, as their client shows it
+            waiting = [ask for ask in waiting if may_answer(ask, who)] or waiting
         entries = [
             answer_to(ask, style, variant) for ask, style in zip(waiting, chosen, strict=False)
         ]
         if only is not None:
             entries = entries[only % len(entries) :][:1] if entries else []
         singly = only is not None
-        request = Request(tuple(entries), has_new_message=message, answers_singly=singly)
+        request = Request(
+            tuple(entries), has_new_message=message, answers_singly=singly, principal=who
+        )
         self._send(request, ahead)
 
     @precondition(lambda self: len(self.jobs) < _AT_WORK and bool(self.world.ledger.asks))
@@ -100,6 +134,7 @@ class BridgeMachine(RuleBasedStateMachine):
         stranger=st.sampled_from((False,) * 5 + (True,)),
         lenient=st.booleans(),
         ahead=_head_start,
+        who=people,
     )
     def answer_some(
         self,
@@ -108,6 +143,7 @@ class BridgeMachine(RuleBasedStateMachine):
         stranger: bool,
         lenient: bool,
         ahead: int,
+        who: Principal = PEOPLE[1],
     ) -> None:
         """Answer anything that was ever asked, the latest most of all."""
         known = list(reversed(self.world.ledger.asks.values()))
@@ -115,20 +151,29 @@ class BridgeMachine(RuleBasedStateMachine):
         if not (lenient and stranger):  # else one may be named twice
             entries = list({entry.interrupt_id: entry for entry in entries}.values())
         entries += [_STRANGER] * stranger
-        request = Request(tuple(entries), answers_singly=singly, skip_unknown=lenient)
+        request = Request(
+            tuple(entries), answers_singly=singly, skip_unknown=lenient, principal=who
+        )
         self._send(request, ahead)
 
     @precondition(lambda self: len(self.jobs) < _AT_WORK and bool(self.requests))
     @rule(
-        at=_index, first_only=st.booleans(), retyped=st.sampled_from((0, 0, 1)), ahead=_head_start
+        at=_index,
+        first_only=st.booleans(),
+        retyped=st.sampled_from((0, 0, 1)),
+        ahead=_head_start,
+        other=st.none() | people,
     )
-    def send_again(self, at: int, first_only: bool, retyped: int, ahead: int) -> None:
+    def send_again(
+        self, at: int, first_only: bool, retyped: int, ahead: int, other: Principal | None
+    ) -> None:
         """Repeat an earlier request, or its first entry, or with 1 written as true."""
         earlier = self.requests[-1 - at % len(self.requests)]
         entries = earlier.entries[:1] if first_only else earlier.entries
         if retyped:
             entries = tuple(with_another_type(entry) for entry in entries)
-        self._send(Request(entries, answers_singly=earlier.answers_singly), ahead)
+        who = other or earlier.principal
+        self._send(Request(entries, answers_singly=earlier.answers_singly, principal=who), ahead)
 
     @precondition(lambda self: len(self.jobs) < _AT_WORK)
     @rule(
@@ -197,7 +242,7 @@ class BridgeMachine(RuleBasedStateMachine):
         if self.world.ledger.asks:
             self.world.clock.advance(LEASE)
             for style in ("cancel", "approve", "cancel"):
-                self._must_run(style, [Pause((AskKind(), AskKind(tool=False)))])
+                self._must_run(style, [Pause((AskKind(rule=RULES[4]), AskKind(tool=False)))])
             self._must_run("approve", [Action.FINISH])
             self._must_run("approve", [Action.FINISH])
         self.promises_are_kept()
@@ -205,19 +250,38 @@ class BridgeMachine(RuleBasedStateMachine):
     def _must_run(self, style: str, plan: list[Plan]) -> None:
         """Drive the thread to a new run: by a message, else by an answer to what it asks."""
         before = self.world.look().record
-        told = self._talk(Request(has_new_message=True), plan)
+        told = self._talk(_message(PEOPLE[2]), plan)
         if told == "INTERRUPT_PENDING":
-            now = self.world.now
-            waiting = [ask for ask in self._batch() if ask.is_open and not ask.expired(now)]
-            entries = tuple(answer_to(ask, style, 1) for ask in waiting)
-            told = self._talk(Request(entries), plan)
+            told = "held"
+            for who in PEOPLE:
+                # "replay" where they have voted so before.
+                if told in _WAITING and (mine := self._may(who)):
+                    told = self._answer(who, mine, style, plan)
+            if told in _WAITING:
+                # Those who may are too few; whoever asked withdraws.
+                for name in dict.fromkeys(ask.asked_by for ask in self._waiting()):
+                    who = next(one for one in PEOPLE if one.actor == name)
+                    told = self._answer(who, self._waiting(), "cancel", plan)
         if told != "finished":
             raise Violation(f"the thread is bricked: {before} lets nothing in, says {told}")
 
     def _talk(self, request: Request, plan: list[Plan]) -> str | None:
         return self._drive(self._begin("talk", self.engine.answer(request)), list(plan)).told
 
+    def _answer(
+        self, who: Principal, asks: Sequence[Interrupt], style: str, plan: list[Plan]
+    ) -> str | None:
+        entries = tuple(answer_to(ask, style, 1) for ask in asks)
+        return self._talk(Request(entries, principal=who), plan)
+
     # --- helpers ---
+
+    def _waiting(self) -> list[Interrupt]:
+        now = self.world.now
+        return [ask for ask in self._batch() if ask.is_open and not ask.expired(now)]
+
+    def _may(self, who: Principal) -> list[Interrupt]:
+        return [ask for ask in self._waiting() if may_answer(ask, who)]
 
     def _batch(self) -> tuple[Interrupt, ...]:
         loaded = self.world.look()
@@ -263,7 +327,7 @@ class BridgeMachine(RuleBasedStateMachine):
 
     def _check_told(self, job: Job) -> None:
         """A refused input has changed nothing but what was due."""
-        refused = (job.told or "").startswith(("INTERRUPT_", "INVALID_", "RUN_IN_PROGRESS"))
+        refused = (job.told or "").startswith(_REFUSED)
         written = [why for why in job.wrote if why != "recover"]
         if refused and written:
             raise Violation(f"{job.told} was told, but the refused input wrote {written}")

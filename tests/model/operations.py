@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.records import StopRequest
 from agui_bridge.stores.base import Expected
 
@@ -107,11 +108,13 @@ class AskKind:
 
     Attributes:
         offers_more: of a tool edits and a text as its result, of a question a decline.
+        rule: who may answer.
     """
 
     tool: bool = True
     offers_more: bool = False
     expires_in: float | None = None
+    rule: ApprovalRule | None = None
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ from collections import Counter
 
 from agui_bridge.protocol.answers.decisions import DECLINE, EDIT, RESPOND
 from agui_bridge.protocol.contract.requests import Recover, Replay, Request
+from agui_bridge.protocol.contract.transitions import VOTES_RESET
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadStatus
 from tests.model.engine import Engine
+from tests.model.judging import check_quorum, may_answer
 from tests.model.world import Execution, Violation, World, exactly
 
 __all__ = ["check_execution", "check_promises"]
@@ -46,9 +48,12 @@ def check_promises(world: World, engine: Engine, before: dict[str, Interrupt]) -
         _check_interrupt(ask, before.get(id))
     for id, held in world.ledger.held.items():
         _check_held(world, rows[id], exactly([held.status, held.payload]))
-    for entries in world.ledger.finished:
+    for (id, actor), answer in world.ledger.voted.items():
+        if id in rows:
+            _check_voted(world, rows[id], actor, exactly([answer.status, answer.payload]))
+    for entries, sender in world.ledger.finished:
         loaded = world.look(tuple(entry.interrupt_id for entry in entries))
-        decision = engine.admit(loaded, Request(entries))
+        decision = engine.admit(loaded, Request(entries, principal=sender))
         if not isinstance(decision, Replay | Recover):
             raise Violation(f"{entries} was told as done; told again it meets {decision}")
 
@@ -64,17 +69,20 @@ def check_execution(world: World, execution: Execution) -> None:
     stored = world.rows().get(id)
     if stored is None or stored.status is not _CLAIMED or stored.answer is None:
         raise Violation(f"{id} was executed without an accepted approval in the store")
-    claimed_at = stored.audit[-1].at
+    claimed_at = stored.changes[-1].at
     if ask.expired(claimed_at):
         raise Violation(f"{id} was executed although it had expired when it was claimed")
+    given = execution.args if ask.tool_call is not None else [execution.args]
+    check_quorum(ask, given, ledger.cast.get(id, ()))
     if ask.tool_call is None:
         _check_answered(world, ask, execution)
         return
     # A message approves nothing, whatever it was read as.
-    for answer, arrived in ledger.sent.get(id, []):
+    for answer, arrived, sender in ledger.sent.get(id, []):
         payload = answer.payload
         if (
             answer.status == "resolved"
+            and may_answer(ask, sender)
             and not ask.expired(arrived)
             and isinstance(payload, dict)
             and payload.get("approved") is True
@@ -88,9 +96,11 @@ def check_execution(world: World, execution: Execution) -> None:
 
 def _check_answered(world: World, ask: Interrupt, execution: Execution) -> None:
     """What goes on with an answer has one that a client sent, or said after the question."""
-    for answer, arrived in (*world.ledger.sent.get(ask.id, []), *world.ledger.said.get(ask.id, [])):
+    heard = (*world.ledger.sent.get(ask.id, []), *world.ledger.said.get(ask.id, []))
+    for answer, arrived, sender in heard:
         if (
             answer.status == "resolved"
+            and may_answer(ask, sender)
             and not ask.expired(arrived)
             and exactly(answer.payload) == exactly(execution.args)
             and not (DECLINE in ask.allowed and isinstance(answer.payload, dict))
@@ -137,7 +147,7 @@ def _check_interrupt(ask: Interrupt, before: Interrupt | None) -> None:
     if before is not None and ask.audit[: len(before.audit)] != before.audit:
         raise Violation(f"the history of {ask.id} was rewritten")
     status = _OPEN
-    for entry in ask.audit:
+    for entry in ask.changes:
         if entry.status not in _MOVES.get(status, ()):
             raise Violation(f"{ask.id} went from {status} to {entry.status}")
         status = entry.status
@@ -161,11 +171,25 @@ def _check_interrupt(ask: Interrupt, before: Interrupt | None) -> None:
         raise Violation(f"{payload} was accepted as the result of {ask.id}")
 
 
+def _check_voted(world: World, ask: Interrupt, actor: str, voted: str) -> None:
+    """A vote that was acknowledged counts, until its voter changes it, or an edit resets it."""
+    if ask.status is not _OPEN or ask.id in world.ledger.reopened:
+        return
+    if any(entry.event == VOTES_RESET for entry in ask.audit) or ask.rule is None:
+        return
+    said = [
+        exactly([a.status, a.payload]) for a, _, p in world.ledger.sent[ask.id] if p.actor == actor
+    ]
+    stored = [exactly([v.answer.status, v.answer.payload]) for v in ask.votes if v.actor == actor]
+    if stored != [voted] and not (stored and stored[0] in said):
+        raise Violation(f"the vote {voted} of {actor} on {ask.id} was kept, but {stored} is there")
+
+
 def _check_held(world: World, ask: Interrupt, held: str) -> None:
     """An answer that was acknowledged stays, until its own expiry, a stop, or non-delivery."""
     if ask.id in world.ledger.reopened:
         return
-    if any(ask.expired(entry.at) for entry in ask.audit):
+    if any(ask.expired(entry.at) for entry in ask.changes):
         return
     if ask.answer is None or exactly([ask.answer.status, ask.answer.payload]) != held:
         raise Violation(f"the answer {held} to {ask.id} was kept, but {ask.answer} is there")

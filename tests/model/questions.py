@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -32,11 +32,16 @@ PARAMETERS: Final[Mapping[str, Any]] = {
 QUESTION: Final[Mapping[str, Any]] = {"type": "string", "enum": ["a", "b", ""]}
 
 
-def raise_question(world: World, kind: AskKind, batch: str, position: int) -> Interrupt:
+def raise_question(
+    world: World, kind: AskKind, batch: str, position: int, askers: Sequence[str] = ()
+) -> Interrupt:
     """Make one question of a batch."""
     id = world.mint("ask")
     expires_at = None if kind.expires_in is None else world.now + kind.expires_in
-    ask = Interrupt(id, batch, position, f"native {id}", "reason", expires_at=expires_at)
+    ask = Interrupt(
+        id, batch, position, f"native {id}", "reason", expires_at=expires_at, rule=kind.rule,
+        asked_by=askers[0] if askers else None, joined_by=tuple(askers[1:]),
+    )  # fmt: skip
     if not kind.tool and kind.offers_more:
         return replace(ask, response_schema=declinable(QUESTION), allowed=(ANSWER, DECLINE))
     if not kind.tool:

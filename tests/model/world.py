@@ -12,14 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.contract.requests import Entry
+from agui_bridge.protocol.contract.requests import Entry, Request
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     Json,
-    Loaded,
+    Principal,
     Receipt,
     RecordedAnswer,
     ThreadKey,
+    Vote,
 )
 from agui_bridge.stores.base import Committed, Expected
 from agui_bridge.stores.memory import MemoryStore
@@ -63,6 +65,9 @@ def finish_now(work: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("the memory store waits for nothing")
 
 
+Arrived = tuple[RecordedAnswer, float, Principal]
+
+
 @dataclass(frozen=True)
 class Execution:
     """A gated tool call that was truly executed, or an answer that was gone on with."""
@@ -77,9 +82,11 @@ class Ledger:
     """What clients sent and were told, and what was executed.
 
     Attributes:
-        sent: what clients answered, and when it arrived.
+        sent: what clients answered, when it arrived, and from whom.
         said: the same of messages that were read as answers and stood after the question.
-        finished: resumes of which a client was told that they ended well.
+        finished: resumes of which a client was told that they ended well, and who sent them.
+        voted: votes that a client was told are kept, by interrupt and actor.
+        cast: by interrupt, the votes as they were stored, one after the other.
         held: answers that a client was told are kept until the rest is here.
         stopped_runs: lease tokens of runs that a client was told are stopped.
         stopped_asks: interrupts of batches that a client was told are stopped.
@@ -88,11 +95,13 @@ class Ledger:
         rewound: lease tokens of runs before which a client went back.
     """
 
-    sent: dict[str, list[tuple[RecordedAnswer, float]]] = field(default_factory=dict)
-    said: dict[str, list[tuple[RecordedAnswer, float]]] = field(default_factory=dict)
+    sent: dict[str, list[Arrived]] = field(default_factory=dict)
+    said: dict[str, list[Arrived]] = field(default_factory=dict)
     executions: list[Execution] = field(default_factory=list)
-    finished: list[tuple[Entry, ...]] = field(default_factory=list)
+    finished: list[tuple[tuple[Entry, ...], Principal]] = field(default_factory=list)
     held: dict[str, RecordedAnswer] = field(default_factory=dict)
+    voted: dict[tuple[str, str], RecordedAnswer] = field(default_factory=dict)
+    cast: dict[str, list[Vote]] = field(default_factory=dict)
     stopped_runs: set[str] = field(default_factory=set)
     stopped_asks: set[str] = field(default_factory=set)
     asks: dict[str, Interrupt] = field(default_factory=dict)
@@ -103,6 +112,17 @@ class Ledger:
         """The thread was deleted: what was told of it holds no longer."""
         self.finished.clear()
         self.held.clear()
+        self.voted.clear()
+
+    def note_votes(self, request: Request) -> None:
+        """Note that a client was told that its answers are kept."""
+        for entry in request.entries:
+            self.voted[entry.interrupt_id, request.principal.actor] = entry.answer
+
+    def note_cast(self, ask: Interrupt, before: Interrupt | None) -> None:
+        """Note the votes that a commit has added to a question."""
+        known = before.votes if before is not None else ()
+        self.cast.setdefault(ask.id, []).extend(v for v in ask.votes if v not in known)
 
 
 @dataclass
@@ -239,7 +259,7 @@ class World:
                 return self._commit(operation)
 
     def _commit(self, commit: Commit) -> Committed:
-        before = self.look().record
+        before, rows = self.look().record, self.rows()
         expected = commit.expected
         if commit.blind and before is not None:
             expected = replace(expected, version=before.version)
@@ -257,6 +277,8 @@ class World:
             raise Violation(f"{commit.why}: an owner wrote although its lease was over")
         for ask in commit.change.interrupts:
             self.ledger.asks.setdefault(ask.id, ask)
+            self.ledger.note_cast(ask, rows.get(ask.id))
             if commit.why == "reopen":
                 self.ledger.reopened.add(ask.id)
+                self.ledger.cast.pop(ask.id, None)
         return done

@@ -1,5 +1,6 @@
 """The stores that several server processes share: a new one is a line in STORES."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,13 @@ def quick_on(*stores: str) -> pytest.MarkDecorator:
     """Leave a test that waits for leases to `make soak` on all other stores."""
     params = [name if name in stores else pytest.param(name, marks=SOAK) for name in STORES]
     return pytest.mark.parametrize("targets", params, indirect=True)
+
+
+def races(few: int, many: int) -> pytest.MarkDecorator:
+    """So many rounds, and in `make soak` many more, or as many as RACES says."""
+    number = int(os.environ.get("RACES", many))
+    soak = pytest.param(number, id="many", marks=SOAK)
+    return pytest.mark.parametrize("rounds", [pytest.param(few, id="few"), soak])
 
 
 @pytest.fixture(params=STORES)

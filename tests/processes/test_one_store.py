@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.processes.conftest import quick_on
+from tests.processes.conftest import quick_on, races
 from tests.support.target import STREAM_SECONDS, Answered, Target, approve
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -19,13 +18,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 LEASE = 3.0
 """Of a replica that loses its run; a busy machine must not end it before."""
-
-
-def races(few: int, many: int) -> pytest.MarkDecorator:
-    """So many rounds, and in `make soak` many more, or as many as RACES says."""
-    number = int(os.environ.get("RACES", many))
-    soak = pytest.param(number, id="many", marks=pytest.mark.soak)
-    return pytest.mark.parametrize("rounds", [pytest.param(few, id="few"), soak])
 
 
 @races(few=8, many=300)

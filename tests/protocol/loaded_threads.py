@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, approval_schema
 from agui_bridge.protocol.contract.requests import Entry, Request
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Batch,
     Interrupt,
     InterruptStatus,
     Json,
-    Loaded,
     Receipt,
     ReceiptOutcome,
     RecordedAnswer,

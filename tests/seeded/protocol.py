@@ -28,7 +28,7 @@ PROTOCOL: Final = (
     Fault(
         id="answers-compared-loosely",
         broken="An answer of 1 is the same as one of true, so that a changed answer is replayed.",
-        file="agui_bridge/protocol/contract/admission.py",
+        file="agui_bridge/protocol/approvals/voting.py",
         before="same_json(answer.payload, other.payload)",
         after="answer.payload == other.payload",
         tests="tests/protocol/contract/test_admission.py",

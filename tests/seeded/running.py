@@ -21,13 +21,14 @@ RUNNING: Final = (
         id="question-told-before-commit",
         broken="A client sees the questions of a pause before the store has them.",
         file="agui_bridge/engine/run/pausing.py",
-        before="    await commit_end(execution, end)\n"
-        "    execution.stream.snapshots(execution.history.state, execution.history.messages)\n"
-        "    execution.stream.finish(outcome, result=result, usage=usage)\n",
-        after="    execution.stream.snapshots("
-        "execution.history.state, execution.history.messages)\n"
-        "    execution.stream.finish(outcome, result=result, usage=usage)\n"
-        "    await commit_end(execution, end)\n",
+        before="    await commit_end(execution, end)\n    if not waiting:\n",
+        after="    if waiting:\n"
+        "        history = execution.history\n"
+        "        execution.stream.snapshots(history.state, history.messages)\n"
+        "        execution.stream.finish(outcome, result=result, usage=usage, asks=interrupts)\n"
+        "        await commit_end(execution, end)\n"
+        "        return\n"
+        "    await commit_end(execution, end)\n    if not waiting:\n",
         tests="tests/engine/run/test_persistence.py",
     ),
     Fault(

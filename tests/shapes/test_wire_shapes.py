@@ -15,7 +15,7 @@ from agui_bridge.http.endpoint import error_response
 from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema, find_fault
 from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.dialects import V0, V1, parse_input
-from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES
 from agui_bridge.protocol.threads.records import Interrupt, ToolCall
 from agui_bridge.protocol.wire.run_events import (
     CANCELLED,
@@ -55,7 +55,7 @@ def own(kind: str) -> dict[str, Any]:
 
 
 def test_the_events_are_those_that_leave_the_lifecycle() -> None:
-    sent = {kind for kind, rule in RULES.items() if rule.verb != "chunk"}
+    sent = {kind for kind, rule in EVENT_RULES.items() if rule.verb != "chunk"}
 
     assert set(BRANCHES) == sent == set(EVENTS["properties"]["type"]["enum"])
 

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agui_bridge.protocol.threads.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.open import open_store
 from tests.support.commands import Command
 from tests.support.streams import check_stream

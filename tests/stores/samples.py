@@ -3,6 +3,8 @@
 from itertools import count
 from typing import Any
 
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation, Remember
+from agui_bridge.protocol.threads.audit_chain import ChainHead
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.records import (
@@ -20,6 +22,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
     ToolCall,
+    Vote,
 )
 from agui_bridge.stores.base import ABSENT, Change, Committed, Expected, Store
 
@@ -111,6 +114,25 @@ def full_record() -> ThreadRecord:
         rewound=("message-0",),
         kept=Kept(20_000, ("call-1",)),
         memo={"session": "é", "at": [1, 1.0, None]},
+        askers=("änn", "bob"),
+        chain=ChainHead("write-é", 2**40, "ab12", "b-1", {"i-1": 3}),
+    )
+
+
+def full_rule() -> ApprovalRule:
+    """A rule in which no field has its default value."""
+    return ApprovalRule(
+        name="zwei Köpfe",
+        approvers=("ann", "role:dba"),
+        quorum=3,
+        each_of=(("role:dba",), ("ann", "bob")),
+        self_approval=False,
+        declines="all",
+        notify=("ops", "mail"),
+        remind=(60.0, 3600.0),
+        escalate=(Escalation(7200.0, ("role:boss",), ("mail",), 600.0), Escalation(9000.0)),
+        remember=(Remember("thread"), Remember("actor", {"/amount": {"max": 5}}, 60.0, 3)),
+        within=(("role:eu",),),
     )
 
 
@@ -134,7 +156,15 @@ def full_interrupt() -> Interrupt:
         answer=RecordedAnswer("resolved", ODD_JSON),
         audit=(
             AuditEntry(InterruptStatus.OPEN, 1.5, "bridge"),
-            AuditEntry(InterruptStatus.CLAIMED, 2.5, "ann"),
+            AuditEntry(InterruptStatus.OPEN, 2.0, "bob", "slack", "zwei Köpfe", "voted"),
+            AuditEntry(InterruptStatus.CLAIMED, 2.5, "ann", "inbox", "zwei Köpfe"),
+        ),
+        asked_by="cäsar",
+        joined_by=("dora",),
+        rule=full_rule(),
+        votes=(
+            Vote("bob", frozenset({"dba", "ops"}), RecordedAnswer("resolved", ODD_JSON), "d1", 2.0),
+            Vote("ann", frozenset(), RecordedAnswer("cancelled"), None, 2.5, "inbox"),
         ),
     )
 

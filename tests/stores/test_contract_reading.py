@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.protocol.threads.records import (
-    Batch,
-    InterruptStatus,
-    Loaded,
-    ThreadKey,
-    ThreadRecord,
-)
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import Batch, InterruptStatus, ThreadKey, ThreadRecord
 from agui_bridge.stores.base import ABSENT, Change, Due, Expected, Store
 from tests.stores.conftest import Opener
 from tests.stores.samples import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.threads.records import Loaded
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.stores.base import ABSENT, Expected, Store
 from tests.stores.samples import (
     KEY,

@@ -220,7 +220,9 @@ async def _all_lists(store: Store, now: float) -> list[Any]:
     looks: list[Any] = [await store.ping()]
     looks += [await store.list_threads("s", "a", before=when) for when in (None, now, now - 20)]
     looks += [await store.list_interrupts("s", status=word) for word in (None, *InterruptStatus)]
-    looks.append(await store.list_interrupts("s", agent="a", thread="t", limit=2))
+    looks.append(page := await store.list_interrupts("s", agent="a", thread="t", limit=2))
+    looks += [await store.list_interrupts("s", after=row.place, limit=3) for row in page]
+    looks += [await store.count_interrupts("s", status=word) for word in (None, *InterruptStatus)]
     # These come in any order.
     looks += [sorted(map(repr, rows)) for rows in (await store.due(), await store.stops(["t1"]))]
     return looks

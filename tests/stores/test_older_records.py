@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+from agui_bridge.protocol.threads.records import AuditEntry
 from agui_bridge.stores.codec import (
     decode_interrupt,
     decode_thread,
@@ -16,7 +17,7 @@ def test_a_record_without_its_newest_members_is_read() -> None:
     record = full_record()
     assert record.batch is not None
     written = json.loads(encode_thread(record))
-    for member in ("unheard", "iteration", "memo", "rewound", "kept"):
+    for member in ("unheard", "iteration", "memo", "rewound", "kept", "askers"):
         del written[member]
     written["batch"] = written["batch"][:2]
 
@@ -24,13 +25,30 @@ def test_a_record_without_its_newest_members_is_read() -> None:
 
     assert read.batch == replace(record.batch, trace=None, run_id="")
     assert (read.unheard, read.closed, read.memo) == ((), record.closed, None)
-    assert (read.rewound, read.kept) == ((), None)
+    assert (read.rewound, read.kept, read.askers) == ((), None, ())
     assert record.ended is not None
     assert read.ended == replace(record.ended, iteration=None)
 
 
 def test_an_interrupt_without_its_newest_members_is_read() -> None:
-    written = json.loads(encode_interrupt(full_interrupt()))
-    del written["about"]
+    whole = full_interrupt()
+    written = json.loads(encode_interrupt(whole))
+    for member in ("about", "audited", "asked_by", "joined_by", "rule", "votes"):
+        del written[member]
 
-    assert decode_interrupt(json.dumps(written)) == replace(full_interrupt(), about=None)
+    assert decode_interrupt(json.dumps(written)) == replace(
+        whole,
+        about=None,
+        audit=tuple(AuditEntry(entry.status, entry.at, entry.actor) for entry in whole.audit),
+        asked_by=None,
+        joined_by=(),
+        rule=None,
+        votes=(),
+    )
+
+
+def test_what_a_later_version_adds_to_a_rule_is_left_out() -> None:
+    written = json.loads(encode_interrupt(full_interrupt()))
+    written["rule"]["weekdays"] = ["monday"]
+
+    assert decode_interrupt(json.dumps(written)) == full_interrupt()

@@ -32,7 +32,8 @@ from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.threads.history import StoredMessage
-from agui_bridge.protocol.threads.records import Loaded, Principal, ThreadKey, ToolCall
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import Principal, ThreadKey, ToolCall
 from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore

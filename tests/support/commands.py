@@ -114,7 +114,9 @@ class Command:
     def send_signal(self, sign: int) -> None:
         """Send it a signal, unless it has ended."""
         if self._process.exitcode is None:
-            os.kill(self.pid, sign)
+            # The server that forked it may have reaped it and not yet said how it ended.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, sign)
 
     def kill(self) -> None:
         """End it with SIGKILL."""

@@ -76,12 +76,13 @@ def asks_of(events: list[Event]) -> list[Event]:
 
 
 @contextmanager
-def mail_servers(module: str, folder: Path) -> Iterator[Callable[[], MailServer]]:
+def mail_servers(module: str, folder: Path, *options: str) -> Iterator[Callable[[], MailServer]]:
     """A function that starts one more process of an example.
 
     Args:
         module: the example.
         folder: where its store and its effects are.
+        *options: what its command line takes besides.
     """
     running: list[subprocess.Popen[bytes]] = []
 
@@ -90,7 +91,7 @@ def mail_servers(module: str, folder: Path) -> Iterator[Callable[[], MailServer]
         effects = folder / "effects.jsonl"
         command = [sys.executable, "-m", module, "--port", str(port)]
         command += ["--effects", str(effects), "--store", f"sqlite:///{folder}/mails.db"]
-        running.append(subprocess.Popen([*command, "--lease", str(LEASE)], cwd=ROOT))
+        running.append(subprocess.Popen([*command, "--lease", str(LEASE), *options], cwd=ROOT))
         url = f"http://127.0.0.1:{port}"
 
         def ready() -> bool:
@@ -99,7 +100,8 @@ def mail_servers(module: str, folder: Path) -> Iterator[Callable[[], MailServer]
             except httpx.TransportError:
                 return False
 
-        wait_until(ready)
+        # To import a framework takes seconds of a core, and on a busy machine many more.
+        wait_until(ready, 90)
         return MailServer(url, running[-1], effects)
 
     try:

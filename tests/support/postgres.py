@@ -159,4 +159,6 @@ def emptied() -> str:
     """The address of the store that most tests share, without any threads."""
     schema = _shared_schema()
     execute(server().dsn, f"DELETE FROM {schema}.agui_threads")
+    execute(server().dsn, f"DELETE FROM {schema}.agui_audit")
+    execute(server().dsn, f"DELETE FROM {schema}.agui_grants")
     return with_schema(server().dsn, schema)

@@ -14,7 +14,6 @@ from typing import Final, Literal
 from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Approve, Decision, Decline
-from agui_bridge.protocol.answers.unexecuted import refused
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import Answers, Ended, call_of
 from agui_bridge_agui.pauses.interrupts import keep
@@ -70,5 +69,5 @@ def _message(call: str, decision: Decision) -> dict[str, Json]:
     if isinstance(decision, Decline) and decision.reason:
         said["note"] = decision.reason
     elif not isinstance(decision, Approve):
-        said["note"] = refused(decision)
+        said["note"] = decision.text
     return {"role": "tool", "toolCallId": call, "content": json.dumps(said, ensure_ascii=False)}

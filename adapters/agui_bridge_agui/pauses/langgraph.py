@@ -30,7 +30,6 @@ from agui_bridge.protocol.answers.decisions import (
     Decline,
     approval_schema,
 )
-from agui_bridge.protocol.answers.unexecuted import refused
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_agui.pauses.answers import (
     Answers,
@@ -323,4 +322,4 @@ def _decided(decision: Decision, name: str | None) -> dict[str, Json]:
             return {"type": "reject", "message": reason}
         case Decline():
             return {"type": "reject"}
-    return {"type": "reject", "message": refused(decision)}
+    return {"type": "reject", "message": decision.text}

@@ -7,7 +7,7 @@ executed or returned, but they can keep it from beginning.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
@@ -44,6 +44,12 @@ class _Nested:
         self._gate = gate
         self._guard = guard
         self._running: dict[UUID, Any] = {}
+
+    def note_task(self, call_id: str | None, metadata: Mapping[str, Any] | None) -> None:
+        """Note which task carries a call out, so that one knows where an agent within it works."""
+        task = (metadata or {}).get("langgraph_checkpoint_ns")
+        if call_id is not None and task is not None:
+            self._guard.tasks.setdefault(str(task), set()).add(call_id)
 
     def passed(self, call_id: str | None, name: str) -> bool:
         """Whether the guard has let the call through."""
@@ -141,6 +147,7 @@ class _InTasks(_ToolsAlone, AsyncCallbackHandler):
         if asyncio.get_running_loop() is not self._loop:
             return
         nested, call_id, name = self._nested, told.get("tool_call_id"), _name(serialized, told)
+        nested.note_task(call_id, told.get("metadata"))
         nested.seen.add(run_id)
         if nested.passed(call_id, name):
             return
@@ -189,6 +196,7 @@ class _InThreads(_ToolsAlone, BaseCallbackHandler):
     ) -> None:
         """Let a tool through the gate; LangChain calls this before each."""
         nested, call_id, name = self._nested, told.get("tool_call_id"), _name(serialized, told)
+        nested.note_task(call_id, told.get("metadata"))
         if run_id in nested.seen or nested.passed(call_id, name):
             return
         if self._is_loops_thread():

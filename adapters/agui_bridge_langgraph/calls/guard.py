@@ -42,7 +42,7 @@ class Guard:
     Attributes:
         asks: questions of the policy, by tool call id.
         judged: ids of calls that the policy asked about in earlier runs.
-        tasks: ids of calls by the namespace of the task that carries them out.
+        tasks: ids of calls, by the namespace of the task that carries them out.
         asking: ids of the calls whose tools raised an interrupt, by its id.
     """
 
@@ -58,7 +58,7 @@ class Guard:
     ) -> None:
         self.asks: dict[str, Ask] = {}
         self.judged: frozenset[str] = frozenset(judged)
-        self.tasks: dict[str, str] = {}
+        self.tasks: dict[str, set[str]] = {}
         self._gate = gate
         self._decisions = decisions
         self._journal = journal
@@ -82,7 +82,7 @@ class Guard:
         """
         call_id = str(request.tool_call["id"])
         task = str(request.runtime.config["configurable"].get("checkpoint_ns", ""))
-        self.tasks[task] = call_id
+        self.tasks.setdefault(task, set()).add(call_id)
 
         async def begin(asked: Any) -> Any:
             return await self._carry_out(asked, execute)

@@ -22,7 +22,7 @@ from agui_bridge.agents.replay.failures import ResultWithoutJson, StepFailed
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.answers.decisions import Cancel, Decline
-from agui_bridge.protocol.answers.unexecuted import denied_by_policy, refused
+from agui_bridge.protocol.answers.unexecuted import denied_by_policy
 from agui_bridge.protocol.threads.edited_calls import proposed_arguments
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import text_of
@@ -162,9 +162,9 @@ class CallAnswers:
             call_id=call_id,
         )
         if approval.cancelled:
-            return refused(Cancel(approval.cause or "cancelled"))
+            return Cancel(approval.cause or "cancelled").text
         if not approval:
-            return refused(Decline(approval.reason))
+            return Decline(approval.reason).text
         return _as_text(await run.tool(approval, one.fn))
 
     async def _needs_approval(self, one: Tool, call_id: str, args: dict[str, Json]) -> bool:
@@ -202,7 +202,7 @@ class CallAnswers:
 def _told(denied: CallDenied) -> str:
     if denied.by == "policy":
         return denied_by_policy(denied.reason)
-    return refused(Cancel(denied.cause) if denied.cause else Decline(denied.reason))
+    return (Cancel(denied.cause) if denied.cause else Decline(denied.reason)).text
 
 
 def result_event(call_id: str, text: str) -> ToolCallResultEvent:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, Literal, TypeVar, overload
 
-from pydantic import PydanticUserError, TypeAdapter
+from pydantic import PydanticUserError
 from pydantic_core import ArgsKwargs
 
-from agui_bridge.agents.parameter_schema import parameter_schema
+from agui_bridge.agents.parameter_schema import function_adapter, parameter_schema
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.schemas.checking import UnsafeSchema, find_schema_fault
 from agui_bridge.protocol.threads.records import Json
@@ -74,8 +74,7 @@ class Tool:
                 f"(write those twice): {message!r:.80}."
             ) from None
         try:
-            # pydantic takes functions too, but its annotation says types only.
-            self._call: TypeAdapter[Any] = TypeAdapter(function)  # type: ignore[arg-type]
+            self._call = function_adapter(function)
             schema = parameter_schema(None, function)
         except (PydanticUserError, UnsafeSchema, TypeError, ValueError, NameError) as error:
             raise ConfigurationError(

@@ -7,13 +7,13 @@ effects and of chance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from pydantic import BaseModel, TypeAdapter
 
 from agui_bridge.adapters import Ask
-from agui_bridge.agents.function.approval import Approval
+from agui_bridge.agents.function.approval_outcome import Approval
 from agui_bridge.agents.function.call_events import tool_call
 from agui_bridge.agents.function.execution import Question
 from agui_bridge.agents.function.run_acting import ActingRun
@@ -55,6 +55,8 @@ class FunctionRun(ActingRun):
         metadata: Mapping[str, Json] | None = None,
         key: str | None = None,
         call_id: str | None = None,
+        approvers: Sequence[str] | None = None,
+        quorum: int | None = None,
     ) -> Approval:
         """Ask people to approve a tool call; `run.tool` then carries it out.
 
@@ -71,6 +73,9 @@ class FunctionRun(ActingRun):
             metadata: public, for the frontend.
             key: tells equal approvals of several tasks apart.
             call_id: the call's id, if its events have been sent already, such as by `stream`.
+            approvers: who may answer: actors, or roles as `role:NAME`. It narrows the bridge's
+                approval rule (`bridge.approvals`) and never widens it.
+            quorum: how many must approve at least, with the same arguments.
 
         Returns:
             The decision: true only when approved, with the arguments that may be executed.
@@ -93,6 +98,8 @@ class FunctionRun(ActingRun):
                 allowed=None if editable else (APPROVE, DECLINE),
                 expires_in=expires_in,
                 metadata=metadata,
+                approvers=approvers,
+                quorum=quorum,
             )
             await self._execution.ask(entry, Question(ask, call_id))
         if not isinstance(known, Decided):

@@ -17,9 +17,9 @@ from ag_ui.core import (
 
 from agui_bridge.adapters import close_items
 from agui_bridge.agents.function.activities import in_thread
-from agui_bridge.agents.function.approval import Approval
+from agui_bridge.agents.function.approval_outcome import Approval
 from agui_bridge.agents.function.call_events import tool_call
-from agui_bridge.agents.function.permits import pass_by, permit_approved, permit_call
+from agui_bridge.agents.function.policy_gate import pass_by, permit_approved, permit_call
 from agui_bridge.agents.function.run_view import RunView
 from agui_bridge.agents.replay.continuation import Decided, EntryKey
 from agui_bridge.agents.replay.journal import copied, fingerprint, jsonable

@@ -18,7 +18,7 @@ from ag_ui.core import (
 
 from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
 from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
-from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES
 
 __all__ = ["Listener"]
 
@@ -88,7 +88,7 @@ class Listener:
                 self._chunk(item)
             case BaseEvent():
                 kind = str(getattr(item.type, "value", item.type))
-                rule = RULES.get(kind)
+                rule = EVENT_RULES.get(kind)
                 own = getattr(item, "subagent_run_id", None) is None
                 if rule is not None and own and rule.verb in ("open", "close", "chunk"):
                     self._end_implicit()

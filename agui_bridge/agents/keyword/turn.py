@@ -20,7 +20,7 @@ from agui_bridge.agents.keyword.phrases import REPLIES, Replies, agrees
 from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
 from agui_bridge.agents.sentences.scanner import FoundRequest
 from agui_bridge.protocol.answers.decisions import Approve, Cancel
-from agui_bridge.protocol.lifecycle.event_rules import RULES, Verb
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES, Verb
 from agui_bridge.protocol.threads.records import ClosedBatch, Json
 
 __all__ = ["Turn"]
@@ -168,7 +168,7 @@ class Turn:
         if isinstance(item, str):
             return not self._holding
         kind = getattr(item, "type", None)
-        rule = RULES.get(str(getattr(kind, "value", kind)))
+        rule = EVENT_RULES.get(str(getattr(kind, "value", kind)))
         if rule is None:
             return True  # The engine says what is wrong with it.
         owner: str | None = getattr(item, "subagent_run_id", None)

@@ -130,6 +130,7 @@ class Decided(_Shape):
     reason: str | None = None
     cause: Literal["cancelled", "expired"] | None = None
     actor: str | None = None
+    approvers: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, decision: Decision, tool_call_id: str | None, actor: str) -> Decided:
@@ -143,6 +144,7 @@ class Decided(_Shape):
                     args=dict(args),
                     edited=edited,
                     actor=actor,
+                    approvers=decision.approvers or (actor,),
                 )
             case Decline(reason, payload):
                 return cls(

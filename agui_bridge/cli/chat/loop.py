@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import json
 import signal
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, Final
 
-from agui_bridge.cli.chat.questions import QUIT, answer_all
+from agui_bridge.cli.chat.frontend_calls import calls_without_results, results_by_hand
+from agui_bridge.cli.chat.questions import answer_all
 from agui_bridge.cli.chat.screen import Screen
+from agui_bridge.cli.chat.typed import QUIT
+from agui_bridge.cli.chat.waiting import show_waiting
 from agui_bridge.client import (
     AnswerFault,
     BrokenStream,
@@ -24,44 +27,56 @@ from agui_bridge.protocol.json_values import WireEvent
 __all__ = ["HELP", "chat"]
 
 PROMPT: Final = "you > "
-HELP: Final = (
-    "Ctrl-C stops a run, Ctrl-D or /quit ends the chat. /state shows the shared state.\n"
-    "/cancel, at a question, answers it with: nobody decided."
-)
+HELP: Final = """\
+Ctrl-C stops a run, Ctrl-D or /quit ends the chat. /state shows the shared state, /waiting what
+waits for you on this server. /cancel, at a question, answers it with: nobody decided."""
 
 
-def chat(client: Client, screen: Screen, *, load: bool) -> None:
+def chat(
+    client: Client, screen: Screen, *, load: bool, headers: Mapping[str, str] | None = None
+) -> None:
     """Talk until the input ends.
 
     Args:
         client: whose conversation it is; it is closed at the end.
         screen: where it is shown and typed.
         load: whether the thread is there already, and to be shown; what runs on it is followed.
+        headers: sent with what is asked of the server besides.
 
     Raises:
         ClientError: the server can't be reached for the thread.
         KeyboardInterrupt: Ctrl-C at a prompt.
     """
     with asyncio.Runner() as runner:
+
+        def tell_waiting() -> None:
+            runner.run(show_waiting(client.url, headers or {}, screen))
+
         try:
             if load:
                 runner.run(_come_back(client, screen))
             with contextlib.suppress(EOFError):
-                while (turn := _next(client, screen)) is not None:
+                while (turn := _next(client, screen, tell_waiting)) is not None:
                     runner.run(_run(client, screen, **turn))
         finally:
             runner.run(client.aclose())
 
 
-def _next(client: Client, screen: Screen) -> dict[str, Any] | None:
+def _next(
+    client: Client, screen: Screen, tell_waiting: Callable[[], None]
+) -> dict[str, Any] | None:
     """What to send; None for the end."""
     if client.pending_interrupts:
         return {"resume": answer_all(client, screen)}
+    if calls := calls_without_results(client.messages):
+        return {"message": results_by_hand(screen, calls)}
     while True:
         said = screen.read(PROMPT).strip()
         if said == QUIT:
             return None
-        if said == "/help":
+        if said == "/waiting":
+            tell_waiting()
+        elif said == "/help":
             screen.note(HELP)
         elif said == "/state":
             screen.note(json.dumps(client.state, ensure_ascii=False, indent=2))

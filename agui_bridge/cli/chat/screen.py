@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ag_ui.core import Interrupt
 
+from agui_bridge.cli.chat.lines import read_line
 from agui_bridge.client import Client
 from agui_bridge.terminal import Terminal, paint
 
@@ -53,19 +54,25 @@ class Screen:
 
     Args:
         terminal: where to write.
-        ask: reads a line after a prompt; raises EOFError at the end of the input.
+        ask: reads a line after a prompt, with a text in it to begin with; raises EOFError at the
+            end of the input.
     """
 
-    def __init__(self, terminal: Terminal, ask: Callable[[str], str] = input) -> None:
+    def __init__(self, terminal: Terminal, ask: Callable[[str, str], str] = read_line) -> None:
         self._terminal = terminal
         self._ask = ask
         self._calls: dict[str, list[str]] = {}
         self._in_text = False
 
-    def read(self, prompt: str) -> str:
-        """Ask for a line."""
+    def read(self, prompt: str, prefill: str = "") -> str:
+        """Ask for a line, which may have a text in it already."""
         self._break()
-        return self._ask(prompt)
+        return self._ask(prompt, prefill)
+
+    def table(self, rows: Iterable[Sequence[str]], head: Sequence[str]) -> None:
+        """Show rows of cells, which may be an agent's words."""
+        self._break()
+        self._terminal.table([[plain(cell) for cell in row] for row in rows], head=head)
 
     def note(self, text: str, colour: str = "dim") -> None:
         """Say a line of the chat's own."""

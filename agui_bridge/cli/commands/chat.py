@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.cli.faults import Command
+from agui_bridge.cli.headers import read_header
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal
 
@@ -54,27 +54,21 @@ def chat(
     """
     # httpx takes a while to import, and only this command needs it.
     from agui_bridge.cli.chat import loop as chat_loop
+    from agui_bridge.cli.chat.screen import Screen
     from agui_bridge.client import Client
 
     # Python on Windows has none; there the lines are typed without it.
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  # lets `input` edit lines and remember them
-    headers = dict(map(_header, header))
+    headers = dict(map(read_header, header))
     endpoint = _endpoint(url, agent, headers)
     client = Client(endpoint, thread_id=thread, dialect=dialect, headers=headers)
     screen = Screen(Terminal())
     screen.note(f"{endpoint}, thread {client.thread_id}. /help tells what else there is.")
     try:
-        chat_loop.chat(client, screen, load=thread is not None)
+        chat_loop.chat(client, screen, load=thread is not None, headers=headers)
     finally:
         screen.note(f"To go on: add --thread {client.thread_id}")
-
-
-def _header(line: str) -> tuple[str, str]:
-    name, colon, value = line.partition(":")
-    if not colon or not name.strip():
-        raise ConfigurationError(f'--header {line!r} is none.\nWrite it as "Name: value".')
-    return name.strip(), value.strip()
 
 
 def _endpoint(url: str, agent: str | None, headers: dict[str, str]) -> str:

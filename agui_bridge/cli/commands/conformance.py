@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from pathlib import Path
 
 import click
 
 from agui_bridge.cli.faults import Command
-from agui_bridge.conformance import CHECKS, Config, Report, load, run_suite
-from agui_bridge.conformance.check import Result
-from agui_bridge.conformance.reports import (
-    FORMATS,
-    as_badge,
-    as_markdown,
-    check_names,
-    write_reports,
-    write_text,
-)
-from agui_bridge.conformance.reports.terminal import MARKS, print_report
-from agui_bridge.terminal import Terminal, paint
+from agui_bridge.terminal import Terminal
 
 __all__ = ["conformance"]
 
@@ -40,7 +27,7 @@ __all__ = ["conformance"]
     "--output",
     type=click.Path(path_type=Path),
     multiple=True,
-    help=f"Write a report; its ending says which: {', '.join(FORMATS)}. Repeatable.",
+    help="Write a report; its ending says which: .json, .xml, .md. Repeatable.",
 )
 @click.option(
     "--matrix",
@@ -82,11 +69,12 @@ def conformance(
 
       prompts = { approval = "what makes the agent ask {marker}" }
     """
+    # The checks take a while to import, and only this command needs them.
+    from agui_bridge.cli.judging import Judging, show_checks
+
     terminal = Terminal()
     if list_checks:
-        for check in CHECKS:
-            kind = paint(f"{check.severity}, {check.profile}", "dim")
-            terminal.say(f"{check.id}  {kind}  {check.sentence}")
+        show_checks(terminal)
         return
     if not config:
         raise click.BadParameter(
@@ -97,26 +85,6 @@ def conformance(
         raise click.BadParameter("one URL and several files: write url in each file.")
     if badge is not None and len(config) > 1:
         raise click.BadParameter("a badge is of one endpoint: give one file.", param_hint="--badge")
-    check_names(output, [path for path in (matrix, badge) if path is not None])
-    reports = asyncio.run(_run_all([load(path) for path in config], url, only, verbose))
-    for report in reports:
-        print_report(report, terminal, verbose=verbose)
-    write_reports(reports, output)
-    if matrix is not None:
-        write_text(matrix, as_markdown(reports))
-    if badge is not None:
-        write_text(badge, as_badge(reports[0]))
-    if any(report.failures(strict=strict) for report in reports):
+    judging = Judging(url, config, only, verbose=verbose)
+    if not judging.passed(terminal, output, matrix=matrix, badge=badge, strict=strict):
         raise click.exceptions.Exit(1)
-
-
-async def _run_all(
-    configs: list[Config], url: str, only: tuple[str, ...], verbose: bool
-) -> list[Report]:
-    progress = Terminal(sys.stderr)
-
-    def told(result: Result) -> None:
-        if verbose:
-            progress.say(f"{MARKS[result.status]} {result.check.id} {result.seconds:.1f} s")
-
-    return [await run_suite(config, url, only=only, told=told) for config in configs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agui_bridge.adapters import Adapter
+from agui_bridge.approvals import Approvals
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.from_message import Extractor
@@ -22,6 +23,7 @@ class Agent:
         description: for people, "" when there is none.
         settings: the bridge's settings with this agent's own changes.
         policy: judges its tool calls; None when there is no policy, or it is exempt.
+        approvals: says who may answer its questions; None: anyone of the scope.
         exempt: whether the bridge's policy does not apply to it.
         extract: makes answers of messages for auto-resume; None: by the built-in rules.
     """
@@ -31,5 +33,6 @@ class Agent:
     settings: Settings
     description: str = ""
     policy: Policy | None = None
+    approvals: Approvals | None = None
     exempt: bool = False
     extract: Extractor | None = None

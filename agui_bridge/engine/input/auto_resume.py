@@ -56,6 +56,8 @@ async def request_of(submission: Submission, incoming: StartingConversation) -> 
         unnamed_answer=submission.parsed.unnamed_answer,
         auto_resume=await _find_auto_resume(submission, incoming),
         skip_unknown=submission.agent.settings.skip_unknown_interrupts,
+        principal=submission.principal,
+        via=submission.via,
     )
 
 

@@ -40,6 +40,7 @@ PER_AGENT: Final = frozenset(
         "expires_in",
         "max_interrupts",
         "max_memo_bytes",
+        "max_continuation_bytes",
         "on_disconnect",
         "skip_unknown_interrupts",
         "history",
@@ -64,6 +65,7 @@ _COUNTS: Final = frozenset(
         "pipe_bytes",
         "max_interrupts",
         "max_memo_bytes",
+        "max_continuation_bytes",
         "max_body_bytes",
         "max_values",
         "max_messages",
@@ -89,9 +91,9 @@ class Settings:
     """Times are in seconds.
 
     An agent may have its own flush_interval, keep_alive, stall_timeout, stop_timeout,
-    cancel_grace, expires_in, max_interrupts, max_memo_bytes, on_disconnect,
-    skip_unknown_interrupts, history, auto_resume, dialect and refusals; the others are the whole
-    bridge's. (A shutdown waits for the bridge's cancel_grace.)
+    cancel_grace, expires_in, max_interrupts, max_memo_bytes, max_continuation_bytes,
+    on_disconnect, skip_unknown_interrupts, history, auto_resume, dialect and refusals; the others
+    are the whole bridge's. (A shutdown waits for the bridge's cancel_grace.)
 
     Raises:
         ConfigurationError: a value makes no sense.
@@ -117,6 +119,8 @@ class Settings:
         max_interrupts: questions of one pause at most.
         max_memo_bytes: bytes of JSON that an agent notes of a thread (`Run.memo`) at most; more is
             not kept, and an error is logged.
+        max_continuation_bytes: bytes of JSON that an adapter keeps for a pause or a handoff
+            (`Pause.continuation`) at most; a run that needs more fails before anybody is asked.
         max_body_bytes: a larger request body is refused.
         max_values: JSON values of one request body at most; its commas and opening brackets are
             counted, those within texts are not.
@@ -165,6 +169,7 @@ class Settings:
     pipe_bytes: int = 256 * 1024
     max_interrupts: int = 100
     max_memo_bytes: int = 1024 * 1024
+    max_continuation_bytes: int = 16 * 1024 * 1024
     max_body_bytes: int = 8 * 1024 * 1024
     max_values: int = 100_000
     body_timeout: float = 30.0

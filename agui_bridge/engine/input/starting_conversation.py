@@ -20,7 +20,8 @@ from agui_bridge.protocol.threads.client_messages import (
 )
 from agui_bridge.protocol.threads.content_parts import with_unknown_parts
 from agui_bridge.protocol.threads.history import History
-from agui_bridge.protocol.threads.records import Json, Loaded, ThreadStatus
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import Json, ThreadStatus
 from agui_bridge.protocol.verifier.shapes import wire_names
 
 __all__ = ["StartingConversation"]
@@ -92,6 +93,8 @@ class StartingConversation:
     def unseen_results(self) -> list[WireEvent]:
         """Stored results of calls that the client's list has, and which it lacks, as events."""
         listed = {message["id"] for message in self.sent}
+        if listed.isdisjoint(stored.id for stored in self.loaded.messages):
+            return []
         called = {
             call["id"]
             for stored in self.loaded.messages

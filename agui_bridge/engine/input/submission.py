@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy
@@ -23,7 +23,9 @@ class Submission:
         parsed: the input, normalised.
         on_disconnect: what happens to the run when the caller goes away.
         refusals: how the request asks to be refused, apart from its input; None: it does not say.
+        via: through what it came, for the history: see `AuditEntry`.
         heavy: whether it is so large that what is done with it takes turns.
+        scope: whose thread it is, where a principal answers for another scope; None: its own.
     """
 
     agent: Agent
@@ -31,7 +33,9 @@ class Submission:
     parsed: ParsedInput
     on_disconnect: DisconnectPolicy = "stop"
     refusals: RefusalChoice | None = None
+    via: str = "agui"
     heavy: bool = False
+    scope: str | None = None
 
     @property
     def refused_as(self) -> RefusalChoice:
@@ -41,7 +45,13 @@ class Submission:
     @property
     def key(self) -> ThreadKey:
         """The thread that the input is for."""
-        return ThreadKey(self.principal.scope, self.agent.name, self.parsed.input.thread_id)
+        scope = self.principal.scope if self.scope is None else self.scope
+        return ThreadKey(scope, self.agent.name, self.parsed.input.thread_id)
+
+    @property
+    def acts_as(self) -> Principal:
+        """Who asks, as the run sees it: in the thread's scope, where all that it does belongs."""
+        return replace(self.principal, scope=self.key.scope)
 
     @property
     def run_id(self) -> str:

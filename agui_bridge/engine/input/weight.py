@@ -13,7 +13,8 @@ from pydantic_core import to_json
 
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.contract.requests import Entry
-from agui_bridge.protocol.threads.records import Json, Loaded
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["are_heavy_answers", "are_long", "is_heavy_thread", "is_long_thread"]
 
@@ -37,6 +38,8 @@ def is_heavy_thread(loaded: Loaded, submission: Submission) -> bool:
 
 def is_long_thread(loaded: Loaded) -> bool:
     """Whether to show what is stored may take long."""
+    if len(loaded.messages) > _MESSAGES:
+        return True
     state = loaded.record.state if loaded.record is not None else None
     return are_long([stored.message for stored in loaded.messages], state)
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agui_bridge.protocol.threads.records import Loaded, ThreadKey
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Store
 
 if TYPE_CHECKING:
@@ -112,6 +113,10 @@ class Telemetry(Protocol):
         """A thread was deleted as it was loaded, its open interrupts with it."""
         ...
 
+    def told(self, channel: str, event: str, outcome: str) -> None:
+        """A notice of a question was sent, retried, dropped or given up as dead."""
+        ...
+
 
 class _NoInput:
     """Observes nothing."""
@@ -162,6 +167,9 @@ class NoTelemetry:
         return work
 
     def deleted(self, loaded: Loaded) -> None:
+        """Count nothing."""
+
+    def told(self, channel: str, event: str, outcome: str) -> None:
         """Count nothing."""
 
 

@@ -11,21 +11,21 @@ from agui_bridge.adapters import Resume as AdapterResume
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
-from agui_bridge.engine.run.gated_calls import tell_edits
+from agui_bridge.engine.run.decided_calls import tell_edits
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
 from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
 from agui_bridge.protocol.answers.unexecuted import DANGLING, EXPIRED
 from agui_bridge.protocol.contract.requests import Resume, Start
 from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
-from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.json_values import WireEvent, same_json
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.kept import Kept
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
     Json,
-    Loaded,
     RunLease,
     ThreadRecord,
 )
@@ -96,7 +96,7 @@ class Claim:
         )
 
     @property
-    def gated(self) -> dict[str, str]:
+    def asked_about(self) -> dict[str, str]:
         """The interrupts that are about tool calls, by the id of the call."""
         asks = self.interrupts.values()
         return {ask.tool_call.id: ask.id for ask in asks if ask.tool_call is not None}
@@ -104,11 +104,9 @@ class Claim:
     @property
     def carried(self) -> list[str]:
         """Calls of earlier runs without a result, which neither people nor clients are to give."""
-        messages = self.history.messages
-        others = {*self.gated, *self.change.record.pending_calls}
-        others |= {message["toolCallId"] for message in messages if message["role"] == "tool"}
-        calls = [call["id"] for message in messages for call in message.get("toolCalls") or ()]
-        return [call for call in calls if call not in others]
+        calls = self.history.calls
+        others = {*self.asked_about, *self.change.record.pending_calls, *calls.answered}
+        return [call for call in calls.ids if call not in others]
 
     def run_of(self, committed: Committed, owner: Owner) -> Run:
         """The run as the adapter sees it, once the claim is committed."""
@@ -119,7 +117,7 @@ class Claim:
             thread_id=self.submission.key.thread,
             run_id=self.submission.run_id,
             input=self.submission.parsed.input,
-            principal=self.submission.principal,
+            principal=self.submission.acts_as,
             state=record.state,
             closed=record.closed,
             raw_messages=raw,
@@ -181,6 +179,7 @@ def _decisions(submission: Submission, loaded: Loaded, ruling: Resume) -> dict[s
             ruling.answers[ask.id],
             expired=ask.id in ruling.expired,
             actor=others.get(ask.native_id, actor),
+            votes=ruling.votes.get(ask.id, ask.votes),
         )
         for ask in loaded.batch_interrupts()
     }
@@ -193,7 +192,7 @@ def _others(submission: Submission, loaded: Loaded) -> dict[str, str]:
     """
     named = {entry.interrupt_id for entry in submission.parsed.entries}
     return {
-        ask.native_id: ask.audit[-1].actor
+        ask.native_id: ask.changes[-1].actor
         for ask in loaded.batch_interrupts()
         if ask.status is InterruptStatus.ANSWERED and ask.id not in named
     }
@@ -218,6 +217,8 @@ def _change(
             returned=incoming.results,
             state=state,
             lease_seconds=lease_seconds,
+            askers=_askers(submission, incoming, continues=True),
+            via=submission.via,
         )
     return claim_start(
         loaded,
@@ -230,4 +231,36 @@ def _change(
         returned=incoming.results,
         state=state,
         lease_seconds=lease_seconds,
+        askers=_askers(
+            submission,
+            incoming,
+            continues=bool(incoming.results or (loaded.record and loaded.record.unheard)),
+        ),
     )
+
+
+def _askers(
+    submission: Submission, incoming: StartingConversation, *, continues: bool
+) -> tuple[str, ...]:
+    """Who asked for a run: whoever began it, and everybody whose messages came to it since.
+
+    Whoever only answers a question of it, or returns an application's results, has not asked.
+    Whoever changes the shared state with an answer has: what is asked next is made of it.
+    """
+    actor, record = submission.principal.actor, incoming.loaded.record
+    before = record.askers if continues and record is not None else ()
+    if not continues:
+        return (actor,)
+    # A message that is the answer itself is a request for nothing else.
+    speaks = incoming.has_new_message and (
+        bool(submission.parsed.entries) or not incoming.loaded.asks
+    )
+    asks = speaks or _changes_state_with_answer(submission, record)
+    return tuple(dict.fromkeys((*before, actor))) if asks or not before else before
+
+
+def _changes_state_with_answer(submission: Submission, record: ThreadRecord | None) -> bool:
+    parsed = submission.parsed
+    if not (parsed.entries and parsed.has_state) or record is None:
+        return False
+    return not same_json(parsed.input.state, record.state)

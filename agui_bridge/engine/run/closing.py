@@ -13,6 +13,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from agui_bridge.approvals import ApprovalsFailed
 from agui_bridge.engine.run.commit_end import (
     commit_end,
     emit_all,
@@ -21,7 +22,7 @@ from agui_bridge.engine.run.commit_end import (
     usage_of,
     waiting_handoff,
 )
-from agui_bridge.engine.run.gated_calls import take_edits_back
+from agui_bridge.engine.run.decided_calls import take_edits_back
 from agui_bridge.engine.run.pausing import pause_run
 from agui_bridge.errors import AdapterError, Fenced, OutcomeUnknown, StoreUnavailable
 from agui_bridge.protocol.answers.unanswered_calls import answer_calls
@@ -74,7 +75,9 @@ async def close_run(execution: Execution, ending: Ending) -> Ending:
             logger.exception("the end of the run is refused")
             execution.pause = execution.handoff = None
             execution.run.usage, execution.run.result = [], None
-            ending = await _close(execution, Failed(code))
+            # Whose rule is wrong is not to be looked for in the agent.
+            told = str(error) if isinstance(error, ApprovalsFailed) else ""
+            ending = await _close(execution, Failed(code, told))
     except Fenced:
         ending = Lost()
         _tell_lost(execution, ending)
@@ -86,7 +89,8 @@ async def close_run(execution: Execution, ending: Ending) -> Ending:
         # An agent that outlives its run finds its lease over.
         execution.owner.lost = True
         execution.over.set()
-    execution.stream.pipe.close()
+    if execution.goes_on is None:
+        execution.stream.pipe.close()
     return ending
 
 
@@ -250,7 +254,9 @@ async def _reopen(execution: Execution, ending: Undelivered) -> None:
     waiting = [ask for ask in reopened if not ask.expired(now)]
     outcome = interrupt_outcome(waiting) if waiting else SUCCESS
     state, messages = execution.history.state, list(execution.history.messages)
-    execution.stream.refuse(outcome, "UPSTREAM_ERROR", ending.message or None, state, messages)
+    execution.stream.refuse(
+        outcome, "UPSTREAM_ERROR", ending.message or None, state, messages, waiting
+    )
 
 
 def _unheard(execution: Execution) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "commit_end",
+    "continuation_of",
     "emit_all",
     "memo_of",
     "plain_json",
@@ -74,7 +75,7 @@ async def emit_all(execution: Execution, events: Sequence[WireEvent]) -> None:
 
 def still_pending(execution: Execution, fresh: Sequence[str]) -> tuple[str, ...]:
     """Frontend calls that wait for the application: from earlier runs, and of this one."""
-    answered = {m["toolCallId"] for m in execution.history.messages if m["role"] == "tool"}
+    answered = execution.history.calls.answered
     earlier = [call for call in execution.owner.record.pending_calls if call not in answered]
     return (*earlier, *(call for call in fresh if call not in earlier))
 
@@ -82,7 +83,7 @@ def still_pending(execution: Execution, fresh: Sequence[str]) -> tuple[str, ...]
 def waiting_handoff(execution: Execution) -> Json:
     """What the adapter needs with the application's results: this run's, or a waiting one's."""
     if execution.handoff is not None:
-        return plain_json(execution.handoff.continuation)
+        return continuation_of(execution, execution.handoff.continuation)
     if execution.run.handoff is not None or not still_pending(execution, ()):
         return None
     return execution.owner.record.handoff
@@ -126,6 +127,23 @@ def memo_of(execution: Execution) -> Json:
         )
         return None
     return memo
+
+
+def continuation_of(execution: Execution, continuation: Json) -> Json:
+    """What an adapter keeps for a pause or a handoff, as it is stored.
+
+    Raises:
+        ProtocolViolation: it is no plain JSON, or too much.
+    """
+    kept = plain_json(continuation)
+    most = execution.agent.settings.max_continuation_bytes
+    size = len(json.dumps(kept, separators=(",", ":")))
+    if size > most:
+        raise ProtocolViolation(
+            f"a continuation takes {size} bytes as JSON; at most {most} are allowed "
+            "(max_continuation_bytes)"
+        )
+    return kept
 
 
 def plain_json(continuation: Json) -> Json:

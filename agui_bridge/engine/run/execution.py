@@ -20,8 +20,8 @@ from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import InputTelemetry
 from agui_bridge.engine.run.claim import Claim
+from agui_bridge.engine.run.decided_calls import DecidedCalls
 from agui_bridge.engine.run.ending_after import ending_after
-from agui_bridge.engine.run.gated_calls import GatedCalls
 from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.engine.run.listeners import Listeners
@@ -70,6 +70,7 @@ class Execution:
         over: set once the run's end is stored (or can't be).
         joinable: whether others may still follow its stream: its end is not being made.
         unsent: id of a message of the history that the stream has not told yet.
+        goes_on: the input that carries its pause on, where nobody has to answer it.
         heard: whether the agent has got what the run brings, as far as one can tell.
     """
 
@@ -99,13 +100,14 @@ class Execution:
         self.joinable: bool = True
         self.unsent: str | None = None
         self.heard: bool = True
+        self.goes_on: Submission | None = None
         self.pause: Pause | None = None
         self.handoff: Handoff | None = None
         messages = self.history.messages
         self.lifecycle: Lifecycle = Lifecycle(
             mint,
-            known_calls=[call["id"] for m in messages for call in m.get("toolCalls") or ()],
-            settled_calls=[m["toolCallId"] for m in messages if m["role"] == "tool"],
+            known_calls=self.history.calls.ids,
+            settled_calls=self.history.calls.answered,
             known_messages=[m["id"] for m in messages],
             known_activities=[m["id"] for m in messages if m["role"] == "activity"],
             relayed=(relayed := self.agent.adapter.capabilities.relays),
@@ -118,7 +120,7 @@ class Execution:
         self._delivered = False
         self._abandoned = False
         self._reached = False
-        self.calls: GatedCalls = GatedCalls(claim.gated, claim.carried, claim.decisions)
+        self.calls: DecidedCalls = DecidedCalls(claim.asked_about, claim.carried, claim.decisions)
         self._signal = Signal()
         self.listeners: Listeners = Listeners(
             stream.pipe, submission.on_disconnect, self._signal.set
@@ -262,7 +264,7 @@ class Execution:
                     await self.emit(event)
 
     async def emit(self, event: WireEvent) -> None:
-        """Fold an event into the history and send it; a gated call's result is stored first."""
+        """Fold an event into the history and send it; a decided call's result is stored first."""
         kind = event["type"]
         if kind == "STATE_DELTA" and not self._told_state:
             # A delta fits only the state that it was made from: the client must have that.

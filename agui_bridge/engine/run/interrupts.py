@@ -30,6 +30,7 @@ from agui_bridge.protocol.threads.records import (
     Json,
     ToolCall,
 )
+from agui_bridge.protocol.wire.own_metadata import with_own
 from agui_bridge.protocol.wire.run_events import public_interrupt
 
 __all__ = ["raise_interrupts"]
@@ -178,11 +179,8 @@ def _metadata(
     """The adapter's metadata, and what of the schema is not checked."""
     if not unchecked:
         return clean(metadata) if metadata is not None else None
-    given = dict(metadata or {})
-    ours = given.get("agui_bridge")
-    said = {"unchecked": list(dict.fromkeys(unchecked))}
-    given["agui_bridge"] = {**ours, **said} if isinstance(ours, Mapping) else said
-    cleaned: Mapping[str, Json] = clean(given)
+    said = list(dict.fromkeys(unchecked))
+    cleaned: Mapping[str, Json] = clean(with_own(metadata, "unchecked", said))
     return cleaned
 
 

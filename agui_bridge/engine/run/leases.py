@@ -15,7 +15,7 @@ from agui_bridge.engine.streaming.clock import Clock, StoreTime
 from agui_bridge.errors import Conflict, Fenced, StoreUnavailable
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord
-from agui_bridge.stores.base import Committed, Expected, Store
+from agui_bridge.stores.base import Committed, Expected, GrantStore, Store
 
 __all__ = ["Owner", "commit_safely"]
 
@@ -80,6 +80,7 @@ class Owner:
     Attributes:
         record: the thread's record as last committed.
         time: the store's time, estimated between its answers.
+        grants: the decisions that are remembered.
         lost: True once the lease is over or somebody else's; nothing is written from then on.
     """
 
@@ -115,6 +116,7 @@ class Owner:
         self.time: StoreTime = StoreTime(clock, claimed.now)
         self.lost: bool = False
         self.token: str = claimed.record.run.token
+        self.grants: GrantStore = store.grants
         self._store = store
         self._writes: Committing = writes or store
         self._clock = clock

@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agui_bridge.approvals import ApprovalsFailed, Question, find_rule
 from agui_bridge.engine.input.auto_resume import question_in_words
+from agui_bridge.engine.remembered.applying import apply_grants, continuing
 from agui_bridge.engine.run.commit_end import (
     commit_end,
+    continuation_of,
     emit_all,
     memo_of,
-    plain_json,
     still_pending,
     usage_of,
     waiting_handoff,
 )
 from agui_bridge.engine.run.interrupts import raise_interrupts
 from agui_bridge.errors import ProtocolViolation
+from agui_bridge.protocol.approvals.narrowing import lacks_approvers, narrowed
 from agui_bridge.protocol.contract.end_transitions import FinalWrite
 from agui_bridge.protocol.json_values import clean, same_json
 from agui_bridge.protocol.lifecycle.made_events import whole_call
@@ -44,11 +49,18 @@ async def pause_run(execution: Execution, pause: Pause) -> None:
         now=execution.owner.time.now(),
         mint=execution.mint,
     )
+    interrupts = await apply_grants(
+        execution.owner.grants,
+        execution.owner.key,
+        await _with_rules(execution, pause, interrupts),
+        execution.owner.time.now(),
+    )
+    waiting = [interrupt for interrupt in interrupts if interrupt.is_open]
     # All that may be refused is made before the commit: after it, only what is stored is told.
     usage, result = usage_of(execution), clean(execution.run.result)
-    outcome = interrupt_outcome(interrupts)
-    continuation = plain_json(pause.continuation)
-    await _say_question(execution, interrupts)
+    outcome = interrupt_outcome(waiting)
+    continuation = continuation_of(execution, pause.continuation)
+    await _say_question(execution, waiting)
     await _show_calls(execution, interrupts)
     _check_known(execution, interrupts)
     asking: dict[str, list[str]] = {}
@@ -70,8 +82,45 @@ async def pause_run(execution: Execution, pause: Pause) -> None:
         memo=memo_of(execution),
     )
     await commit_end(execution, end)
+    if not waiting:
+        body = execution.run.input.model_dump(by_alias=True, exclude_none=True)
+        execution.goes_on = continuing(execution.agent, execution.run.principal, body)
+        return
     execution.stream.snapshots(execution.history.state, execution.history.messages)
-    execution.stream.finish(outcome, result=result, usage=usage)
+    execution.stream.finish(outcome, result=result, usage=usage, asks=interrupts)
+
+
+async def _with_rules(
+    execution: Execution, pause: Pause, interrupts: Sequence[Interrupt]
+) -> tuple[Interrupt, ...]:
+    """The questions with who may answer each, and who asked for the run."""
+    key, askers = execution.owner.key, execution.owner.record.askers
+    asked_by, joined_by = (askers[0], askers[1:]) if askers else (None, ())
+    found = []
+    for ask, interrupt in zip(pause.asks, interrupts, strict=True):
+        call = interrupt.tool_call
+        question = Question(
+            scope=key.scope,
+            agent=key.agent,
+            thread_id=key.thread,
+            asked_by=asked_by or execution.run.principal.actor,
+            reason=interrupt.reason,
+            message=interrupt.message,
+            tool=call.name if call is not None else None,
+            # A copy: what the hook does to it is not what people are asked.
+            args=deepcopy(dict(call.args)) if call is not None else None,
+            metadata=deepcopy(interrupt.metadata),
+        )
+        rule = await find_rule(execution.agent.approvals, question)
+        rule = narrowed(rule, ask.approvers, ask.quorum)
+        lacking = lacks_approvers(rule, askers) if rule is not None else None
+        if rule is not None and lacking and not rule.escalate:
+            raise ApprovalsFailed(
+                f"Nobody could answer the question about {question.tool or question.reason!r}, "
+                f"which was not asked: {lacking}."
+            )
+        found.append(replace(interrupt, rule=rule, asked_by=asked_by, joined_by=joined_by))
+    return tuple(found)
 
 
 async def _say_question(execution: Execution, interrupts: Sequence[Interrupt]) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES
+from agui_bridge.protocol.approvals.public import told_to
 from agui_bridge.protocol.contract.requests import Ruling
 from agui_bridge.protocol.dialects import proposal_of
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.joining_reader import Openings
-from agui_bridge.protocol.threads.records import Json, Loaded
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import Interrupt, Json
 from agui_bridge.protocol.versions import CARRIERS
 from agui_bridge.protocol.wire.refusals import (
     empty_message,
@@ -57,6 +59,7 @@ class EventStream:
         self._run_id = submission.run_id
         self._dialect = submission.parsed.dialect
         self._refused_as = submission.refused_as
+        self._principal = submission.principal
         self._told: list[Mapping[str, Json]] = []
         self._begun = False
         self._null = False
@@ -107,16 +110,27 @@ class EventStream:
         self.send(messages_snapshot(self._told))
 
     def finish(
-        self, outcome: Mapping[str, Json], *, result: Json = None, usage: Iterable[Any] = ()
+        self,
+        outcome: Mapping[str, Json],
+        *,
+        result: Json = None,
+        usage: Iterable[Any] = (),
+        asks: Sequence[Interrupt] = (),
     ) -> None:
-        """Send RUN_FINISHED, in the client's dialect."""
-        event = run_finished(
-            self._thread_id, self._run_id, outcome, result=result, usage=list(usage)
-        )
+        """Send RUN_FINISHED, in the client's dialect.
+
+        Args:
+            outcome: of the run, or that the thread has now.
+            result: of the run.
+            usage: of the run.
+            asks: the questions of the outcome; each reader is told those that are theirs.
+        """
+        told = self._own_part(outcome, asks)
+        event = run_finished(self._thread_id, self._run_id, told, result=result, usage=list(usage))
         self.terminal = event
         self._tell_outcome(event)
         for follower in self.followers:
-            follower.finish(outcome, result=result, usage=usage)
+            follower.finish(outcome, result=result, usage=usage, asks=asks)
 
     def fail(self, code: str, message: str | None = None, *, usage: Iterable[Any] = ()) -> None:
         """Send RUN_ERROR with a code of `errors.CODES`; by default with the code's own cause."""
@@ -133,6 +147,7 @@ class EventStream:
         message: str | None,
         state: Json,
         messages: Sequence[Mapping[str, Json]],
+        asks: Sequence[Interrupt] = (),
     ) -> None:
         """Tell where the thread stands, and why nothing came of the input.
 
@@ -142,6 +157,7 @@ class EventStream:
             message: by default the code's own cause.
             state: the shared state.
             messages: the conversation.
+            asks: the questions of the outcome.
         """
         everyone = (self, *self.followers)
         for each in everyone:
@@ -149,7 +165,8 @@ class EventStream:
                 each._say_nothing(messages)
         self.snapshots(state, messages)
         for each in everyone:
-            each._end_refused(outcome, code, message or CODES[code].cause)
+            own = each._own_part(outcome, asks)
+            each._end_refused(own, code, message or CODES[code].cause)
 
     def _asks_anew(self, outcome: Mapping[str, Json]) -> bool:
         """Whether the open questions are told in place of an error."""
@@ -175,6 +192,15 @@ class EventStream:
             self._tell_outcome(run_finished(self._thread_id, self._run_id, outcome))
         self.pipe.write(encode(error))
 
+    def _own_part(
+        self, outcome: Mapping[str, Json], asks: Sequence[Interrupt]
+    ) -> Mapping[str, Json]:
+        """An outcome with the questions that are this reader's to answer, or all if none is."""
+        own = {ask.id for ask in told_to(asks, self._principal)}
+        if len(own) == len(asks):
+            return outcome
+        return {**outcome, "interrupts": [i for i in outcome["interrupts"] if i["id"] in own]}
+
     def _tell_outcome(self, finished: WireEvent) -> None:
         for each in self._dialect.outgoing(finished, self._call_of):
             self.pipe.write(encode(each))
@@ -192,7 +218,7 @@ class EventStream:
         self.begin()
         if loaded.record is not None:
             self.snapshots(loaded.record.state, [m.message for m in loaded.messages])
-        self.finish(outcome if outcome is not None else outcome_now(loaded))
+        self.finish(outcome if outcome is not None else outcome_now(loaded), asks=loaded.waiting)
 
     def reject(self, loaded: Loaded, code: str, message: str) -> None:
         """Refuse an input, with where the thread stands, as `restate`."""
@@ -201,7 +227,8 @@ class EventStream:
             self._end_refused(outcome_now(loaded), code, message)
         else:
             messages = [m.message for m in loaded.messages]
-            self.refuse(outcome_now(loaded), code, message, loaded.record.state, messages)
+            outcome, state = outcome_now(loaded), loaded.record.state
+            self.refuse(outcome, code, message, state, messages, loaded.waiting)
 
     # --- those that follow it ---
 

@@ -82,6 +82,11 @@ class Pipe:
     # --- the writer's side ---
 
     @property
+    def ended(self) -> bool:
+        """Whether all has been read, and no more comes."""
+        return self._closed and not self._chunks
+
+    @property
     def waiting(self) -> tuple[int, int]:
         """Chunks and bytes that wait to be read."""
         return len(self._chunks), self._size

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
+from agui_bridge.http.agui.interrupt_operations import (
+    CALL,
+    CHANGED,
+    CREATED,
+    INTERRUPT,
+    INTERRUPT_OPERATIONS,
+    OF_A_THREAD,
+    REF,
+    limit,
+)
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
 from agui_bridge.protocol.dialects import DialectChoice
-from agui_bridge.protocol.threads.records import InterruptStatus
 from agui_bridge.protocol.wire.refusals import RefusalChoice
 from agui_bridge.shapes.readable_schema import OF_IDS
 
@@ -15,24 +24,7 @@ __all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS", "REFUSALS"]
 
 Json = dict[str, Any]
 
-_OF_A_THREAD: Final = (*OF_AN_AGENT, "THREAD_NOT_FOUND", "INVALID_INPUT", *OPENS_STORE)
 
-
-def _limit(default: int, most: int) -> Json:
-    return {
-        "name": "limit",
-        "in": "query",
-        "description": "How many at most.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": most, "default": default},
-    }
-
-
-_STATUS: Final[Json] = {
-    "name": "status",
-    "in": "query",
-    "description": "Only interrupts of this status.",
-    "schema": {"type": "string", "enum": [status.value for status in InterruptStatus]},
-}
 _BEFORE: Final[Json] = {
     "name": "before",
     "in": "query",
@@ -75,6 +67,14 @@ PATH_PARAMETERS: Final[Mapping[str, Json]] = {
         "description": "The thread's id, percent-encoded.",
         "schema": {"type": "string", "minLength": 1, **OF_IDS},
         "example": "thread-1",
+    },
+    "ref": {
+        "name": "ref",
+        "in": "path",
+        "required": True,
+        "description": "The question's reference, as the lists of questions give it.",
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]+$"},
+        "example": REF,
     },
 }
 
@@ -131,22 +131,6 @@ _SESSION_STOP_BODY: Final[Json] = {
     "examples": [{"session_id": "thread-1", "force": True}],
 }
 
-_CALL: Final[Json] = {
-    "id": "call-1",
-    "name": "delete_rows",
-    "args": {"table": "users", "limit": 1234},
-}
-_INTERRUPT: Final[Json] = {
-    "id": "kq2nQ7xVY0uB1m5cT9sRfg",
-    "reason": "tool_call",
-    "message": "Delete 1234 rows of users?",
-    "toolCallId": _CALL["id"],
-    "responseSchema": {
-        "type": "object",
-        "required": ["approved"],
-        "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
-    },
-}
 _USER_MESSAGE: Final[Json] = {"id": "m1", "role": "user", "content": "Clean up the users."}
 _CUT_OFF: Final[Json] = {
     "id": "m2",
@@ -154,27 +138,12 @@ _CUT_OFF: Final[Json] = {
     "content": "Counting the r",
     "metadata": {"agui_bridge": {"truncated": True}},
 }
-_CREATED, _CHANGED = "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:02.250Z"
 _IDS: Final[Json] = {"threadId": "thread-1", "runId": "run-1"}
-_AUDITED: Final[Json] = {
-    **_INTERRUPT,
-    "toolCall": _CALL,
-    "agent": "ops",
-    "threadId": "thread-1",
-    "status": "resolved",
-    "answer": {"status": "resolved", "payload": {"approved": True}},
-    "history": [
-        {"status": "open", "at": _CREATED, "actor": "agent"},
-        {"status": "claimed", "at": _CHANGED, "actor": "ann"},
-        {"status": "resolved", "at": _CHANGED, "actor": "ann"},
-    ],
-}
-
 _STREAM: Final = [
     {"type": "RUN_STARTED", **_IDS, "protocolVersion": "1.0"},
     {"type": "STATE_SNAPSHOT", "snapshot": {}},
     {"type": "MESSAGES_SNAPSHOT", "messages": [_USER_MESSAGE]},
-    {"type": "RUN_FINISHED", **_IDS, "outcome": {"type": "interrupt", "interrupts": [_INTERRUPT]}},
+    {"type": "RUN_FINISHED", **_IDS, "outcome": {"type": "interrupt", "interrupts": [INTERRUPT]}},
 ]
 
 AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
@@ -219,18 +188,10 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "Threads",
         "List an agent's threads, last touched first",
         answer="Threads",
-        query=(_limit(50, 500), _BEFORE),
+        query=(limit(50, 500), _BEFORE),
         codes=(*OF_AN_AGENT, "INVALID_INPUT", *OPENS_STORE),
     ),
-    ("GET", "/agents/{agent}/threads/{thread}/interrupts"): Operation(
-        "listThreadInterrupts",
-        "Interrupts",
-        "List what a thread asked, and who answered what",
-        answer="Interrupts",
-        example={"interrupts": [_AUDITED]},
-        query=(_STATUS, _limit(1000, 1000)),
-        codes=_OF_A_THREAD,
-    ),
+    **INTERRUPT_OPERATIONS,
     ("POST", "/agents/{agent}/threads/{thread}/stop"): Operation(
         "stopThread",
         "Threads",
@@ -249,7 +210,7 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         },
         body=_STOP_BODY,
         body_required=False,
-        codes=(*OF_A_BODY, *_OF_A_THREAD, "TOO_MANY_RUNS"),
+        codes=(*OF_A_BODY, *OF_A_THREAD, "TOO_MANY_RUNS"),
     ),
     ("POST", "/agents/{agent}/threads/{thread}/connect"): Operation(
         "connectThread",
@@ -262,7 +223,7 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         example=_STREAM,
         body="RunInput",
         query=(_DIALECT,),
-        codes=(*OF_A_BODY, *_OF_A_THREAD, "UNSUPPORTED_VERSION", "TOO_MANY_RUNS"),
+        codes=(*OF_A_BODY, *OF_A_THREAD, "UNSUPPORTED_VERSION", "TOO_MANY_RUNS"),
     ),
     ("GET", "/agents/{agent}/threads/{thread}/connect"): Operation(
         "watchThread",
@@ -273,7 +234,7 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answer="Events",
         example=_STREAM,
         query=(_DIALECT,),
-        codes=(*_OF_A_THREAD, "TOO_MANY_RUNS"),
+        codes=(*OF_A_THREAD, "TOO_MANY_RUNS"),
     ),
     ("GET", "/agents/{agent}/threads/{thread}"): Operation(
         "getThread",
@@ -286,28 +247,19 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             "status": "interrupted",
             "messages": [_USER_MESSAGE],
             "state": {},
-            "interrupts": [{**_INTERRUPT, "toolCall": _CALL}],
+            "interrupts": [{**INTERRUPT, "toolCall": CALL}],
             "pendingToolCallIds": [],
-            "createdAt": _CREATED,
-            "updatedAt": _CHANGED,
+            "createdAt": CREATED,
+            "updatedAt": CHANGED,
         },
-        codes=_OF_A_THREAD,
+        codes=OF_A_THREAD,
     ),
     ("DELETE", "/agents/{agent}/threads/{thread}"): Operation(
         "deleteThread",
         "Threads",
         "Delete a thread for good",
         "What it runs is stopped first.",
-        codes=(*_OF_A_THREAD, "TOO_MANY_RUNS"),
-    ),
-    ("GET", "/interrupts"): Operation(
-        "listInterrupts",
-        "Interrupts",
-        "List the interrupts of every agent and thread",
-        answer="Interrupts",
-        example={"interrupts": [_AUDITED]},
-        query=(_STATUS, _limit(200, 1000)),
-        codes=("INVALID_INPUT", *OPENS_STORE),
+        codes=(*OF_A_THREAD, "TOO_MANY_RUNS"),
     ),
     ("POST", "/stop"): Operation(
         "stopSession",

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from ag_ui import core
 
+from agui_bridge.inbox.answering import AnswerStatus
 from agui_bridge.protocol.threads.records import InterruptStatus, Json, ThreadStatus
 from agui_bridge.shapes.readable_schema import ShapedAs
 
@@ -21,7 +22,9 @@ else:  # the one of 3.11 tells pydantic too little
 
 __all__ = [
     "AgentList",
+    "AnswerTaken",
     "InterruptList",
+    "InterruptPage",
     "PinnedCall",
     "SessionStopped",
     "Stopped",
@@ -58,7 +61,7 @@ class GivenAnswer(TypedDict):
 
 
 class AuditEntry(TypedDict):
-    """One change of an interrupt's status."""
+    """One change of an interrupt's status, or what else happened to it."""
 
     status: InterruptStatus
     """The status that it took."""
@@ -66,17 +69,44 @@ class AuditEntry(TypedDict):
     """When, in ISO 8601 and UTC."""
     actor: str
     """Who: the actor of the principal, or `agent` or another part of the server."""
+    via: NotRequired[str]
+    """Through what: agui, api, inbox, link, slack, mail, chat or rule."""
+    rule: NotRequired[str]
+    """The approval rule under which it was answered."""
+    event: NotRequired[str]
+    """What happened where the status stayed: voted, for one."""
+
+
+class ReasonWhyNot(TypedDict):
+    """Why who asks may not answer a question."""
+
+    code: str
+    """NOT_AN_APPROVER, SELF_APPROVAL, INTERRUPT_EXPIRED or INTERRUPT_ALREADY_ANSWERED."""
+    message: str
+    """The same for people."""
 
 
 class AuditedInterrupt(OpenInterrupt):
     """An interrupt of any status, with all that happened to it."""
 
+    ref: str
+    """Its reference, for /interrupts/{ref}."""
     agent: str
     """The agent that asked."""
     thread_id: str
     """The thread in which it asked."""
     status: InterruptStatus
     """Open, answered or claimed; then resolved, cancelled, expired or indeterminate for good."""
+    scope: str = ""
+    """Whose it is, where that is another scope, whose questions who asks reviews."""
+    asked_by: str | None
+    """Who asked for the run that asks; null if that is not known."""
+    approval: Mapping[str, Json] | None
+    """Who may answer, how many must, and who has voted; null if anyone of the scope may."""
+    may_answer: bool
+    """Whether who asks may answer it."""
+    why: ReasonWhyNot | None
+    """Why not; null if they may."""
     answer: GivenAnswer | None
     """What was answered, null if nothing was."""
     history: list[AuditEntry]
@@ -140,6 +170,28 @@ class InterruptList(TypedDict):
 
     interrupts: list[AuditedInterruptJson]
     """The interrupts."""
+
+
+class InterruptPage(InterruptList):
+    """Some of the interrupts that fit, the oldest first."""
+
+    cursor: str | None
+    """`after` of the next page; null on the last."""
+    count: int | None
+    """How many fit on all pages together; null where they are too many to look at each."""
+
+
+class AnswerTaken(TypedDict):
+    """What came of an answer to one question; of an identical one the same."""
+
+    status: AnswerStatus
+    """refused, or voted, or what became of the question."""
+    code: NotRequired[str]
+    """Why it was refused, or how the run failed that carried it out; absent if it did not."""
+    message: NotRequired[str]
+    """The same for people."""
+    interrupt: AuditedInterruptJson
+    """The question as it is now."""
 
 
 class Stopped(TypedDict):

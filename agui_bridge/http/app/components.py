@@ -10,7 +10,10 @@ from ag_ui import core
 from agui_bridge.http.agui import views as agui_views
 from agui_bridge.http.agui.views import (
     AgentList,
+    AnswerTaken,
+    AuditedInterrupt,
     InterruptList,
+    InterruptPage,
     SessionStopped,
     Stopped,
     Thread,
@@ -18,6 +21,8 @@ from agui_bridge.http.agui.views import (
 )
 from agui_bridge.http.app import probes
 from agui_bridge.http.app.probes import Health, Readiness
+from agui_bridge.http.channels import deliveries as delivery_views
+from agui_bridge.http.channels.deliveries import DeliveryList
 from agui_bridge.http.copilotkit import views as copilotkit_views
 from agui_bridge.http.copilotkit.views import RunStopped, RuntimeAnswer, RuntimeInfo
 from agui_bridge.shapes.readable_schema import Schema, document, schema_of
@@ -31,8 +36,12 @@ VIEWS: Final[Mapping[str, tuple[Any, str, str]]] = {
     "interrupts": (
         InterruptList,
         "Interrupts",
-        "The answer to GET /interrupts and to GET /agents/{agent}/threads/{thread}/interrupts.",
+        "The answer to GET /agents/{agent}/threads/{thread}/interrupts.",
     ),
+    "deliveries": (DeliveryList, "Deliveries", "The answer to GET /deliveries."),
+    "questions": (InterruptPage, "Questions", "The answer to GET /interrupts."),
+    "question": (AuditedInterrupt, "Question", "The answer to GET /interrupts/{ref}."),
+    "answer": (AnswerTaken, "Answer taken", "The answer to POST /interrupts/{ref}/answer."),
     "stop": (Stopped, "Stop", "The answer to POST /agents/{agent}/threads/{thread}/stop."),
     "session-stop": (SessionStopped, "Session stop", "The answer to POST /stop."),
     "agents": (AgentList, "Agents", "The answer to GET /agents."),
@@ -64,7 +73,12 @@ VIEWS: Final[Mapping[str, tuple[Any, str, str]]] = {
 
 def views() -> dict[str, Schema]:
     """The schema of every view, by the name of its document."""
-    modules = [agui_views.__name__, copilotkit_views.__name__, probes.__name__]
+    modules = [
+        agui_views.__name__,
+        copilotkit_views.__name__,
+        probes.__name__,
+        delivery_views.__name__,
+    ]
     return {
         name: document(
             name, title, description, schema_of(kind, modules=modules, nullable=from_clients())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from agui_bridge.http.agui.operations import AGUI_OPERATIONS
+from agui_bridge.http.channels.operations import CHANNEL_OPERATIONS
 from agui_bridge.http.chat.operations import CHAT_OPERATIONS
 from agui_bridge.http.copilotkit.operations import COPILOTKIT_OPERATIONS
 from agui_bridge.http.operation import OPENS_STORE, Operation
@@ -14,6 +15,7 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     **AGUI_OPERATIONS,
+    **CHANNEL_OPERATIONS,
     **CHAT_OPERATIONS,
     **COPILOTKIT_OPERATIONS,
     ("GET", "/healthz"): Operation(

@@ -14,22 +14,26 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Lifespan
 
 from agui_bridge.errors import Refused
-from agui_bridge.http.agui import threads
+from agui_bridge.http.agui import interrupts, threads
 from agui_bridge.http.agui.agents import get_capabilities, list_agents
 from agui_bridge.http.agui.reconnecting import connect_to_thread, watch_thread
 from agui_bridge.http.agui.runs import run_agent
 from agui_bridge.http.agui.session_stop import post_stop
+from agui_bridge.http.app.first_page import FirstPage
 from agui_bridge.http.app.openapi import openapi
 from agui_bridge.http.app.playground import PLAYGROUND, playground_routes
 from agui_bridge.http.app.probes import get_health, get_readiness
+from agui_bridge.http.channels.deliveries import list_deliveries
+from agui_bridge.http.channels.slack import slack_routes
 from agui_bridge.http.chat import api as chat_api
 from agui_bridge.http.copilotkit import api as copilotkit
 from agui_bridge.http.copilotkit.operations import BASE, placed
 from agui_bridge.http.endpoint import Endpoint, error_response, json_response
 from agui_bridge.http.hosts import HostGuard
+from agui_bridge.http.inbox.routes import PAGES, inbox_routes
 from agui_bridge.http.service import Service
 
-__all__ = ["ROUTES", "TAKEN", "build_app", "build_routes", "document_route"]
+__all__ = ["ROUTES", "TAKEN", "build_app", "build_routes", "routes_of_its_own"]
 
 Handler = Callable[[Service, Request], Awaitable[Any]]
 
@@ -52,13 +56,16 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/agents/{agent}", run_agent),
     ("GET", "/agents/{agent}/capabilities", get_capabilities),
     ("GET", "/agents/{agent}/threads", threads.list_threads),
-    ("GET", "/agents/{agent}/threads/{thread}/interrupts", threads.thread_interrupts),
+    ("GET", "/agents/{agent}/threads/{thread}/interrupts", interrupts.thread_interrupts),
     ("POST", "/agents/{agent}/threads/{thread}/stop", threads.stop_thread),
     ("POST", "/agents/{agent}/threads/{thread}/connect", connect_to_thread),
     ("GET", "/agents/{agent}/threads/{thread}/connect", watch_thread),
     ("GET", "/agents/{agent}/threads/{thread}", threads.get_thread),
     ("DELETE", "/agents/{agent}/threads/{thread}", threads.delete_thread),
-    ("GET", "/interrupts", threads.list_interrupts),
+    ("GET", "/interrupts", interrupts.list_interrupts),
+    ("GET", "/interrupts/{ref}", interrupts.get_interrupt),
+    ("POST", "/interrupts/{ref}/answer", interrupts.answer_interrupt),
+    ("GET", "/deliveries", list_deliveries),
     ("POST", "/stop", post_stop),
     ("POST", "/api/v1/chat/stream", chat_api.stream_chat),
     ("GET", "/api/v1/chat/interrupt_state", chat_api.get_interrupt_state),
@@ -82,7 +89,11 @@ _PROBES: Final = frozenset({"/healthz", "/readyz"})
 
 TAKEN: Final = frozenset(
     path.split("/")[1]
-    for path in (PLAYGROUND, *(path for _, path, _ in (*ROUTES, _DOCUMENT)))
+    for path in (
+        PLAYGROUND,
+        *(path for path, _ in PAGES),
+        *(path for _, path, _ in (*ROUTES, _DOCUMENT)),
+    )
     if placed(path, None) is not None
 )
 """The first segments of the paths that are not CopilotKit's."""
@@ -96,7 +107,7 @@ def build_routes(service: Service, guard: HostGuard | None = None) -> list[BaseR
         guard: refuses requests by their host and origin.
 
     Raises:
-        ConfigurationError: the playground is wanted and not installed.
+        ConfigurationError: the playground or the inbox is wanted and not installed.
     """
     by_path: dict[str, dict[str, Handler]] = {}
     for method, path, handler in ROUTES:
@@ -111,16 +122,32 @@ def build_routes(service: Service, guard: HostGuard | None = None) -> list[BaseR
         )
         for path, handlers in by_path.items()
     ]
-    return [*routes, *playground_routes(service, guard)] if service.playground else routes
+    if service.playground:
+        routes += playground_routes(service, guard)
+    routes += slack_routes(service, guard)
+    if service.inbox_page:
+        routes += inbox_routes(service, service.allowed_hosts)
+    return routes
 
 
-def document_route(service: Service) -> BaseRoute:
-    """The route of the OpenAPI document, apart: an app that the others join has its own there.
+def routes_of_its_own(service: Service, guard: HostGuard | None = None) -> list[BaseRoute]:
+    """What an app that the other routes join has itself: the OpenAPI document, and the first page.
 
-    Like the probes it tells nothing, and is given to whoever asks.
+    The document tells nothing, as the probes, and is given to whoever asks.
+
+    Args:
+        service: the bridge.
+        guard: refuses requests for the page by their host and origin.
     """
     method, path, handler = _DOCUMENT
-    return Route(path, Endpoint(service, _by_method({method: handler})), include_in_schema=False)
+    routes: list[BaseRoute] = [
+        Route(path, Endpoint(service, _by_method({method: handler})), include_in_schema=False)
+    ]
+    wanted = service.first_page
+    if service.authenticate is None if wanted is None else wanted:
+        page = Endpoint(service, _by_method({"GET": FirstPage()}), guard)
+        routes.append(Route("/", page, include_in_schema=False))
+    return routes
 
 
 def build_app(

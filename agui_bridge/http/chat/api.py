@@ -61,7 +61,7 @@ async def get_interrupt_state(service: Service, request: Request) -> Response:
     principal = await principal_of(service, request)
     session = _session(service, principal, request.query_params)
     engine = await service.open()
-    ask = pending_of(await engine.store.load(session.key))
+    ask = pending_of(await engine.store.load(session.key), principal)
     if ask is None:
         return json_response({"interrupted": False})
     return json_response({"interrupted": True, "state": state_of(session.key, ask)})
@@ -80,7 +80,7 @@ async def resume_chat(service: Service, request: Request) -> EventStreamResponse
         if not (can.answer or can.approve):
             raise Refused("INTERRUPTS_UNSUPPORTED", f"Agent {session.agent.name!r} asks nothing.")
         engine = await service.open()
-        ask = pending_of(await engine.store.load(session.key))
+        ask = pending_of(await engine.store.load(session.key), principal)
         if ask is None:
             raise Refused("INTERRUPT_NOT_PENDING", "This session has no pending interrupt.")
         entry = {"interruptId": ask.id, "status": "resolved", "payload": payload_of(ask, values)}

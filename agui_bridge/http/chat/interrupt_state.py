@@ -13,14 +13,19 @@ from typing import Any
 from agui_bridge.http.chat.field_labels import with_labels
 from agui_bridge.protocol.answers.forms import FormField, fields_from_schema, payload_from_input
 from agui_bridge.protocol.answers.question_schemas import DECLINED, has_decline, says_declined
-from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadKey
+from agui_bridge.protocol.approvals.public import told_to
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import Interrupt, Json, Principal, ThreadKey
 
 __all__ = ["payload_of", "pending_of", "state_of"]
 
 
-def pending_of(loaded: Loaded) -> Interrupt | None:
-    """The question that a session asks now: of several the first that is not yet answered."""
-    return next(iter(loaded.waiting), None)
+def pending_of(loaded: Loaded, principal: Principal) -> Interrupt | None:
+    """The question that a session asks somebody now: of several the first that is theirs.
+
+    Where none is theirs to answer, it is the first of all: they see who may.
+    """
+    return next(iter(told_to(loaded.waiting, principal)), None)
 
 
 def state_of(key: ThreadKey, ask: Interrupt) -> dict[str, Any]:

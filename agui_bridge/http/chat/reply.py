@@ -13,7 +13,7 @@ from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES, Refused, StoreError
 from agui_bridge.http.chat.frames import Frames
-from agui_bridge.http.chat.interrupt_state import pending_of, state_of
+from agui_bridge.http.chat.interrupt_state import state_of
 from agui_bridge.http.chat.spoken_text import NewScanner, SpokenText
 from agui_bridge.protocol.contract.requests import AskAgain, Join, Reject, Replay
 from agui_bridge.protocol.json_values import WireEvent
@@ -93,6 +93,11 @@ class ChatReply:
                 return KEEP_ALIVE
         return b""
 
+    @property
+    def ended(self) -> bool:
+        """Whether all has been read."""
+        return self._ended
+
     def write(self, chunk: bytes) -> None:
         """Add a comment to what is read."""
         self._pipe.write(chunk)
@@ -126,7 +131,8 @@ class ChatReply:
                 ids = [each["id"] for each in outcome["interrupts"]]
                 loaded = await self._engine.store.load(self._key, ids)
                 # As it was asked, should it have been answered elsewhere meanwhile.
-                ask = pending_of(loaded) or loaded.interrupts[ids[0]]
+                waiting = (ask for ask in loaded.waiting if ask.id in ids)
+                ask = next(waiting, loaded.interrupts[ids[0]])
                 asked = ask.message
                 if isinstance(self._stream.ruling, AskAgain):
                     # Its message says besides why it is asked again.

@@ -13,6 +13,7 @@ from typing import Any, Final
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.answers.decisions import ANSWER, APPROVE, DECLINE, EDIT, RESPOND
 from agui_bridge.protocol.answers.question_schemas import DECLINED
+from agui_bridge.protocol.threads.approval_rule import ROLE
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["LONGEST_WAIT", "Ask", "Handoff", "Pause"]
@@ -47,6 +48,9 @@ class Ask:
         expires_in: seconds until it can't be answered; None takes the agent's setting.
         subagent_run_id: the sub-agent that asks.
         metadata: public, for the frontend.
+        approvers: who may answer of those whom the bridge's approval rule lets answer: actors, or
+            roles as `role:NAME`. None leaves the rule as it is; it can never be widened.
+        quorum: how many must approve at least, if the rule wants fewer.
 
     Raises:
         AgentMistake: a field is of another type, or can't be; it names the field.
@@ -63,6 +67,8 @@ class Ask:
     expires_in: float | None = None
     subagent_run_id: str | None = None
     metadata: Mapping[str, Json] | None = None
+    approvers: Sequence[str] | None = field(default=None, kw_only=True)
+    quorum: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         _check(self, _ASK)
@@ -156,6 +162,14 @@ def _is_wait(value: Any) -> bool:
     return number and 0 <= value <= LONGEST_WAIT
 
 
+def _is_approver(value: Any) -> bool:
+    return isinstance(value, str) and value not in ("", ROLE)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
 def _is_decision(value: Any) -> bool:
     return isinstance(value, str) and value in _DECISIONS
 
@@ -179,6 +193,11 @@ _ASK: Final[Mapping[str, _Rule]] = {
     "expires_in": _Rule(f"0 to {LONGEST_WAIT:.0f} seconds", _is_wait).or_none(),
     "subagent_run_id": _TEXT.or_none(),
     "metadata": _OBJECT.or_none(),
+    "approvers": _Rule(
+        "a sequence of actors and role:NAME, not empty,",
+        lambda value: _are_all(_is_approver)(value) and bool(value),
+    ).or_none(),
+    "quorum": _Rule("1 or more", _is_count).or_none(),
 }
 _TOOL_CALL: Final[Mapping[str, _Rule]] = {"id": _TEXT, "name": _TEXT, "args": _OBJECT}
 _PAUSE: Final[Mapping[str, _Rule]] = {

@@ -7,7 +7,7 @@ The schema that is advertised and the check that is applied are one. Source: doc
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from agui_bridge.protocol.answers.question_schemas import (
     says_declined,
 )
 from agui_bridge.protocol.schemas.check_work import CheckWork
-from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
+from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer, Vote
 
 __all__ = [
     "ANSWER",
@@ -64,13 +64,16 @@ class Approve:
         args: the pinned arguments, or the edited ones (replaced whole, validated again).
         payload: the whole payload, unknown keys included.
         edited: whether the arguments were edited.
-        actor: who approved; "" where nobody said.
+        actor: who approved, of several the last; "" where nobody said.
+        approvers: everybody who approved, in their order; several where the approval rule wants
+            as many.
     """
 
     args: Mapping[str, Json]
     payload: Json = None
     edited: bool = False
     actor: str = field(default="", compare=False, kw_only=True)
+    approvers: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     @property
     def text(self) -> str:
@@ -268,7 +271,12 @@ def _responds(interrupt: Interrupt, payload: Mapping[str, Json]) -> bool:
 
 
 def decide(
-    interrupt: Interrupt, answer: RecordedAnswer, *, expired: bool, actor: str = ""
+    interrupt: Interrupt,
+    answer: RecordedAnswer,
+    *,
+    expired: bool,
+    actor: str = "",
+    votes: Sequence[Vote] = (),
 ) -> Decision:
     """Make an admitted answer into the decision that the adapter gets.
 
@@ -277,6 +285,7 @@ def decide(
         answer: an answer that `find_fault` has passed.
         expired: whether nobody answered in time.
         actor: who gave the answer.
+        votes: what it was made of, where the approval rule wants several.
     """
     asked: Asked = "question" if interrupt.tool_call is None else "approval"
     if expired:
@@ -292,9 +301,12 @@ def decide(
         if _responds(interrupt, payload):
             return Respond(payload["respond"], payload, actor=actor)
         return Decline(_reason(payload), payload, actor=actor)
-    if "editedArgs" in payload:
-        return Approve(payload["editedArgs"], payload, edited=True, actor=actor)
-    return Approve(interrupt.tool_call.args, payload, actor=actor)
+    approvers = tuple(vote.actor for vote in votes if vote.args_digest is not None)
+    if not approvers and actor:
+        approvers = (actor,)
+    edited = "editedArgs" in payload
+    args = payload["editedArgs"] if edited else interrupt.tool_call.args
+    return Approve(args, payload, edited=edited, actor=actor, approvers=approvers)
 
 
 def _reason(payload: Mapping[str, Json]) -> str | None:

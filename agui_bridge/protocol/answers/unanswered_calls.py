@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from agui_bridge.protocol.answers.unexecuted import UNTOLD
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.history import History
-from agui_bridge.protocol.threads.records import Loaded
+from agui_bridge.protocol.threads.loaded import Loaded
 
 __all__ = ["answer_batch", "answer_calls"]
 
@@ -35,21 +35,17 @@ def answer_calls(
     Returns:
         The TOOL_CALL_RESULT events to send, in the order of the calls.
     """
-    messages = history.messages
-    settled = {message["toolCallId"] for message in messages if message["role"] == "tool"}
+    settled = history.calls.answered
     events: list[WireEvent] = [
         {
             "type": "TOOL_CALL_RESULT",
             "messageId": mint(),
-            "toolCallId": call["id"],
+            "toolCallId": call,
             "content": content,
             "role": "tool",
         }
-        for message in messages
-        for call in message.get("toolCalls") or ()
-        if call["id"] not in settled
-        and call["id"] not in but
-        and (only is None or call["id"] in only)
+        for call in history.calls.ids
+        if call not in settled and call not in but and (only is None or call in only)
     ]
     for event in events:
         history.apply(event)

@@ -1,14 +1,15 @@
-"""Every sentence for a tool call that has no result of its own.
+"""Every sentence for a tool call that has no result of its own, unless a person's answer gives it.
 
-They stand in conversations as the results of calls, so that no history ends in a call that nothing
-answered. Source: docs/contract.md, "What goes on the wire" and "Stop".
+Such an answer's is its `text` (`decisions.py`). All stand in conversations as the results of calls,
+so that no history ends in a call that nothing answered. Source: docs/contract.md, "What goes on the
+wire" and "Stop".
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from agui_bridge.protocol.answers.decisions import Cancel, Decision
+from agui_bridge.protocol.answers.decisions import Cancel
 
 __all__ = [
     "CANCELLED_AMID",
@@ -24,7 +25,6 @@ __all__ = [
     "UNTELLABLE",
     "UNTOLD",
     "denied_by_policy",
-    "refused",
 ]
 
 # --- it was certainly not executed ---
@@ -52,11 +52,6 @@ UNREPORTED: Final = "No result was reported for this tool call."
 # --- it was carried out, and what it returned can't be told ---
 
 UNTELLABLE: Final = "The tool ran; its result has no JSON form, so it is not known here."
-
-
-def refused(decision: Decision) -> str:
-    """What is said of a call that a person did not approve; it was not executed."""
-    return decision.text
 
 
 def denied_by_policy(reason: str | None) -> str:

@@ -29,11 +29,18 @@ from agui_bridge.protocol.contract.requests import (
     Ruling,
     Start,
 )
-from agui_bridge.protocol.json_values import same_json
+from agui_bridge.protocol.contract.settling import (
+    is_answer_of,
+    refusals,
+    repeats_votes,
+    resume_of,
+    settle,
+    to_cover,
+)
 from agui_bridge.protocol.schemas.check_work import CheckWork
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     InterruptStatus,
-    Loaded,
     Receipt,
     RecordedAnswer,
     ThreadStatus,
@@ -73,7 +80,7 @@ def _lease_over(loaded: Loaded, request: Request) -> Ruling | None:
 
 
 def _same_as_running(loaded: Loaded, request: Request) -> Ruling | None:
-    if loaded.status is ThreadStatus.RUNNING and _identical(request.entries, _given(loaded)):
+    if loaded.status is ThreadStatus.RUNNING and _identical(loaded, request, _given(loaded)):
         return Join()
     return None
 
@@ -83,7 +90,7 @@ def _other_than_given(loaded: Loaded, request: Request) -> Ruling | None:
     changed = [
         entry.interrupt_id
         for entry in request.entries
-        if entry.interrupt_id in given and not _same(entry.answer, given[entry.interrupt_id])
+        if entry.interrupt_id in given and not _repeats(loaded, request, entry, given)
     ]
     if not changed:
         return None
@@ -106,7 +113,7 @@ def _named_twice(loaded: Loaded, request: Request) -> Ruling | None:
 
 
 def _answered_before(loaded: Loaded, request: Request) -> Ruling | None:
-    receipt = _identical_receipt(loaded, request.entries)
+    receipt = _identical_receipt(loaded, request)
     if receipt is None or receipt.outcome not in ("finished", "stopped"):
         return None
     if request.has_new_message:
@@ -115,7 +122,7 @@ def _answered_before(loaded: Loaded, request: Request) -> Ruling | None:
 
 
 def _failed_before(loaded: Loaded, request: Request) -> Ruling | None:
-    receipt = _identical_receipt(loaded, request.entries)
+    receipt = _identical_receipt(loaded, request)
     if receipt is None or receipt.outcome not in ("failed", "lost"):
         return None
     code = receipt.code or ("AGENT_ERROR" if receipt.outcome == "failed" else "RUN_INDETERMINATE")
@@ -187,8 +194,8 @@ def _all_expired(loaded: Loaded, request: Request) -> Ruling | None:
 
 
 def _rest_expired(loaded: Loaded, request: Request) -> Ruling | None:
-    if loaded.asks and not request.entries and not _outstanding(loaded, request):
-        return _resume(loaded, request)
+    if loaded.asks and not request.entries and not loaded.waiting:
+        return resume_of(loaded, settle(loaded, request))
     return None
 
 
@@ -200,7 +207,10 @@ def _auto_answer(loaded: Loaded, request: Request) -> Ruling | None:
         return None
     # The extractor's answer passes the very rows that a client's would.
     verdict = admit(loaded, replace(request, entries=auto.entries, auto_resume=None))
-    return verdict if isinstance(verdict, Resume) else None
+    if isinstance(verdict, Reject) and verdict.code in ("NOT_AN_APPROVER", "SELF_APPROVAL"):
+        return AskAgain(verdict.message)
+    is_vote = isinstance(verdict, Hold) and bool(verdict.votes)
+    return verdict if is_vote or isinstance(verdict, Resume) else None
 
 
 def _auto_misunderstood(loaded: Loaded, request: Request) -> Ruling | None:
@@ -245,9 +255,22 @@ def _invalid_payload(loaded: Loaded, request: Request) -> Ruling | None:
     return None
 
 
+def _not_entitled(loaded: Loaded, request: Request) -> Ruling | None:
+    found = refusals(loaded, request)
+    if not found:
+        return None
+    # Of several reasons the first; all that are refused are named.
+    _, first = found[0]
+    return _reject(first.code, first.message, [ask.id for ask, _ in found])
+
+
+def _voted_again(loaded: Loaded, request: Request) -> Ruling | None:
+    return Replay() if repeats_votes(loaded, request) else None
+
+
 def _left_out(loaded: Loaded, request: Request) -> Ruling | None:
-    missing = _outstanding(loaded, request)
-    if not loaded.asks or not missing or request.answers_singly:
+    missing = [] if request.answers_singly else [ask.id for ask in to_cover(loaded, request)]
+    if not missing:
         return None
     return _reject(
         "INTERRUPT_NOT_COVERED",
@@ -256,14 +279,20 @@ def _left_out(loaded: Loaded, request: Request) -> Ruling | None:
     )
 
 
-def _one_of_several(loaded: Loaded, request: Request) -> Ruling | None:
-    if not loaded.asks or not _outstanding(loaded, request) or not request.answers_singly:
+def _some_of_several(loaded: Loaded, request: Request) -> Ruling | None:
+    settled = settle(loaded, request)
+    if not settled.unsettled or settled.votes.keys() - settled.answers.keys():
         return None
-    return Hold({entry.interrupt_id: entry.answer for entry in request.entries})
+    return Hold(settled.answers, settled.votes)
+
+
+def _vote_of_several(loaded: Loaded, request: Request) -> Ruling | None:
+    settled = settle(loaded, request)
+    return Hold(settled.answers, settled.votes) if settled.unsettled else None
 
 
 def _complete(loaded: Loaded, request: Request) -> Ruling | None:
-    return _resume(loaded, request) if loaded.asks else None
+    return resume_of(loaded, settle(loaded, request)) if loaded.asks else None
 
 
 def _idle(loaded: Loaded, request: Request) -> Ruling | None:
@@ -291,8 +320,11 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("13", _pending),
     ("14", _resolves_expired),
     ("15", _invalid_payload),
+    ("15a", _not_entitled),
+    ("15b", _voted_again),
     ("16", _left_out),
-    ("17", _one_of_several),
+    ("17", _some_of_several),
+    ("17b", _vote_of_several),
     ("18", _complete),
     ("19", _idle),
 )
@@ -316,15 +348,17 @@ def _names(ids: Iterable[str]) -> str:
     )
 
 
-def _same(answer: RecordedAnswer, other: RecordedAnswer) -> bool:
-    return answer.status == other.status and same_json(answer.payload, other.payload)
+def _repeats(
+    loaded: Loaded, request: Request, entry: Entry, given: Mapping[str, RecordedAnswer]
+) -> bool:
+    """Whether an entry says what its interrupt was answered with."""
+    id, actor = entry.interrupt_id, request.principal.actor
+    return id in given and is_answer_of(loaded.interrupts.get(id), entry, given[id], actor)
 
 
-def _identical(entries: Iterable[Entry], answers: Mapping[str, RecordedAnswer]) -> bool:
-    listed = list(entries)
-    return bool(listed) and all(
-        entry.interrupt_id in answers and _same(entry.answer, answers[entry.interrupt_id])
-        for entry in listed
+def _identical(loaded: Loaded, request: Request, given: Mapping[str, RecordedAnswer]) -> bool:
+    return bool(request.entries) and all(
+        _repeats(loaded, request, entry, given) for entry in request.entries
     )
 
 
@@ -338,30 +372,10 @@ def _receipt_of(loaded: Loaded, interrupt_id: str) -> Receipt | None:
     return loaded.receipts.get(interrupt.batch) if interrupt is not None else None
 
 
-def _identical_receipt(loaded: Loaded, entries: tuple[Entry, ...]) -> Receipt | None:
+def _identical_receipt(loaded: Loaded, request: Request) -> Receipt | None:
+    entries = request.entries
     receipt = _receipt_of(loaded, entries[0].interrupt_id) if entries else None
-    return receipt if receipt is not None and _identical(entries, receipt.answers) else None
-
-
-def _outstanding(loaded: Loaded, request: Request) -> list[str]:
-    """Open, unexpired interrupts that the request leaves out."""
-    named = set(_ids(request))
-    return [ask.id for ask in loaded.waiting if ask.id not in named]
-
-
-def _resume(loaded: Loaded, request: Request) -> Resume:
-    sent = {entry.interrupt_id: entry.answer for entry in request.entries}
-    answers: dict[str, RecordedAnswer] = {}
-    expired: set[str] = set()
-    for ask in loaded.asks:
-        if ask.expired(loaded.now):
-            expired.add(ask.id)
-            answers[ask.id] = sent.get(ask.id, RecordedAnswer("cancelled"))
-        else:
-            answer = sent.get(ask.id, ask.answer)
-            assert answer is not None, "rows 16 and 17 leave nothing unanswered"
-            answers[ask.id] = answer
-    return Resume(answers, frozenset(expired))
+    return receipt if receipt and _identical(loaded, request, receipt.answers) else None
 
 
 def _without_unknown(loaded: Loaded, request: Request) -> Request:

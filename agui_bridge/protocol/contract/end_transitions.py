@@ -18,13 +18,13 @@ from agui_bridge.protocol.contract.transitions import (
 )
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.kept import Kept
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Batch,
     ClosedBatch,
     Interrupt,
     InterruptStatus,
     Json,
-    Loaded,
     Receipt,
     RunEnding,
     ThreadRecord,
@@ -149,7 +149,7 @@ def late_result(loaded: Loaded, message: StoredMessage, ask: Interrupt | None) -
     record = loaded.record
     assert record is not None, "only a thread that exists has had a run"
     closed = (
-        (closed_by_answer(ask, loaded.now, ask.audit[-1].actor),)
+        (closed_by_answer(ask, loaded.now, ask.changes[-1].actor),)
         if ask is not None and ask.status is InterruptStatus.INDETERMINATE
         else ()
     )
@@ -185,7 +185,8 @@ def reopen(
             memo=memo,
         ),
         interrupts=tuple(
-            moved(replace(ask, answer=None), InterruptStatus.OPEN, now, "bridge") for ask in claimed
+            moved(replace(ask, answer=None, votes=()), InterruptStatus.OPEN, now, "bridge")
+            for ask in claimed
         ),
         messages=tuple(messages),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from agui_bridge.protocol.threads.records import RecordedAnswer
+from agui_bridge.protocol.threads.records import Principal, RecordedAnswer, Vote
 
 __all__ = [
     "AskAgain",
@@ -58,6 +58,8 @@ class Request:
         unnamed_answer: it has an answer that does not say to which interrupt.
         auto_resume: None when auto-resume is off for this request.
         skip_unknown: ignore entries for ids that the thread never raised instead of refusing.
+        principal: who sends it.
+        via: through what, for the history; see `AuditEntry`.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -66,6 +68,8 @@ class Request:
     unnamed_answer: bool = False
     auto_resume: AutoResume | None = None
     skip_unknown: bool = False
+    principal: Principal = field(default_factory=Principal)
+    via: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +90,26 @@ class Resume:
     Attributes:
         answers: by interrupt id, for every interrupt of the batch.
         expired: ids that nobody answered in time: their answer is Cancel(expired).
+        votes: by interrupt id, the votes of those that the last one has settled.
     """
 
     answers: Mapping[str, RecordedAnswer]
     expired: frozenset[str] = frozenset()
+    votes: Mapping[str, tuple[Vote, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Commit these answers as `answered`, call no adapter, restate what is still open."""
+    """Commit these answers as `answered`, call no adapter, restate what is still open.
+
+    Attributes:
+        answers: by interrupt id.
+        votes: by interrupt id, for questions that want several: what is not in `answers` too
+            stays open until there are enough.
+    """
 
     answers: Mapping[str, RecordedAnswer]
+    votes: Mapping[str, tuple[Vote, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

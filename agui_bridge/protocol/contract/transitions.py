@@ -6,12 +6,14 @@ the store decides whether (compare-and-swap). Status words are those of contract
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
-from agui_bridge.protocol.contract.requests import Resume
+from agui_bridge.protocol.contract.requests import Hold, Resume
+from agui_bridge.protocol.threads.audit_chain import AuditRow
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Batch,
@@ -19,7 +21,6 @@ from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
     Json,
-    Loaded,
     Receipt,
     ReceiptOutcome,
     RecordedAnswer,
@@ -31,6 +32,8 @@ from agui_bridge.protocol.threads.records import (
 )
 
 __all__ = [
+    "VOTED",
+    "VOTES_RESET",
     "Change",
     "actor_of",
     "answers_of",
@@ -43,6 +46,13 @@ __all__ = [
     "moved",
     "recover",
 ]
+
+
+VOTED: Final = "voted"
+"""What the history says of an answer that waits for others."""
+
+VOTES_RESET: Final = "votes_reset"
+"""What it says besides where that answer agreed to something else than those before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,7 @@ class Change:
         lease_seconds: the lease ends this long after the store's now; None leaves it.
         not_after: store time from which the change is refused: an answer that was in time when
             it was admitted may be committed too late.
+        audit: rows of the thread's audit chain, which are only ever added.
     """
 
     record: ThreadRecord
@@ -67,6 +78,7 @@ class Change:
     superseded: tuple[str, ...] = ()
     lease_seconds: float | None = None
     not_after: float | None = None
+    audit: tuple[AuditRow, ...] = ()
 
 
 def claim_start(
@@ -81,6 +93,7 @@ def claim_start(
     returned: Collection[str] = (),
     state: Json,
     lease_seconds: float | None = None,
+    askers: Sequence[str] = (),
 ) -> Change:
     """Row 19 (and 10): the thread runs, the input's messages are stored with the claim.
 
@@ -99,7 +112,7 @@ def claim_start(
         rewound = tuple(dict.fromkeys((*record.rewound, *superseded)))
         record = replace(record, memo=None, rewound=rewound, kept=kept)
     return Change(
-        record=_running(record, lease, state),
+        record=_running(record, lease, state, askers),
         interrupts=closing.interrupts if closing else (),
         receipts=closing.receipts if closing else (),
         messages=tuple(messages),
@@ -117,19 +130,15 @@ def claim_resume(
     returned: Collection[str] = (),
     state: Json,
     lease_seconds: float | None = None,
+    askers: Sequence[str] = (),
+    via: str | None = None,
 ) -> Change:
     """Row 18 (and 10b, 11): the claim. Whoever commits it is the one that executes."""
     record = _without_calls(_existing(loaded), returned)
     return Change(
-        record=_running(record, lease, state),
+        record=_running(record, lease, state, askers),
         interrupts=tuple(
-            moved(
-                replace(ask, answer=ruling.answers[ask.id]),
-                InterruptStatus.CLAIMED,
-                loaded.now,
-                lease.actor,
-            )
-            for ask in loaded.batch_interrupts()
+            _claimed(ask, ruling, loaded.now, lease.actor, via) for ask in loaded.batch_interrupts()
         ),
         messages=tuple(messages),
         lease_seconds=lease_seconds,
@@ -139,21 +148,20 @@ def claim_resume(
     )
 
 
-def hold(loaded: Loaded, answers: Mapping[str, RecordedAnswer], actor: str) -> Change:
-    """Row 17: some answers of the batch are kept until the rest is here."""
+def hold(loaded: Loaded, ruling: Hold, actor: str, via: str | None = None) -> Change:
+    """Rows 17 and 17b: some answers of the batch, and votes, are kept until the rest is here."""
+    named = [
+        ask
+        for ask in loaded.batch_interrupts()
+        if ask.id in ruling.answers or ask.id in ruling.votes
+    ]
     return Change(
         record=_existing(loaded),
         interrupts=tuple(
-            moved(replace(ask, answer=answers[ask.id]), InterruptStatus.ANSWERED, loaded.now, actor)
-            for ask in loaded.batch_interrupts()
-            if ask.is_open and ask.id in answers
+            _held(ask, ruling, loaded.now, actor, via) for ask in named if ask.is_open
         ),
         # The cancel of what has expired is in time for ever: refused, it would be tried for ever.
-        not_after=_earliest(
-            ask
-            for ask in loaded.batch_interrupts()
-            if ask.id in answers and not ask.expired(loaded.now)
-        ),
+        not_after=_earliest(ask for ask in named if not ask.expired(loaded.now)),
     )
 
 
@@ -242,9 +250,37 @@ def flush(
     )
 
 
-def _running(record: ThreadRecord, lease: RunLease, state: Json) -> ThreadRecord:
-    # What a run that is lost has told its agent is unknown: nothing is told twice.
-    return replace(record, status=ThreadStatus.RUNNING, run=lease, state=state, unheard=())
+def _running(
+    record: ThreadRecord, lease: RunLease, state: Json, askers: Sequence[str]
+) -> ThreadRecord:
+    return replace(
+        record,
+        status=ThreadStatus.RUNNING,
+        run=lease,
+        state=state,
+        # What a run that is lost has told its agent is unknown: nothing is told twice.
+        unheard=(),
+        askers=tuple(askers),
+    )
+
+
+def _claimed(ask: Interrupt, ruling: Resume, now: float, actor: str, via: str | None) -> Interrupt:
+    answered = replace(
+        ask, answer=ruling.answers[ask.id], votes=ruling.votes.get(ask.id, ask.votes)
+    )
+    return moved(answered, InterruptStatus.CLAIMED, now, actor, via)
+
+
+def _held(ask: Interrupt, ruling: Hold, now: float, actor: str, via: str | None) -> Interrupt:
+    votes = ruling.votes.get(ask.id, ask.votes)
+    if ask.id in ruling.answers:
+        answered = replace(ask, answer=ruling.answers[ask.id], votes=votes)
+        return moved(answered, InterruptStatus.ANSWERED, now, actor, via)
+    rule = ask.rule.name if ask.rule is not None else None
+    said = [AuditEntry(InterruptStatus.OPEN, now, actor, via, rule, VOTED)]
+    if {vote.actor for vote in ask.votes} - {vote.actor for vote in votes}:
+        said.append(AuditEntry(InterruptStatus.OPEN, now, actor, via, rule, VOTES_RESET))
+    return replace(ask, votes=votes, audit=(*ask.audit, *said))
 
 
 def _earliest(asks: Iterable[Interrupt]) -> float | None:
@@ -272,9 +308,14 @@ def _closed(batch: Batch, cause: Literal["expired", "stopped", "lost"]) -> Close
     return ClosedBatch(batch.continuation, cause)
 
 
-def moved(ask: Interrupt, status: InterruptStatus, at: float, actor: str) -> Interrupt:
+def moved(
+    ask: Interrupt, status: InterruptStatus, at: float, actor: str, via: str | None = None
+) -> Interrupt:
     """An interrupt in another status, with the change in its history."""
-    return replace(ask, status=status, audit=(*ask.audit, AuditEntry(status, at, actor)))
+    by_person = status in (InterruptStatus.ANSWERED, InterruptStatus.CLAIMED)
+    rule = ask.rule.name if by_person and ask.rule is not None else None
+    entry = AuditEntry(status, at, actor, via, rule)
+    return replace(ask, status=status, audit=(*ask.audit, entry))
 
 
 def closed_by_answer(ask: Interrupt, at: float, actor: str, *, expired: bool = False) -> Interrupt:
@@ -283,7 +324,7 @@ def closed_by_answer(ask: Interrupt, at: float, actor: str, *, expired: bool = F
     What had expired when it was claimed is known from the record itself, so that a result that
     is stored on the way says "expired" as the run's end would.
     """
-    if expired or (ask.audit and ask.expired(ask.audit[-1].at)):
+    if expired or (ask.changes and ask.expired(ask.changes[-1].at)):
         status = InterruptStatus.EXPIRED
     elif ask.answer is not None and ask.answer.status == "cancelled":
         status = InterruptStatus.CANCELLED

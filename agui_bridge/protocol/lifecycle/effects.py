@@ -1,13 +1,13 @@
 """What events change in a run, and what is sent for them: the acting half of `lifecycle`.
 
-Nothing here refuses anything: `RunState.objection` had no objection.
+Nothing here refuses anything: `event_refusals` had no reason to.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.event_rules import KINDS, Rule
+from agui_bridge.protocol.lifecycle.event_rules import KINDS, EventRule
 from agui_bridge.protocol.lifecycle.made_events import (
     FIELDS,
     delta_event,
@@ -64,7 +64,7 @@ class Effects:
         for owner in [owner for owner, open_lane in self._state.lanes.items() if open_lane == lane]:
             del self._state.lanes[owner]
 
-    def handle(self, rule: Rule, wire: WireEvent, out: list[WireEvent]) -> None:
+    def handle(self, rule: EventRule, wire: WireEvent, out: list[WireEvent]) -> None:
         """Do what an event of some type does; a lane that it breaks has been left."""
         match rule.verb, rule.kind:
             case "pass", _:
@@ -110,12 +110,12 @@ class Effects:
             if not (named in state.streams.get(kind, ()) or (call and call.open)):
                 state.lanes[owner] = (kind, named)
                 started_here = ("rawEvent", "metadata")
-                self.handle(Rule("open", kind), start_event(kind, {**wire, key: named}), out)
+                self.handle(EventRule("open", kind), start_event(kind, {**wire, key: named}), out)
         content: WireEvent = {"type": KINDS[kind].content}
         kept = FIELDS[KINDS[kind].content][1:]
         content |= {k: wire[k] for k in kept if k in wire and k not in started_here}
         content |= {key: named, "delta": wire.get("delta", "")}
-        self.handle(Rule("append", kind), content, out)
+        self.handle(EventRule("append", kind), content, out)
 
     # Text messages, reasoning messages, reasoning spans.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["KINDS", "RULES", "Kind", "Rule", "Verb"]
+__all__ = ["EVENT_RULES", "KINDS", "EventRule", "Kind", "Verb"]
 
 Verb: TypeAlias = Literal["open", "append", "close", "chunk", "settle", "pass", "refuse"]
 """What an event does to its thing.
@@ -59,7 +59,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class EventRule:
     """What one type of event does."""
 
     verb: Verb
@@ -68,38 +68,38 @@ class Rule:
     """Whether it ends an implicit (chunk or plain str) message of its owner."""
 
 
-RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+EVENT_RULES: Final[Mapping[str, EventRule]] = MappingProxyType(
     {
-        "TEXT_MESSAGE_START": Rule("open", "text"),
-        "TEXT_MESSAGE_CONTENT": Rule("append", "text"),
-        "TEXT_MESSAGE_END": Rule("close", "text"),
-        "TEXT_MESSAGE_CHUNK": Rule("chunk", "text"),
-        "REASONING_START": Rule("open", "span"),
-        "REASONING_MESSAGE_START": Rule("open", "reasoning"),
-        "REASONING_MESSAGE_CONTENT": Rule("append", "reasoning"),
-        "REASONING_MESSAGE_END": Rule("close", "reasoning"),
-        "REASONING_MESSAGE_CHUNK": Rule("chunk", "reasoning"),
-        "REASONING_END": Rule("close", "span"),
-        "TOOL_CALL_START": Rule("open", "call"),
-        "TOOL_CALL_ARGS": Rule("append", "call"),
-        "TOOL_CALL_END": Rule("close", "call"),
-        "TOOL_CALL_CHUNK": Rule("chunk", "call"),
-        "TOOL_CALL_RESULT": Rule("settle", "call"),
-        "STEP_STARTED": Rule("open", "step"),
-        "STEP_FINISHED": Rule("close", "step"),
-        "SUBAGENT_STARTED": Rule("open", "subagent", breaks=False),
-        "SUBAGENT_FINISHED": Rule("close", "subagent"),
-        "SUBAGENT_ERROR": Rule("close", "subagent"),
-        "STATE_SNAPSHOT": Rule("pass"),
-        "STATE_DELTA": Rule("pass"),
-        "MESSAGES_SNAPSHOT": Rule("pass"),
-        "CUSTOM": Rule("pass"),
-        "RAW": Rule("pass", breaks=False),
-        "ACTIVITY_SNAPSHOT": Rule("pass", breaks=False),
-        "ACTIVITY_DELTA": Rule("pass", breaks=False),
-        "REASONING_ENCRYPTED_VALUE": Rule("pass", breaks=False),
-        "RUN_STARTED": Rule("refuse"),
-        "RUN_FINISHED": Rule("refuse"),
-        "RUN_ERROR": Rule("refuse"),
+        "TEXT_MESSAGE_START": EventRule("open", "text"),
+        "TEXT_MESSAGE_CONTENT": EventRule("append", "text"),
+        "TEXT_MESSAGE_END": EventRule("close", "text"),
+        "TEXT_MESSAGE_CHUNK": EventRule("chunk", "text"),
+        "REASONING_START": EventRule("open", "span"),
+        "REASONING_MESSAGE_START": EventRule("open", "reasoning"),
+        "REASONING_MESSAGE_CONTENT": EventRule("append", "reasoning"),
+        "REASONING_MESSAGE_END": EventRule("close", "reasoning"),
+        "REASONING_MESSAGE_CHUNK": EventRule("chunk", "reasoning"),
+        "REASONING_END": EventRule("close", "span"),
+        "TOOL_CALL_START": EventRule("open", "call"),
+        "TOOL_CALL_ARGS": EventRule("append", "call"),
+        "TOOL_CALL_END": EventRule("close", "call"),
+        "TOOL_CALL_CHUNK": EventRule("chunk", "call"),
+        "TOOL_CALL_RESULT": EventRule("settle", "call"),
+        "STEP_STARTED": EventRule("open", "step"),
+        "STEP_FINISHED": EventRule("close", "step"),
+        "SUBAGENT_STARTED": EventRule("open", "subagent", breaks=False),
+        "SUBAGENT_FINISHED": EventRule("close", "subagent"),
+        "SUBAGENT_ERROR": EventRule("close", "subagent"),
+        "STATE_SNAPSHOT": EventRule("pass"),
+        "STATE_DELTA": EventRule("pass"),
+        "MESSAGES_SNAPSHOT": EventRule("pass"),
+        "CUSTOM": EventRule("pass"),
+        "RAW": EventRule("pass", breaks=False),
+        "ACTIVITY_SNAPSHOT": EventRule("pass", breaks=False),
+        "ACTIVITY_DELTA": EventRule("pass", breaks=False),
+        "REASONING_ENCRYPTED_VALUE": EventRule("pass", breaks=False),
+        "RUN_STARTED": EventRule("refuse"),
+        "RUN_FINISHED": EventRule("refuse"),
+        "RUN_ERROR": EventRule("refuse"),
     }
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.event_rules import KINDS, RULES
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES, KINDS
 from agui_bridge.protocol.lifecycle.made_events import delta_event
 
 __all__ = ["Openings"]
@@ -27,7 +27,7 @@ class Openings:
 
     def note(self, event: WireEvent) -> None:
         """Take an event that was sent."""
-        rule = RULES[event["type"]]
+        rule = EVENT_RULES[event["type"]]
         if rule.verb not in ("open", "close"):
             return
         # Steps are told apart by their owner too: two subagents may have one of the same name.

@@ -18,7 +18,8 @@ from ag_ui.core import BaseEvent, TextMessageContentEvent, ToolCallArgsEvent
 from agui_bridge.errors import ProtocolViolation
 from agui_bridge.protocol.json_values import WireEvent, clean_text
 from agui_bridge.protocol.lifecycle.effects import Effects
-from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.lifecycle.event_refusals import event_refusal, locate_chunk
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES
 from agui_bridge.protocol.lifecycle.made_events import delta_event, to_wire
 from agui_bridge.protocol.lifecycle.message_ids import MessageIds
 from agui_bridge.protocol.lifecycle.run_state import Call, Owner, RunState
@@ -238,15 +239,15 @@ class Lifecycle:
     # Everything else: first what may be refused, then what changes.
 
     def _take(self, wire: WireEvent, out: list[WireEvent]) -> None:
-        rule = RULES.get(wire["type"])
+        rule = EVENT_RULES.get(wire["type"])
         if rule is None or rule.verb == "refuse":
             raise ProtocolViolation(f"{wire['type']} is not an adapter's to emit")
         if rule.verb == "chunk":
-            located = self._state.locate_chunk(rule.kind, wire)
+            located = locate_chunk(self._state, rule.kind, wire)
             if isinstance(located, str):
                 raise ProtocolViolation(located)
             wire = located
-        if reason := self._state.objection(rule, wire):
+        if reason := event_refusal(self._state, rule, wire):
             raise ProtocolViolation(reason)
         if rule.breaks and rule.verb != "chunk":
             self._effects.leave_lane(wire.get("subagentRunId"), out)

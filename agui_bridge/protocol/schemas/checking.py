@@ -224,9 +224,10 @@ def _compile(text: str) -> _Compiled:
             message = error.message[:_MAX_FAULT_LENGTH].rstrip(".")
             raise UnsafeSchema(f"The response schema is invalid: {message}.") from None
     left_out = leave_out(schema, targets)
-    linear: Any = extend(cls, _KEYWORDS)  # type: ignore[no-untyped-call]  # its stubs lack types
+    keywords = {**cls.VALIDATORS, **_KEYWORDS}
     if left_out:
-        linear = extend(linear, leaving_out(linear.VALIDATORS))  # type: ignore[no-untyped-call]  # as above
+        keywords = leaving_out(keywords)
+    linear: Any = extend(cls, keywords)  # type: ignore[no-untyped-call]  # its stubs lack types
     return _Compiled(counted(linear)(schema, registry=Registry()), left_out)
 
 

@@ -60,9 +60,11 @@ def merge_client_messages(
     superseded = _superseded(stored, [m["id"] for m in listed if m["id"] in known])
     if not allow_rewind or not superseded:
         superseded = ()
-    gone = set(superseded)
-    kept = [message.message for message in stored if message.id not in gone]
-    waiting = set(pending_calls) & {call["id"] for call in _calls(kept)}
+    waiting = set(pending_calls)
+    if waiting:
+        gone = set(superseded)
+        kept = [message.message for message in stored if message.id not in gone]
+        waiting &= {call["id"] for call in _calls(kept)}
     added: list[Message] = []
     reached: set[str] = set()
     passed: set[str] = set()
@@ -88,6 +90,8 @@ def _without_repeats(messages: Sequence[Message]) -> list[Message]:
 
 def _superseded(stored: Sequence[StoredMessage], listed: Sequence[str]) -> tuple[str, ...]:
     """Return what stands after the client's last known message, if it has gone back."""
+    if not listed:
+        return ()
     has = set(listed)
     turns = [m for m in stored if _is_turn(m.message)]
     ids = {m.id for m in turns}

@@ -14,7 +14,14 @@ from typing import Any, Final
 
 from agui_bridge.protocol.json_patch import apply_patch
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.threads.streamed_message import StreamedMessage, with_encrypted
+from agui_bridge.protocol.threads.streamed_message import (
+    KnownCalls,
+    StreamedMessage,
+    renamed,
+    some_of,
+    with_encrypted,
+    with_metadata,
+)
 
 __all__ = ["STRIDE", "TRUNCATED", "History", "StoredMessage"]
 
@@ -54,6 +61,7 @@ class History:
         self._last = messages[-1].position if messages else 0
         self._order: list[StreamedMessage] | None = list(self._entries.values())
         self._messages: list[dict[str, Any]] | None = None
+        self._known: KnownCalls | None = None
         self._dropped: list[str] = []
         self._state = state
         self._state_dirty = False
@@ -67,6 +75,13 @@ class History:
         if self._messages is None:
             self._messages = [entry.settle() for entry in self._sorted()]
         return self._messages
+
+    @property
+    def calls(self) -> KnownCalls:
+        """Its tool calls: kept until one or a result comes, for a thread may be long."""
+        if self._known is None:
+            self._known = KnownCalls.of(entry.message for entry in self._sorted())
+        return self._known
 
     @property
     def state(self) -> Any:
@@ -144,7 +159,7 @@ class History:
     def rewrite_call(self, call_id: str, rewrite: Callable[[dict[str, Any]], Any]) -> None:
         """Put what `rewrite` makes of the message that has a call in its place, if there is one."""
         if (entry := self._calls.get(call_id)) is not None:
-            self._messages = None
+            self._messages = self._known = None
             entry.put(rewrite(entry.settle()))
 
     def apply(self, event: WireEvent) -> None:
@@ -167,7 +182,7 @@ class History:
         return self._put(StreamedMessage((self._last // STRIDE + 1) * STRIDE, message))
 
     def _put(self, entry: StreamedMessage) -> StreamedMessage:
-        self._messages = None
+        self._messages = self._known = None
         is_new = entry.message["id"] not in self._entries
         if is_new and entry.position > self._last and self._order is not None:
             # Most are added at the end.
@@ -207,7 +222,7 @@ class History:
         if entry is None:
             role = "reasoning" if event["type"] == "REASONING_MESSAGE_START" else "assistant"
             message = {"id": event["messageId"], "role": event.get("role", role), "content": ""}
-            entry = self._append(message | _some(event, "name", "subagentRunId"))
+            entry = self._append(message | some_of(event, "name", "subagentRunId"))
         if entry.message["role"] != "activity":
             entry.open |= {""}
             entry.merge_metadata(event.get("metadata"))
@@ -236,11 +251,11 @@ class History:
         if entry is None:
             entry = self._carrier(event)
             call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
-            call |= _some(event, "metadata")
+            call |= some_of(event, "metadata")
             entry.change(toolCalls=[*(entry.settle().get("toolCalls") or ()), call])
-            self._calls[call_id] = entry
+            self._calls[call_id], self._known = entry, None
         else:
-            entry.change_call(call_id, lambda call: _merged(_renamed(call, name), event))
+            entry.change_call(call_id, lambda call: with_metadata(renamed(call, name), event))
         entry.open |= {call_id}
 
     def _carrier(self, event: WireEvent) -> StreamedMessage:
@@ -250,7 +265,7 @@ class History:
             return found
         message_id = parent if parent and found is None else call_id
         message = {"id": message_id, "role": "assistant", "toolCalls": []}
-        return self._append(message | _some(event, "subagentRunId"))
+        return self._append(message | some_of(event, "subagentRunId"))
 
     def _append_arguments(self, event: WireEvent) -> None:
         entry = self._calls.get(event["toolCallId"])
@@ -260,14 +275,14 @@ class History:
             entry.arguments.setdefault(event["toolCallId"], []).append(event["delta"])
             entry.dirty = True
             if "metadata" in event:
-                entry.change_call(event["toolCallId"], lambda call: _merged(call, event))
+                entry.change_call(event["toolCallId"], lambda call: with_metadata(call, event))
 
     def _end_call(self, event: WireEvent) -> None:
         entry = self._calls.get(event["toolCallId"])
         if entry is not None:
             entry.open -= {event["toolCallId"]}
             if "metadata" in event:
-                entry.change_call(event["toolCallId"], lambda call: _merged(call, event))
+                entry.change_call(event["toolCallId"], lambda call: with_metadata(call, event))
 
     def _result(self, event: WireEvent) -> None:
         message = {
@@ -276,7 +291,7 @@ class History:
             "role": event.get("role", "tool"),
             "content": event["content"],
         }
-        self._insert_result(message | _some(event, "subagentRunId", "metadata"))
+        self._insert_result(message | some_of(event, "subagentRunId", "metadata"))
 
     def _encrypted(self, event: WireEvent) -> None:
         entity = event["entityId"]
@@ -296,11 +311,11 @@ class History:
             "role": "activity",
             "activityType": event["activityType"],
             "content": event["content"],
-        } | _some(event, "subagentRunId")
+        } | some_of(event, "subagentRunId")
         if entry is None:
             entry = self._append(message)
         elif replace:
-            kept = _some(entry.message, "metadata") if entry.message["role"] == "activity" else {}
+            kept = some_of(entry.message, "metadata") if entry.message["role"] == "activity" else {}
             self._calls = {key: held for key, held in self._calls.items() if held is not entry}
             entry = self._put(StreamedMessage(entry.position, message | kept))
         entry.merge_metadata(event.get("metadata"))
@@ -338,7 +353,7 @@ class History:
             return types is not None and message["activityType"] not in types
 
         before = self._sorted()
-        self._entries, self._calls, self._order = {}, {}, None
+        self._entries, self._calls, self._order, self._known = {}, {}, None, None
         for entry in before:
             message_id = entry.message["id"]
             if message_id in incoming:
@@ -363,20 +378,6 @@ def _authoritative_types(snapshot: WireEvent) -> Sequence[str] | EllipsisType | 
     types = said.get("authoritativeActivityTypes", ...) if isinstance(said, dict) else []
     well_formed = isinstance(types, list) and all(isinstance(kind, str) for kind in types)
     return types if types is None or types is ... or well_formed else []
-
-
-def _some(source: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: source[key] for key in keys if key in source}
-
-
-def _renamed(call: dict[str, Any], name: str) -> dict[str, Any]:
-    return {**call, "function": {**call["function"], "name": name}}
-
-
-def _merged(call: dict[str, Any], event: WireEvent) -> dict[str, Any]:
-    if "metadata" not in event:
-        return call
-    return {**call, "metadata": {**call.get("metadata", {}), **event["metadata"]}}
 
 
 _APPLY: Final[dict[str, Callable[[History, WireEvent], None]]] = {

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from typing import Any, Literal
 
-from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule
+from agui_bridge.protocol.threads.audit_chain import ChainHead
 from agui_bridge.protocol.threads.kept import Kept
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Interrupt",
     "InterruptStatus",
     "Json",
-    "Loaded",
     "Principal",
     "Receipt",
     "ReceiptOutcome",
@@ -34,6 +33,7 @@ __all__ = [
     "ThreadRecord",
     "ThreadStatus",
     "ToolCall",
+    "Vote",
 ]
 
 Json = Any
@@ -41,10 +41,19 @@ Json = Any
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks: `scope` keys all data, `actor` is named in the history."""
+    """Who asks.
+
+    Attributes:
+        scope: keys all data.
+        actor: is named in the history, and in approval rules.
+        roles: what the actor is for approval rules, where they say `role:NAME`.
+        reviews: other scopes whose questions, never whose threads, may be seen and answered.
+    """
 
     scope: str = "default"
     actor: str = "anonymous"
+    roles: frozenset[str] = frozenset()
+    reviews: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +126,46 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One change of an interrupt's status: what, when, and by whom."""
+    """What happened to an interrupt: mostly a change of its status.
+
+    Attributes:
+        status: the one that it has since then.
+        at: store time (seconds).
+        actor: who did it.
+        via: through what: `agui`, `api`, `inbox`, `link`, `slack`, `mail`, `chat`, `rule`; None
+            where nobody said.
+        rule: name of the approval rule under which it was answered.
+        event: what happened where the status stayed: `voted`, `escalated`, `notified`, …
+    """
 
     status: InterruptStatus
     at: float
     actor: str
+    via: str | None = None
+    rule: str | None = None
+    event: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """An answer that waits for others of its kind, because an approval rule wants several.
+
+    Attributes:
+        actor: who gave it.
+        roles: what they were then.
+        answer: what they answered.
+        args_digest: of what was approved; votes count together where it is the same. None for a
+            decline.
+        at: store time (seconds).
+        via: through what; see `AuditEntry`.
+    """
+
+    actor: str
+    roles: frozenset[str]
+    answer: RecordedAnswer
+    args_digest: str | None
+    at: float
+    via: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +187,11 @@ class Interrupt:
         expires_at: store time after which it can't be answered, or None.
         status: where in its life it is.
         answer: once it has one.
-        audit: every change of the status, oldest first.
+        audit: every change of the status, and what else happened to it, oldest first.
+        asked_by: the actor who asked for the run; None where an earlier version stored it.
+        joined_by: others whose messages came to that run while it was paused: they asked, too.
+        rule: who may answer; None: anyone of the scope.
+        votes: answers that wait for others, one of each actor.
     """
 
     id: str
@@ -162,6 +210,24 @@ class Interrupt:
     answer: RecordedAnswer | None = None
     audit: tuple[AuditEntry, ...] = ()
     about: str | None = None
+    asked_by: str | None = None
+    joined_by: tuple[str, ...] = ()
+    rule: ApprovalRule | None = None
+    votes: tuple[Vote, ...] = ()
+
+    @property
+    def changes(self) -> tuple[AuditEntry, ...]:
+        """What of its history changed its status, oldest first."""
+        return tuple(entry for entry in self.audit if entry.event is None)
+
+    def was_asked_by(self, actor: str) -> bool:
+        """Whether an actor asked for the run that asks."""
+        return actor == self.asked_by or actor in self.joined_by
+
+    @property
+    def tool(self) -> str | None:
+        """Name of the tool whose call is asked about; None for any other question."""
+        return self.tool_call.name if self.tool_call is not None else None
 
     @property
     def call_id(self) -> str | None:
@@ -281,6 +347,9 @@ class ThreadRecord:
         unheard: ids of messages whose runs reached no agent; the next run brings them again.
         rewound: ids of messages that clients took back since a run last ended by itself.
         kept: how far the conversation was then.
+        askers: actors who asked for the run of now, or for the last one: whoever began it, then
+            those whose messages came to it while it was paused.
+        chain: the end of its audit chain; None where there is none.
         write_id: id of the last commit, by which a retry knows that it has succeeded.
         key: the thread.
         status: what it is doing.
@@ -304,6 +373,8 @@ class ThreadRecord:
     rewound: tuple[str, ...] = ()
     kept: Kept | None = None
     memo: Json = None
+    askers: tuple[str, ...] = ()
+    chain: ChainHead | None = None
     write_id: str = ""
     created_at: float = 0.0
     updated_at: float = 0.0
@@ -314,85 +385,3 @@ class ThreadRecord:
         if self.stop is not None and self.run is not None and self.stop.token == self.run.token:
             return self.stop
         return None
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """One consistent look at a thread; without slots, so that it keeps what is asked for often.
-
-    Attributes:
-        record: None when the thread does not exist (which counts as idle).
-        interrupts: by id: those of the record's batch, and those that were asked for by id
-            together with their whole batches.
-        receipts: by batch id, for the batches of `interrupts`.
-        messages: the messages in context, in order; empty unless they were asked for.
-        now: the store's time.
-    """
-
-    record: ThreadRecord | None
-    now: float
-    interrupts: Mapping[str, Interrupt] = field(default_factory=dict)
-    receipts: Mapping[str, Receipt] = field(default_factory=dict)
-    messages: tuple[StoredMessage, ...] = ()
-
-    @property
-    def status(self) -> ThreadStatus:
-        """The thread's status; a missing thread is idle."""
-        return self.record.status if self.record is not None else ThreadStatus.IDLE
-
-    @property
-    def run(self) -> RunLease | None:
-        """The lease of the run that the thread is busy with."""
-        return self.record.run if self.record is not None else None
-
-    @property
-    def pending_calls(self) -> tuple[str, ...]:
-        """Ids of frontend tool calls that wait for the application's result."""
-        return self.record.pending_calls if self.record is not None else ()
-
-    @property
-    def run_lost(self) -> bool:
-        """Whether the thread is running and its lease is over: nobody carries it on."""
-        run = self.run
-        return self.status is ThreadStatus.RUNNING and (run is None or run.ends_at <= self.now)
-
-    def runs(self, token: str) -> bool:
-        """Whether the run of a lease token is still the one under way, its lease not over."""
-        return self.run is not None and self.run.token == token and not self.run_lost
-
-    @property
-    def asks(self) -> tuple[Interrupt, ...]:
-        """The questions of the pause that the thread is in, answered and expired ones too."""
-        return self.batch_interrupts() if self.status is ThreadStatus.INTERRUPTED else ()
-
-    @property
-    def waiting(self) -> tuple[Interrupt, ...]:
-        """Those of them that can be answered: open, and not expired."""
-        return tuple(ask for ask in self.asks if ask.is_open and not ask.expired(self.now))
-
-    @property
-    def asked_calls(self) -> tuple[str, ...]:
-        """Ids of the tool calls that the questions of the record's own batch are about."""
-        asks = self.batch_interrupts()
-        return tuple(ask.tool_call.id for ask in asks if ask.tool_call is not None)
-
-    @property
-    def all_expired(self) -> bool:
-        """Whether there are such questions, and the time of every one is over."""
-        return bool(self.asks) and all(ask.expired(self.now) for ask in self.asks)
-
-    def batch_interrupts(self) -> tuple[Interrupt, ...]:
-        """The interrupts of the record's own batch, in order."""
-        return self._batch_interrupts
-
-    @cached_property
-    def _batch_interrupts(self) -> tuple[Interrupt, ...]:
-        if self.record is None or self.record.batch is None:
-            return ()
-        batch = self.record.batch.id
-        return tuple(
-            sorted(
-                (i for i in self.interrupts.values() if i.batch == batch),
-                key=lambda interrupt: interrupt.position,
-            )
-        )

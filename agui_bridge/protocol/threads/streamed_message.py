@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["StreamedMessage", "with_encrypted"]
+__all__ = [
+    "KnownCalls",
+    "StreamedMessage",
+    "renamed",
+    "some_of",
+    "with_encrypted",
+    "with_metadata",
+]
 
 
 class StreamedMessage:
@@ -71,11 +79,53 @@ class StreamedMessage:
         self.change(toolCalls=[change(call) if call["id"] == call_id else call for call in calls])
 
 
+@dataclass(frozen=True, slots=True)
+class KnownCalls:
+    """The tool calls of a conversation.
+
+    Attributes:
+        ids: of all, in the order of the messages.
+        answered: ids of those that have a result.
+    """
+
+    ids: tuple[str, ...]
+    answered: frozenset[str]
+
+    @classmethod
+    def of(cls, messages: Iterable[Mapping[str, Any]]) -> KnownCalls:
+        """Those of these messages."""
+        calls: list[str] = []
+        answered: set[str] = set()
+        for message in messages:
+            if message["role"] == "tool":
+                answered.add(message["toolCallId"])
+            if made := message.get("toolCalls"):
+                calls += [call["id"] for call in made]
+        return cls(tuple(calls), frozenset(answered))
+
+
 def with_encrypted(thing: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
     """A message or call with an event's encrypted value, and the name of its kind if it has one."""
     told = ("encryptedValue", "encryptedValueType")
     kept = {key: value for key, value in thing.items() if key not in told}
     return kept | {key: event[key] for key in told if key in event}
+
+
+def with_metadata(call: dict[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call with an event's metadata added to its own, if it has any."""
+    if "metadata" not in event:
+        return call
+    return {**call, "metadata": {**call.get("metadata", {}), **event["metadata"]}}
+
+
+def renamed(call: dict[str, Any], name: str) -> dict[str, Any]:
+    """A tool call of another function."""
+    return {**call, "function": {**call["function"], "name": name}}
+
+
+def some_of(source: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """The members of these names, those that are there."""
+    return {key: source[key] for key in keys if key in source}
 
 
 def _with_arguments(call: dict[str, Any], parts: Mapping[str, list[str]]) -> dict[str, Any]:

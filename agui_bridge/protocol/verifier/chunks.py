@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.event_rules import KINDS, RULES
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES, KINDS
 from agui_bridge.protocol.lifecycle.made_events import end_event, start_event
-from agui_bridge.protocol.verifier.rules import Fault
+from agui_bridge.protocol.verifier.stream_rules import Fault
 
 __all__ = ["Chunks"]
 
@@ -60,7 +60,7 @@ class Chunks:
             the first one; then nothing has changed.
         """
         kind = event["type"]
-        rule = RULES.get(kind)
+        rule = EVENT_RULES.get(kind)
         if rule is None or (rule.verb != "chunk" and not self.lanes) or not rule.breaks:
             return [event]
         if rule.verb == "chunk":

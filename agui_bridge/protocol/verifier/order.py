@@ -13,10 +13,9 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.event_rules import KINDS
-from agui_bridge.protocol.lifecycle.event_rules import RULES as EVENTS
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES, KINDS
 from agui_bridge.protocol.lifecycle.made_events import end_event
-from agui_bridge.protocol.verifier.rules import Fault
+from agui_bridge.protocol.verifier.stream_rules import Fault
 
 __all__ = ["Order"]
 
@@ -334,7 +333,7 @@ _NOTHING: Final[tuple[_Handler, str]] = (_pass, "")
 
 _HANDLERS: Final[Mapping[str, tuple[_Handler, str]]] = {
     kind: (_OWN.get(kind) or _BY_VERB.get(rule.verb, _pass), rule.kind)
-    for kind, rule in EVENTS.items()
+    for kind, rule in EVENT_RULES.items()
 }
 _ENDLESS: Final = frozenset({"RUN_STARTED", "RUN_ERROR"})
 """What may come though no run goes on."""

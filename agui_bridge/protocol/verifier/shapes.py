@@ -21,7 +21,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.verifier.rules import Fault
+from agui_bridge.protocol.verifier.stream_rules import Fault
 from agui_bridge.protocol.versions import BESIDE, CARRIERS, no_text
 
 __all__ = ["EVENT_TYPES", "MAY_BE_NULL", "model_of", "shape_fault", "wire_names", "without_unknown"]

@@ -3,7 +3,7 @@
 | mode | who | what breaks a rule | what AG-UI does not describe |
 |---|---|---|---|
 | `consumer` | the client | ends the stream, as in the reference client | left out, with a note |
-| `repair` | the proxy | is mended as `rules.RULES` says, or refused | passed on, with a note |
+| `repair` | the proxy | is mended as `stream_rules.py` says, or refused | passed on, with a note |
 | `strict` | the kit | is told, and the rest is judged too | passed on, with a note |
 """
 
@@ -13,19 +13,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.event_rules import KINDS
-from agui_bridge.protocol.lifecycle.event_rules import RULES as EVENTS
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES, KINDS
 from agui_bridge.protocol.lifecycle.made_events import delta_event, start_event
 from agui_bridge.protocol.verifier.chunks import Chunks
 from agui_bridge.protocol.verifier.order import Order
 from agui_bridge.protocol.verifier.retired import RETIRED, Retired, with_parts_of_today
-from agui_bridge.protocol.verifier.rules import RULES, Fault
 from agui_bridge.protocol.verifier.shapes import (
     EVENT_TYPES,
     MAY_BE_NULL,
     shape_fault,
     without_unknown,
 )
+from agui_bridge.protocol.verifier.stream_rules import STREAM_RULES, Fault
 from agui_bridge.protocol.versions import version_note
 
 __all__ = ["Mode", "Taken", "Verifier"]
@@ -34,7 +33,7 @@ Mode: TypeAlias = Literal["strict", "consumer", "repair"]
 
 _PLAIN: Final = {
     kind: (rule.kind, KINDS[rule.kind].key, rule.verb == "chunk")
-    for kind, rule in EVENTS.items()
+    for kind, rule in EVENT_RULES.items()
     if rule.verb in ("append", "chunk")
 }
 """Events that are only a delta, as nearly all are: of what, its id's key, whether a chunk."""
@@ -141,7 +140,7 @@ class Verifier:
     def _mended_chunk(
         self, event: WireEvent, fault: Fault, notes: list[str], faults: list[Fault]
     ) -> list[WireEvent]:
-        remedy = RULES[fault.rule].remedy if self._mode == "repair" else "refuse"
+        remedy = STREAM_RULES[fault.rule].remedy if self._mode == "repair" else "refuse"
         if remedy == "supply":
             event = {**event, "messageId": self._mint()}
         elif remedy == "keep":
@@ -165,7 +164,7 @@ class Verifier:
         notes: list[str],
         faults: list[Fault],
     ) -> None:
-        remedy = RULES[fault.rule].remedy
+        remedy = STREAM_RULES[fault.rule].remedy
         if remedy == "refuse":
             faults.append(fault)
             return
@@ -191,7 +190,7 @@ class Verifier:
                 events += self._order.close_all()
                 self._order.end()
             case "content.unopened":
-                rule = EVENTS[event["type"]]
+                rule = EVENT_RULES[event["type"]]
                 first = {k: event[k] for k in (KINDS[rule.kind].key, "subagentRunId") if k in event}
                 return (start_event(rule.kind, first), event)
             case "subagent.parent":

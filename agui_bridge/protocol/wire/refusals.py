@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, get_args
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.wire.own_metadata import with_own
 
 __all__ = [
     "REFUSED_EVENT",
@@ -70,9 +71,7 @@ def refused_outcome(outcome: Mapping[str, Json], code: str, message: str) -> dic
 
 
 def _asked_again(interrupt: Mapping[str, Any], code: str, message: str) -> dict[str, Any]:
-    metadata = dict(interrupt.get("metadata") or {})
-    ours = metadata.get("agui_bridge")
-    refused = {"refused": {"code": code, "message": message}}
-    metadata["agui_bridge"] = {**ours, **refused} if isinstance(ours, Mapping) else refused
+    refused = {"code": code, "message": message}
+    metadata = with_own(interrupt.get("metadata"), "refused", refused)
     said = " ".join(filter(None, (f"{code}: {message}", interrupt.get("message"))))
     return {**interrupt, "message": said, "metadata": metadata}

@@ -10,9 +10,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from agui_bridge.protocol.approvals.public import public_approval
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.threads.records import Interrupt, Json, Loaded, ThreadStatus
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import Interrupt, Json, ThreadStatus
 from agui_bridge.protocol.versions import NEWEST
+from agui_bridge.protocol.wire.own_metadata import with_own
 
 __all__ = [
     "CANCELLED",
@@ -108,7 +111,10 @@ def public_interrupt(interrupt: Interrupt) -> dict[str, Any]:
         public["responseSchema"] = interrupt.response_schema
     if interrupt.expires_at is not None:
         public["expiresAt"] = iso_time(interrupt.expires_at)
-    if interrupt.metadata is not None:
+    approval = public_approval(interrupt)
+    if approval is not None:
+        public["metadata"] = with_own(interrupt.metadata, "approval", approval)
+    elif interrupt.metadata is not None:
         public["metadata"] = interrupt.metadata
     return public
 

@@ -6,22 +6,21 @@ Everything is lost with the process, and no other process sees it.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from dataclasses import replace
 
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
-    Loaded,
-    Receipt,
     StopRequest,
     ThreadKey,
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, Place, ThreadRow
 from agui_bridge.stores.commit_rules import (
     WAITING,
     Head,
@@ -30,26 +29,13 @@ from agui_bridge.stores.commit_rules import (
     next_record,
 )
 from agui_bridge.stores.memory import copies
+from agui_bridge.stores.memory.audit import MemoryAudit
+from agui_bridge.stores.memory.deliveries import MemoryDeliveries
+from agui_bridge.stores.memory.grants import MemoryGrants
+from agui_bridge.stores.memory.thread import StoredThread
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["MemoryStore"]
-
-
-@dataclass(slots=True)
-class _Thread:
-    """A thread's rows. `raised_at` has the time of each interrupt's first commit."""
-
-    record: ThreadRecord
-    interrupts: dict[str, Interrupt] = field(default_factory=dict)
-    raised_at: dict[str, float] = field(default_factory=dict)
-    receipts: dict[str, Receipt] = field(default_factory=dict)
-    messages: dict[str, StoredMessage] = field(default_factory=dict)
-    superseded: set[str] = field(default_factory=set)
-
-    def batch(self) -> list[Interrupt]:
-        """The interrupts of the record's own batch."""
-        batch = self.record.batch.id if self.record.batch else None
-        return [ask for ask in self.interrupts.values() if ask.batch == batch]
 
 
 class MemoryStore:
@@ -65,10 +51,13 @@ class MemoryStore:
             clock: gives the store's time, seconds since the epoch.
         """
         self._now = clock
-        self._threads: dict[ThreadKey, _Thread] = {}
+        self._threads: dict[ThreadKey, StoredThread] = {}
         # Asked for before every act of every run: no search through all threads.
         self._stops: dict[str, set[ThreadKey]] = {}
         self._wakeups = Wakeups()
+        self.audit: MemoryAudit = MemoryAudit(clock, self._threads.__contains__)
+        self.grants: MemoryGrants = MemoryGrants(clock)
+        self.deliveries = MemoryDeliveries(self._threads, clock)
 
     async def load(
         self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
@@ -105,6 +94,7 @@ class MemoryStore:
         self, key: ThreadKey, change: Change, expected: Expected, write_id: str
     ) -> Committed:
         """Take a change whole, or not at all (see `Store.commit`)."""
+        change = self.audit.sealed(key, change, write_id)
         thread, now = self._threads.get(key), self._now()
         if thread is not None and thread.record.write_id == write_id:
             return Committed(copies.copy_thread(thread.record), now)
@@ -117,12 +107,13 @@ class MemoryStore:
         messages = {message.id: copies.copy_message(message) for message in change.messages}
 
         if thread is None:
-            thread = self._threads[key] = _Thread(record)
+            thread = self._threads[key] = StoredThread(record)
         thread.record = record
         thread.interrupts.update(interrupts)
         thread.raised_at = dict.fromkeys(interrupts, now) | thread.raised_at
         thread.receipts.update(receipts)
         thread.messages.update(messages)
+        self.audit.put(key, change.audit)
         thread.superseded -= messages.keys()
         thread.superseded |= thread.messages.keys() & set(change.superseded)
         self._wakeups.notify(key)
@@ -172,24 +163,50 @@ class MemoryStore:
         scope: str,
         *,
         agent: str | None = None,
+        tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
-        now = self._now()
         found = [
-            (rows.raised_at[ask.id], key, ask)
-            for key, rows in self._threads.items()
-            if key.scope == scope and agent in (None, key.agent) and thread in (None, key.thread)
-            for ask in rows.interrupts.values()
-            if status in (None, ask.status)
-            and (status is not InterruptStatus.OPEN or _waits(ask, now))
+            row
+            for row in self._interrupts(scope, agent, tool, thread, status)
+            if after is None or row.place > after
         ]
-        found.sort(
-            key=lambda row: (row[0], row[1].agent, row[1].thread, row[2].position, row[2].id)
-        )
-        return [InterruptRow(key, copies.copy_interrupt(ask)) for _, key, ask in found[:limit]]
+        found.sort(key=lambda row: row.place)
+        return [
+            replace(row, interrupt=copies.copy_interrupt(row.interrupt)) for row in found[:limit]
+        ]
+
+    async def count_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        tool: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+    ) -> int:
+        """Count a scope's interrupts (see `Store.count_interrupts`)."""
+        return sum(1 for _ in self._interrupts(scope, agent, tool, thread, status))
+
+    def _interrupts(
+        self,
+        scope: str,
+        agent: str | None,
+        tool: str | None,
+        thread: str | None,
+        status: InterruptStatus | None,
+    ) -> Iterator[InterruptRow]:
+        now = self._now()
+        for key, rows in self._threads.items():
+            if key.scope == scope and agent in (None, key.agent) and thread in (None, key.thread):
+                for ask in rows.interrupts.values():
+                    waits = status is not InterruptStatus.OPEN or _waits(ask, now)
+                    if status in (None, ask.status) and waits and tool in (None, ask.tool):
+                        yield InterruptRow(key, ask, rows.raised_at[ask.id])
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:
         """All messages of a thread in order (see `Store.history`)."""
@@ -260,7 +277,7 @@ class MemoryStore:
                 del self._stops[record.stop.token]
 
 
-def _in_order(thread: _Thread) -> list[StoredMessage]:
+def _in_order(thread: StoredThread) -> list[StoredMessage]:
     return sorted(thread.messages.values(), key=lambda message: (message.position, message.id))
 
 

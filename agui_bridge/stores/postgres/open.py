@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.stores.opening import advise
+from agui_bridge.stores.opening import advise, note_preparation
 from agui_bridge.stores.postgres.address import FORM, Address
 from agui_bridge.stores.postgres.connections import connect
 from agui_bridge.stores.postgres.errors import FAILURES, refusal
-from agui_bridge.stores.sql.schema import VERSION_TABLE, judge_revision, upgrade_script
+from agui_bridge.stores.sql.schema import (
+    VERSION_TABLE,
+    head_of,
+    judge_revision,
+    upgrade_script,
+)
 
 __all__ = ["prepare_database"]
 
@@ -35,13 +40,14 @@ async def prepare_database(address: Address, *, migrate: bool) -> bool:
     try:
         connection = await _connect(address)
         try:
-            pooled, outdated = await _check(connection, address, migrate)
+            pooled, before = await _check(connection, address)
         finally:
             await connection.close(timeout=address.connect_timeout)
-        if outdated:
-            await _upgrade(address)
+        if judge_revision("postgres", before, url=address.shown, migrate=migrate):
+            before = await _upgrade(address)
     except FAILURES as error:
         raise refusal(error, address.shown) from None
+    note_preparation(before, head_of("postgres"))
     return pooled
 
 
@@ -56,7 +62,7 @@ async def _connect(address: Address) -> Any:
         ) from None
 
 
-async def _check(connection: Any, address: Address, migrate: bool) -> tuple[bool, bool]:
+async def _check(connection: Any, address: Address) -> tuple[bool, str | None]:
     # In a transaction, so that a pooler keeps the server between preparing and executing.
     async with connection.transaction(readonly=True):
         version = connection.get_server_version()
@@ -73,8 +79,7 @@ async def _check(connection: Any, address: Address, migrate: bool) -> tuple[bool
         )
     # A pooler invents the number that it gives at the start.
     between = address.pooler or ("none" if pid == connection.get_server_pid() else "transaction")
-    outdated = judge_revision("postgres", revision, url=address.shown, migrate=migrate)
-    return between == "transaction", outdated
+    return between == "transaction", revision
 
 
 async def _revision(connection: Any, schema: str | None) -> str | None:
@@ -89,8 +94,12 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-async def _upgrade(address: Address) -> None:
-    """Bring the tables up to date in one transaction, one process at a time."""
+async def _upgrade(address: Address) -> str | None:
+    """Bring the tables up to date in one transaction, one process at a time.
+
+    Returns:
+        The revision that this process found when its turn came.
+    """
     connection = await connect(address, prepare=False)
     try:
         # Each statement sees what was committed before it: who had to wait for the lock, too.
@@ -109,6 +118,7 @@ async def _upgrade(address: Address) -> None:
             if judge_revision("postgres", revision, url=address.shown, migrate=True):
                 script = upgrade_script("postgres", revision)
                 await connection.execute(script, timeout=MIGRATION_SECONDS)
+        return revision
     finally:
         await connection.close(timeout=address.connect_timeout)
 

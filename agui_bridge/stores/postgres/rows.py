@@ -47,6 +47,7 @@ def change_values(change: Change) -> tuple[dict[str, bool], Values]:
         "interrupts_position": [ask.position for ask in asks],
         "interrupts_status": [ask.status.value for ask in asks],
         "interrupts_expires_at": [ask.expires_at for ask in asks],
+        "interrupts_tool": [ask.tool for ask in asks],
         "interrupts_data": [codec.encode_interrupt(ask) for ask in asks],
         "receipts_batch": [receipt.batch for receipt in receipts],
         "receipts_data": [codec.encode_receipt(receipt) for receipt in receipts],
@@ -55,12 +56,16 @@ def change_values(change: Change) -> tuple[dict[str, bool], Values]:
         "messages_superseded": [id in superseded for id in messages],
         "messages_data": [codec.encode(message.message) for message in messages.values()],
         "superseded": others,
+        "audit_id": [row.id for row in change.audit],
+        "audit_written_at": [row.written_at for row in change.audit],
+        "audit_data": [row.data for row in change.audit],
     }
     present = {
         "interrupts": bool(asks),
         "receipts": bool(receipts),
         "messages": bool(messages),
         "superseded": bool(others),
+        "audit": bool(change.audit),
     }
     return present, values
 

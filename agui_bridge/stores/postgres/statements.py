@@ -36,6 +36,9 @@ RECORD = ", ".join([*tables.RECORD, "lease_ends_at"])
 
 KEY = "{0}.scope = :scope AND {0}.agent = :agent AND {0}.thread = :thread"
 SAME = "{0}.scope = {1}.scope AND {0}.agent = {1}.agent AND {0}.thread = {1}.thread"
+PLACE = 'raised_at, agent COLLATE "C", thread COLLATE "C", position, id COLLATE "C"'
+AFTER = ":after_raised, :after_agent, :after_thread, :after_position::bigint, :after_id"
+"""The columns of a `Place`, and its parameters."""
 WAITS = ", ".join(f"'{status.value}'" for status in WAITING)
 OPEN = InterruptStatus.OPEN.value
 IDLE, INTERRUPTED = ThreadStatus.IDLE.value, ThreadStatus.INTERRUPTED.value
@@ -78,16 +81,17 @@ class Statements:
             schema: where the tables lie; None leaves it to the search path.
             timed: whether the time is a parameter, `now`.
         """
+        self.schema = schema
         self._now = GIVEN if timed else NOW
-        self._began = GIVEN if timed else BEGAN
+        self.began = GIVEN if timed else BEGAN
         self._guard = f"""(:version::bigint IS NULL OR t.version = :version)
     AND (:guard::text IS NULL OR (t.lease = :guard AND t.lease_ends_at > {self._now}))
     AND (:not_after::float8 IS NULL OR {self._now} < :not_after)"""
-        prefix = "" if schema is None else '"' + schema.replace('"', '""') + '".'
-        self._threads = f"{prefix}agui_threads"
-        self._messages = f"{prefix}agui_messages"
-        self._interrupts = f"{prefix}agui_interrupts"
-        self._receipts = f"{prefix}agui_receipts"
+        self._prefix = "" if schema is None else '"' + schema.replace('"', '""') + '".'
+        self._threads = self.table("agui_threads")
+        self._messages = self.table("agui_messages")
+        self._interrupts = self.table("agui_interrupts")
+        self._receipts = self.table("agui_receipts")
         self.load = Statement.of(self._load())
         self.record = Statement.of(
             f"SELECT {self._now}, {RECORD} FROM (SELECT) one LEFT JOIN {self._threads} t"
@@ -97,7 +101,7 @@ class Statements:
             f"SELECT version, {STOP} FROM {self._threads} t WHERE {KEY.format('t')}"
         )
         self.ping = Statement.of(
-            f"INSERT INTO {prefix}agui_probe AS p (id, written_at) VALUES (1, {self._now})"
+            f"INSERT INTO {self.table('agui_probe')} AS p (id, written_at) VALUES (1, {self._now})"
             " ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at"
             " RETURNING p.written_at"
         )
@@ -119,6 +123,11 @@ class Statements:
         self.due = Statement.of(self._due())
         self.commit = lru_cache(self._commit)
         self.interrupts = lru_cache(self._list_interrupts)
+        self.interrupt_count = lru_cache(self._count_interrupts)
+
+    def table(self, name: str) -> str:
+        """A table's name, with its schema."""
+        return self._prefix + name
 
     def _load(self) -> str:
         i, r, m = KEY.format("i"), KEY.format("r"), KEY.format("m")
@@ -148,7 +157,14 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
 ) context"""
 
     def _commit(
-        self, *, new: bool, interrupts: bool, receipts: bool, messages: bool, superseded: bool
+        self,
+        *,
+        new: bool,
+        interrupts: bool,
+        receipts: bool,
+        messages: bool,
+        superseded: bool,
+        audit: bool,
     ) -> Statement:
         """The compare-and-swap, with the rows that a change has."""
         parts = [f"thread AS ({self._insert_thread() if new else self._update_thread()})"]
@@ -158,6 +174,8 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
             parts.append(_upsert("receipts", self._receipts, tables.RECEIPTS))
         if messages:
             parts.append(_upsert("messages", self._messages, tables.MESSAGES))
+        if audit:
+            parts.append(_upsert("audit", self.table(tables.AUDIT.name), tables.AUDIT))
         if superseded:
             parts.append(
                 f"supersede AS (UPDATE {self._messages} m SET superseded = true FROM thread"
@@ -208,7 +226,7 @@ RETURNING {RECORD}"""
     def _old(self) -> str:
         return f"""
     SELECT ctid FROM {self._threads}
-    WHERE updated_at <= {self._began} - :older_than::float8 AND status = '{IDLE}'
+    WHERE updated_at <= {self.began} - :older_than::float8 AND status = '{IDLE}'
     ORDER BY updated_at, scope COLLATE "C", agent COLLATE "C", thread COLLATE "C"
     LIMIT :limit"""
 
@@ -230,38 +248,51 @@ SELECT
         WHERE {SAME.format("m", "page")} AND NOT m.superseded),
     (SELECT count(*) FROM {self._interrupts} i
         WHERE {SAME.format("i", "page")} AND i.status = '{OPEN}'
-        AND (i.expires_at IS NULL OR i.expires_at > {self._began})),
+        AND (i.expires_at IS NULL OR i.expires_at > {self.began})),
     {RECORD}
 FROM page ORDER BY updated_at DESC, thread COLLATE "C\""""
 
-    def _list_interrupts(
-        self, *, agent: bool, thread: bool, status: bool, unexpired: bool
-    ) -> Statement:
-        """The list of a scope's interrupts, with the filters that are wanted."""
-        wanted = {"scope": True, "agent": agent, "thread": thread, "status": status}
-        conditions = [f"{name} = :{name}" for name, is_wanted in wanted.items() if is_wanted]
-        if unexpired:
-            conditions.append(f"(expires_at IS NULL OR expires_at > {self._began})")
+    def _list_interrupts(self, filters: frozenset[str], *, unexpired: bool) -> Statement:
+        """The list of a scope's interrupts.
+
+        Args:
+            filters: of `agent`, `tool`, `thread`, `status` and `after`, those that are wanted.
+            unexpired: whether those that have expired are left out.
+        """
         return Statement.of(
-            f"SELECT scope, agent, thread, data FROM {self._interrupts}"
-            f" WHERE {' AND '.join(conditions)} ORDER BY raised_at,"
-            ' agent COLLATE "C", thread COLLATE "C", position, id COLLATE "C" LIMIT :limit'
+            f"SELECT scope, agent, thread, data, raised_at FROM {self._interrupts}"
+            f" WHERE {self._fitting(filters, unexpired)} ORDER BY {PLACE} LIMIT :limit"
         )
+
+    def _count_interrupts(self, filters: frozenset[str], *, unexpired: bool) -> Statement:
+        """How many interrupts a scope has; see `_list_interrupts`."""
+        return Statement.of(
+            f"SELECT count(*) FROM {self._interrupts} WHERE {self._fitting(filters, unexpired)}"
+        )
+
+    def _fitting(self, filters: frozenset[str], unexpired: bool) -> str:
+        conditions = [f"{name} = :{name}" for name in sorted({"scope", *filters} - {"after"})]
+        if "after" in filters:
+            # The first is what an index is searched with.
+            conditions += ["raised_at >= :after_raised::float8", f"({PLACE}) > ({AFTER})"]
+        if unexpired:
+            conditions.append(f"(expires_at IS NULL OR expires_at > {self.began})")
+        return " AND ".join(conditions)
 
     def _due(self) -> str:
         return f"""
 WITH leases AS (
     SELECT scope, agent, thread FROM {self._threads}
-    WHERE lease IS NOT NULL AND lease_ends_at <= {self._began}
+    WHERE lease IS NOT NULL AND lease_ends_at <= {self.began}
     ORDER BY lease_ends_at LIMIT :limit
 ), expired AS (
     SELECT t.scope, t.agent, t.thread
     FROM {self._interrupts} i JOIN {self._threads} t
         ON {SAME.format("i", "t")} AND i.batch = t.batch
-    WHERE i.status IN ({WAITS}) AND i.expires_at <= {self._began}
+    WHERE i.status IN ({WAITS}) AND i.expires_at <= {self.began}
         AND t.status = '{INTERRUPTED}' AND NOT EXISTS (
             SELECT FROM {self._interrupts} s WHERE {SAME.format("s", "t")} AND s.batch = t.batch
-            AND (s.expires_at IS NULL OR s.expires_at > {self._began}))
+            AND (s.expires_at IS NULL OR s.expires_at > {self.began}))
     GROUP BY t.scope, t.agent, t.thread ORDER BY max(i.expires_at) LIMIT :limit
 )
 SELECT scope, agent, thread, 'lease' FROM leases

@@ -13,9 +13,9 @@ from typing import Any
 
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     InterruptStatus,
-    Loaded,
     StopRequest,
     ThreadKey,
     ThreadRecord,
@@ -29,11 +29,15 @@ from agui_bridge.stores.base import (
     Due,
     Expected,
     InterruptRow,
+    Place,
     ThreadRow,
 )
 from agui_bridge.stores.commit_rules import Head, check_commit
 from agui_bridge.stores.postgres.address import parse_address
+from agui_bridge.stores.postgres.audit import PostgresAudit
 from agui_bridge.stores.postgres.connections import Connections, connect, set_up
+from agui_bridge.stores.postgres.deliveries import PostgresDeliveries
+from agui_bridge.stores.postgres.grants import PostgresGrants
 from agui_bridge.stores.postgres.notifications import CHANNEL, Notifications, digest
 from agui_bridge.stores.postgres.open import prepare_database
 from agui_bridge.stores.postgres.rows import (
@@ -43,7 +47,14 @@ from agui_bridge.stores.postgres.rows import (
     read_record,
 )
 from agui_bridge.stores.postgres.statements import Statement, Statements
-from agui_bridge.stores.sql.rows import key_row, read_message, read_stop
+from agui_bridge.stores.sql.rows import (
+    filter_values,
+    key_row,
+    place_values,
+    read_interrupt,
+    read_message,
+    read_stop,
+)
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["PostgresStore"]
@@ -70,6 +81,9 @@ class PostgresStore:
         self._wakeups = Wakeups()
         self._notifications = notifications(self._wakeups) if notifications else None
         self._clock = clock
+        self.audit: PostgresAudit = PostgresAudit(self._run, statements)
+        self.grants: PostgresGrants = PostgresGrants(self._run, statements, timed=clock is not None)
+        self.deliveries = PostgresDeliveries(self._run, statements.schema, timed=clock is not None)
 
     @classmethod
     async def open(
@@ -130,6 +144,7 @@ class PostgresStore:
         self, key: ThreadKey, change: Change, expected: Expected, write_id: str
     ) -> Committed:
         """Take a change whole, or not at all (see `Store.commit`)."""
+        change = self.audit.sealed(key, change, write_id)
         new = expected == ABSENT
         rows, values = change_values(change)
         values |= head_values(change, write_id) | _guard(expected, change.not_after)
@@ -192,28 +207,34 @@ class PostgresStore:
         scope: str,
         *,
         agent: str | None = None,
+        tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
-        statement = self._statements.interrupts(
-            agent=agent is not None,
-            thread=thread is not None,
-            status=status is not None,
-            unexpired=status is InterruptStatus.OPEN,
-        )
-        values = {
-            "scope": scope,
-            "agent": agent,
-            "thread": thread,
-            "status": status and status.value,
-            "limit": limit,
-        }
-        return [
-            InterruptRow(ThreadKey(*key), codec.decode_interrupt(data))
-            for *key, data in await self._run(statement, None, values)
-        ]
+        wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
+        names = frozenset(wanted if after is None else [*wanted, "after"])
+        statement = self._statements.interrupts(names, unexpired=status is InterruptStatus.OPEN)
+        values = {"scope": scope, "limit": limit, **wanted, **place_values(after)}
+        return [read_interrupt(tuple(row)) for row in await self._run(statement, None, values)]
+
+    async def count_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        tool: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+    ) -> int:
+        """Count a scope's interrupts (see `Store.count_interrupts`)."""
+        wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
+        unexpired = status is InterruptStatus.OPEN
+        statement = self._statements.interrupt_count(frozenset(wanted), unexpired=unexpired)
+        ((found,),) = await self._run(statement, None, {"scope": scope, **wanted})
+        return int(found)
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:
         """All messages of a thread in order (see `Store.history`)."""

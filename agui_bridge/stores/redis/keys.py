@@ -58,6 +58,14 @@ class Keys:
         """The beginnings of the keys of each shard."""
         return [self.base(number) for number in range(self.shards)]
 
+    def of_shards(self) -> list[tuple[str, str]]:
+        """The keys that a script about a whole shard is given.
+
+        Two, because a cluster that moves a slot refuses what has several keys there until it is
+        done; with one it would answer with what has arrived already.
+        """
+        return [(base, f"{base}:idle") for base in self.bases()]
+
     def base(self, shard: int) -> str:
         """The beginning of the keys of a shard, with its hash tag."""
         return f"{self.prefix}:{{{shard}}}"

@@ -11,12 +11,22 @@ A thread has these keys:
     record:o      sorted set: open interrupts by expiry
     record:c      hash: batch → receipt
     record:m, :s  hash: message id → message, in context and superseded
+    record:a      hash: row of the audit chain → its time and the row; stays when a thread goes
+    record:d      hash: delivery id → "interrupt channel event state due attempts lease created
+                  updated", its JSON below
+    record:e      hash: the interrupts whose end is planned for
 A shard has these, all of them sorted sets:
     threads:SCOPE/AGENT         threads by the time since they were touched
     asks:SCOPE[/AGENT][:STATUS] interrupts by the time when they were raised
     asks:SCOPE//THREAD          the same of the threads of one id
     leases, expiry, idle        threads by when they end, expire, or were touched
     stops                       stop requests by the token that they are for
+    audit                       threads that have rows of the audit chain, all of one score
+    grants                      scopes that have remembered decisions, all of one score
+    asks-new                    open interrupts that nobody has announced, by when they were raised
+    asks-told, asks-over        announced ones by when they expire; those that are over
+    due:CHANNEL                 queued deliveries by when they are due
+    deliveries:SCOPE[:STATE]    deliveries by the time since they were made
 """
 
 from __future__ import annotations
@@ -24,7 +34,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-__all__ = ["NOW", "THREAD", "Script"]
+__all__ = ["DELIVERIES", "NOW", "THREAD", "Script"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +105,60 @@ end
 """
 )
 """The functions about one thread."""
+
+DELIVERIES = """
+local function parts(tag) return string.match(tag, '^([^/]*)/([^/]*)/([^/]*)$') end
+
+-- A question is put where those look who announce it and its end. Its name is "tag id".
+local function to_be_told(name, old_state, state, raised, expires, time)
+  if state == 'open' then
+    if not old_state then
+      call('ZADD', P .. ':asks-new', raised, name)
+    else
+      call('ZADD', P .. ':asks-told', 'XX', expires, name)
+    end
+  elseif old_state == 'open' then
+    call('ZREM', P .. ':asks-new', name)
+    if call('ZREM', P .. ':asks-told', name) == 1 then
+      call('ZADD', P .. ':asks-over', time, name)
+    end
+  end
+end
+
+local function forget(name)
+  call('ZREM', P .. ':asks-new', name)
+  call('ZREM', P .. ':asks-told', name)
+  call('ZREM', P .. ':asks-over', name)
+end
+
+local function parse_delivery(row)
+  return string.match(row, '^(%S+) (%S*) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\\n(.*)$')
+end
+
+-- Puts a delivery where its state belongs, and takes it away where it was before.
+local function index_delivery(tag, id, old_state, state, channel, due, created)
+  local name, scope = tag .. ' ' .. id, parts(tag)
+  local all = P .. ':deliveries:' .. scope
+  if old_state and old_state ~= state then call('ZREM', all .. ':' .. old_state, name) end
+  if state then
+    call('ZADD', all, '-' .. created, name)
+    call('ZADD', all .. ':' .. state, '-' .. created, name)
+  else
+    call('ZREM', all, name)
+  end
+  if state == 'queued' then
+    call('ZADD', P .. ':due:' .. channel, due, name)
+  else
+    call('ZREM', P .. ':due:' .. channel, name)
+  end
+end
+
+local function remove_deliveries(tag)
+  local rows = call('HGETALL', T .. ':d')
+  for n = 1, #rows, 2 do
+    local _, channel, _, state = parse_delivery(rows[n + 1])
+    index_delivery(tag, rows[n], state, nil, channel)
+  end
+end
+"""
+"""The functions about what is to be told of a thread's questions."""

@@ -8,7 +8,7 @@ from typing import Any
 from redis.exceptions import ResponseError
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch, StoreUnavailable
-from agui_bridge.stores.opening import advise
+from agui_bridge.stores.opening import advise, note_preparation
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.client import FOR_THE_OPERATOR, Client
 from agui_bridge.stores.redis.keys import Keys
@@ -97,9 +97,10 @@ async def _keys(client: Client, *, migrate: bool) -> Keys:
     """The layout as it is noted in the store, which is made when it is missing."""
     address = client.address
     name = f"{address.prefix}:schema"
+    made = None
     try:
         if migrate:
-            await client.command("SET", name, f"{SCHEMA} {address.shards_of_new}", "NX")
+            made = await client.command("SET", name, f"{SCHEMA} {address.shards_of_new}", "NX")
         noted = await client.command("GET", name)
     except ResponseError:
         raise ConfigurationError(
@@ -123,4 +124,5 @@ async def _keys(client: Client, *, migrate: bool) -> Keys:
             f"the store at {address.shown} was made with shards={shards}, which can't be changed: "
             "leave `shards` out of the address"
         )
+    note_preparation(None if made else schema, schema)
     return Keys(address.prefix, int(shards))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agui_bridge.stores.redis.lua import NOW, THREAD, Script
 
 __all__ = [
+    "COUNT_INTERRUPTS",
     "DUE",
     "FIND_INTERRUPTS",
     "HISTORY",
@@ -91,36 +92,109 @@ return {record, call('HLEN', T .. ':m'), waiting}
 )
 """ARGV: the clock. Gives the record, the messages in context and the interrupts that wait."""
 
-FIND_INTERRUPTS = Script(
+_FITTING = (
     NOW
     + """
 local base, name = KEYS[1], ARGV[2]
-local time, scope, agent, status = tonumber(now(ARGV[1])), ARGV[3], ARGV[4], ARGV[5]
-local limit = tonumber(ARGV[6])
-local found, at = {}, 0
-while #found < 2 * limit do
-  local some = call('ZRANGE', base .. name, at, at + 199, 'WITHSCORES')
-  if #some == 0 then break end
-  at = at + 200
-  for n = 1, #some, 2 do
-    local its, thread, id = string.match(some[n], '^(%S*) (%S*) %S+ (%S*)$')
-    local fits = agent == '' or agent == '=' .. its
-    if fits and status ~= '' then
-      local row = call('HGET', base .. ':t:' .. scope .. '/' .. its .. '/' .. thread .. ':i', id)
-      local _, state, expires = string.match(row or '', '^%S+ %S* (%S+) (%S+) (%S+)\\n')
-      fits = state == status and (state ~= 'open' or tonumber(expires) > time)
-    end
-    if fits and #found < 2 * limit then
-      found[#found + 1] = some[n]
-      found[#found + 1] = some[n + 1]
+local time, scope, agent, status, tool = tonumber(now(ARGV[1])), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local since = ARGV[7]
+local PARTS = '^(%S*) (%S*) (%S+) (%S*)$'
+
+-- Whether a row's `tool_call` is one of the tool: it begins with the call's id and the tool's name.
+-- No key before it has that name, and in a string its quotes would be escaped.
+local function asks_about(row)
+  local _, at = string.find(row, '"tool_call":', 1, true)
+  if string.sub(row, at + 1, at + 1) ~= '[' then return false end
+  at = at + 2
+  local escaped
+  repeat
+    at = string.find(row, '["\\\\]', at + 1)
+    escaped = string.sub(row, at, at) == '\\\\'
+    if escaped then at = at + 1 end
+  until not escaped
+  return string.sub(row, at + 1, at + 1 + #tool) == ',' .. tool
+end
+
+local function fits(member)
+  local its, thread, _, id = string.match(member, PARTS)
+  if agent ~= '' and agent ~= '=' .. its then return false end
+  if status == '' and tool == '' then return true end
+  local row = call('HGET', base .. ':t:' .. scope .. '/' .. its .. '/' .. thread .. ':i', id)
+  local _, state, expires = string.match(row or '', '^%S+ %S* (%S+) (%S+) (%S+)\\n')
+  if not state or (status ~= '' and state ~= status) then return false end
+  if status == 'open' and tonumber(expires) <= time then return false end
+  return tool == '' or asks_about(row)
+end
+
+-- Calls a function with each member that fits, and its time, until that returns true.
+local function each_fitting(visit)
+  local at = since == '-inf' and 0 or call('ZCOUNT', base .. name, '-inf', '(' .. since)
+  while true do
+    local some = call('ZRANGE', base .. name, at, at + 199, 'WITHSCORES')
+    if #some == 0 then return end
+    at = at + 200
+    for n = 1, #some, 2 do
+      if fits(some[n]) and visit(some[n], some[n + 1]) then return end
     end
   end
 end
-return found
 """
 )
 """KEYS: a shard's base. ARGV: the clock, the index after the base, the scope, the agent behind
-a "=" or nothing, the status or nothing, the limit. Gives members and times in turns."""
+a "=" or nothing, the status or nothing, the tool as JSON or nothing, the earliest time."""
+
+FIND_INTERRUPTS = Script(
+    _FITTING
+    + """
+local after, limit = ARGV[8], tonumber(ARGV[9])
+local found = {}
+
+local function decoded(quoted)
+  return (string.gsub(quoted, '%%(%x%x)', function(hex)
+    return string.char(tonumber(hex, 16))
+  end))
+end
+
+-- Whether a member stands behind another of the same time, by the order of what is quoted in it.
+local function is_behind(member, other)
+  local mine, its = {string.match(member, PARTS)}, {string.match(other, PARTS)}
+  for n = 1, 4 do
+    local a, b = decoded(mine[n]), decoded(its[n])
+    if a ~= b then return a > b end
+  end
+  return false
+end
+
+each_fitting(function(member, raised)
+  if after ~= '' and tonumber(raised) == tonumber(since) and not is_behind(member, after) then
+    return false
+  end
+  -- Of those raised at once all are given: which of them are first is decided by others.
+  if #found >= 2 * limit and raised ~= found[#found] then return true end
+  found[#found + 1] = member
+  found[#found + 1] = raised
+end)
+return found
+"""
+)
+"""ARGV: as `_FITTING`, then the member behind which to begin or nothing, and the limit.
+
+Gives members and times in turns, oldest first; beyond the limit those that the last was raised
+with."""
+
+COUNT_INTERRUPTS = Script(
+    _FITTING
+    + """
+-- An index of a status has no other, but for open ones it does not say whether they have expired.
+if tool == '' and status ~= 'open' and not string.find(name, '//', 1, true) then
+  return call('ZCARD', base .. name)
+end
+local count = 0
+each_fitting(function() count = count + 1 end)
+return count
+"""
+)
+"""ARGV: as `_FITTING`. Gives how many there are."""
 
 INTERRUPT_ROWS = Script(
     """

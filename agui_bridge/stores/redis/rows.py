@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import islice
 from typing import Any
 
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import (
     Interrupt,
+    InterruptStatus,
     StopRequest,
     ThreadKey,
     ThreadRecord,
     ThreadStatus,
 )
 from agui_bridge.stores import codec
-from agui_bridge.stores.base import Change, Committed, Expected
+from agui_bridge.stores.base import Change, Committed, Expected, InterruptRow, Place
 from agui_bridge.stores.commit_rules import Head
 from agui_bridge.stores.redis.keys import quote, unquote
 
 __all__ = [
     "Write",
+    "filter_arguments",
+    "first_of",
     "guard_arguments",
+    "member_of",
+    "place_of",
     "read_head",
     "read_interrupt",
+    "read_listed",
     "read_message",
     "read_messages",
     "read_record",
@@ -110,6 +118,9 @@ class Write:
             arguments += (quote(message.id), text)
         arguments.append(str(len(change.superseded)))
         arguments += map(quote, change.superseded)
+        arguments.append(str(len(change.audit)))
+        for row in change.audit:
+            arguments += (quote(row.id), f"{_time(row.written_at)} {row.data}")
         return arguments
 
     def done(self, reply: Reply) -> Committed:
@@ -168,6 +179,35 @@ def read_interrupt(row: str) -> Interrupt:
     return codec.decode_interrupt(row[row.index("\n") + 1 :])
 
 
+def read_listed(key: ThreadKey, row: str) -> InterruptRow:
+    """An interrupt in a list, from its row."""
+    return InterruptRow(key, read_interrupt(row), float(row.partition(" ")[0]))
+
+
+def filter_arguments(
+    scope: str, agent: str | None, tool: str | None, status: InterruptStatus | None
+) -> tuple[str, ...]:
+    """The filters of a list of interrupts as the scripts take them."""
+    return (
+        quote(scope),
+        _marked(agent),
+        "" if status is None else status.value,
+        "" if tool is None else codec.encode(tool),
+    )
+
+
+def member_of(place: Place) -> str:
+    """The member of the indexes that stands at a place."""
+    _, agent, thread, position, id = place
+    return f"{quote(agent)} {quote(thread)} {position:010d} {quote(id)}"
+
+
+def place_of(member: str, raised: str) -> Place:
+    """The place of a member of the indexes, by its time."""
+    agent, thread, position, id = member.split(" ")
+    return float(raised), unquote(agent), unquote(thread), int(position), unquote(id)
+
+
 def read_message(text: str) -> StoredMessage:
     """A message, from its row."""
     return StoredMessage(*codec.decode(text))
@@ -189,6 +229,16 @@ def read_stop(text: str | None) -> StopRequest | None:
         return None
     token, force, until, actor = text.split(" ")
     return StopRequest(unquote(token), force == "1", float(until), unquote(actor))
+
+
+def first_of(limit: int, ranges: Sequence[Sequence[str]]) -> list[str]:
+    """The names with the least scores of several ranges, each of names and scores in turns."""
+    sorted_ranges: list[Iterator[tuple[float, str]]] = [
+        ((float(score), name) for name, score in zip(some[::2], some[1::2], strict=True))
+        for some in ranges
+    ]
+    found: Any = islice(merge(*sorted_ranges), max(limit, 0))
+    return [name for _, name in found]
 
 
 def _with_end(record: ThreadRecord, ends: str) -> ThreadRecord:

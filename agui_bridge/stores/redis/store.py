@@ -7,29 +7,39 @@ in between.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from heapq import merge
+from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import islice
-from typing import Any
 
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     InterruptStatus,
-    Loaded,
     StopRequest,
     ThreadKey,
     ThreadRecord,
     ThreadStatus,
 )
 from agui_bridge.stores import codec
-from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.base import (
+    Change,
+    Committed,
+    Due,
+    Expected,
+    InterruptRow,
+    Place,
+    ThreadRow,
+)
 from agui_bridge.stores.commit_rules import check_commit
 from agui_bridge.stores.redis.client import Client
+from agui_bridge.stores.redis.decisions.audit import RedisAudit
+from agui_bridge.stores.redis.decisions.grants import RedisGrants
+from agui_bridge.stores.redis.deliveries import RedisDeliveries
 from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of
 from agui_bridge.stores.redis.notifications import Notifications
 from agui_bridge.stores.redis.open import open_client
 from agui_bridge.stores.redis.read_scripts import (
+    COUNT_INTERRUPTS,
     DUE,
     FIND_INTERRUPTS,
     HISTORY,
@@ -45,9 +55,14 @@ from agui_bridge.stores.redis.read_scripts import (
 )
 from agui_bridge.stores.redis.rows import (
     Write,
+    filter_arguments,
+    first_of,
     guard_arguments,
+    member_of,
+    place_of,
     read_head,
     read_interrupt,
+    read_listed,
     read_messages,
     read_record,
     read_stop,
@@ -79,7 +94,10 @@ class RedisStore:
         self._keys = keys
         self._clock = clock
         self._wakeups = Wakeups()
+        self.audit: RedisAudit = RedisAudit(client, keys, self._time)
+        self.grants: RedisGrants = RedisGrants(client, keys, self._time)
         self._hints = Notifications(client, keys.channel, self._wakeups.notify)
+        self.deliveries = RedisDeliveries(client, keys, self._time)
 
     @classmethod
     async def open(
@@ -133,6 +151,7 @@ class RedisStore:
         What an owner stores on the way is not announced and waits for no replica: it decides
         nothing, and a run that loses it in a failover is lost anyway.
         """
+        change = self.audit.sealed(key, change, write_id)
         tag = tag_of(key)
         on_the_way = expected.lease is not None and change.record.status is ThreadStatus.RUNNING
         waits = self._client.address.wait > 0 and not on_the_way
@@ -191,7 +210,7 @@ class RedisStore:
             for keys in self._shards()
         ]
         ranges = await self._client.run_each(NEWEST, calls)
-        names = [f"{quote(scope)}/{quote(agent)}/{name}" for name in _first(limit, ranges)]
+        names = [f"{quote(scope)}/{quote(agent)}/{name}" for name in first_of(limit, ranges)]
         rows = await self._client.run_each(
             LIST_ROW, [(self._keys.of(tag), self._time()) for tag in names]
         )
@@ -208,44 +227,54 @@ class RedisStore:
         scope: str,
         *,
         agent: str | None = None,
+        tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
         index = self._keys.interrupts(scope, agent, thread, status)
-        filters = (
-            quote(scope),
-            "" if agent is None else f"={quote(agent)}",
-            "" if status is None else status.value,
-        )
+        filters = (self._time(), index, *filter_arguments(scope, agent, tool, status))
+        behind = ("-inf", "") if after is None else (repr(after[0]), member_of(after))
         ranges = await self._client.run_each(
             FIND_INTERRUPTS,
-            [(keys, self._time(), index, *filters, limit) for keys in self._shards()],
+            [(keys, *filters, *behind, limit) for keys in self._shards()],
         )
-        wanted: dict[str, list[str]] = {}
-        names = [name.split(" ") for name in _first(limit, ranges)]
-        for its_agent, its_thread, _position, id in names:
-            wanted.setdefault(f"{filters[0]}/{its_agent}/{its_thread}", []).append(id)
+        places = sorted(
+            place_of(member, raised)
+            for some in ranges
+            for member, raised in zip(some[::2], some[1::2], strict=True)
+        )
+        wanted: dict[ThreadKey, list[str]] = {}
+        for _raised, its_agent, its_thread, _position, id in places[: max(limit, 0)]:
+            wanted.setdefault(ThreadKey(scope, its_agent, its_thread), []).append(quote(id))
         replies = await self._client.run_each(
-            INTERRUPT_ROWS, [(self._keys.of(tag), *ids) for tag, ids in wanted.items()]
+            INTERRUPT_ROWS, [(self._keys.of(tag_of(key)), *ids) for key, ids in wanted.items()]
         )
         found = [
-            (float(row.partition(" ")[0]), InterruptRow(key_of(tag), read_interrupt(row)))
-            for tag, rows in zip(wanted, replies, strict=True)
-            for row in rows
+            read_listed(key, row) for key, rows in zip(wanted, replies, strict=True) for row in rows
         ]
-        found = [item for item in found if status in (None, item[1].interrupt.status)]
-        found.sort(
-            key=lambda item: (
-                item[0],
-                item[1].key.agent,
-                item[1].key.thread,
-                item[1].interrupt.position,
-                item[1].interrupt.id,
+        found.sort(key=lambda row: row.place)
+        return [row for row in found if status in (None, row.interrupt.status)]
+
+    async def count_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        tool: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+    ) -> int:
+        """Count a scope's interrupts (see `Store.count_interrupts`)."""
+        index = self._keys.interrupts(scope, agent, thread, status)
+        filters = (self._time(), index, *filter_arguments(scope, agent, tool, status))
+        return sum(
+            await self._client.run_each(
+                COUNT_INTERRUPTS, [(keys, *filters, "-inf") for keys in self._shards()]
             )
         )
-        return [row for _, row in found]
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:
         """All messages of a thread in order (see `Store.history`)."""
@@ -256,8 +285,8 @@ class RedisStore:
         """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
         calls = [(keys, self._time(), limit) for keys in self._shards()]
         replies = await self._client.run_each(DUE, calls)
-        leases = _first(limit, [reply[0] for reply in replies])
-        expiries = _first(limit - len(leases), [reply[1] for reply in replies])
+        leases = first_of(limit, [reply[0] for reply in replies])
+        expiries = first_of(limit - len(leases), [reply[1] for reply in replies])
         return [
             *(Due(key_of(tag), "lease") for tag in leases),
             *(Due(key_of(tag), "expiry") for tag in expiries),
@@ -283,7 +312,7 @@ class RedisStore:
         now = float(await self._client.run(TIME, self._shards()[0], self._time()))
         latest = repr(now - older_than)
         calls = [(keys, latest, limit) for keys in self._shards()]
-        tags = _first(limit, await self._client.run_each(IDLE, calls))
+        tags = first_of(limit, await self._client.run_each(IDLE, calls))
         if dry_run:
             return len(tags)
         pruned = 0
@@ -333,12 +362,8 @@ class RedisStore:
         return "" if self._clock is None else repr(self._clock())
 
     def _shards(self) -> list[tuple[str, str]]:
-        """The keys that a script about a whole shard is given.
-
-        Two, because a cluster that moves a slot refuses what has several keys there until it is
-        done; with one it would answer with what has arrived already.
-        """
-        return [(base, f"{base}:idle") for base in self._keys.bases()]
+        """See `Keys.of_shards`."""
+        return self._keys.of_shards()
 
 
 def _stop_of_member(member: str) -> StopRequest:
@@ -346,13 +371,3 @@ def _stop_of_member(member: str) -> StopRequest:
     stop = read_stop(" ".join((token, *rest)))
     assert stop is not None
     return stop
-
-
-def _first(limit: int, ranges: Sequence[Sequence[str]]) -> list[str]:
-    """The names with the least scores of several ranges, each of names and scores in turns."""
-    sorted_ranges: list[Iterator[tuple[float, str]]] = [
-        ((float(score), name) for name, score in zip(some[::2], some[1::2], strict=True))
-        for some in ranges
-    ]
-    found: Any = islice(merge(*sorted_ranges), max(limit, 0))
-    return [name for _, name in found]

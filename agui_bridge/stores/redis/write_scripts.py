@@ -6,14 +6,14 @@ the error, so that the two can't drift apart unseen.
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis.lua import THREAD, Script
+from agui_bridge.stores.redis.lua import DELIVERIES, THREAD, Script
 
 __all__ = ["COMMIT", "DELETE", "PRUNE", "REQUEST_STOP"]
 
 _WRITE = (
     THREAD
+    + DELIVERIES
     + """
-local function parts(tag) return string.match(tag, '^([^/]*)/([^/]*)/([^/]*)$') end
 
 -- Whether the guards of a write hold; see check_commit.
 local function holds(head, time, version, lease, not_after)
@@ -64,13 +64,16 @@ local function remove(tag, head)
   for n = 1, #rows, 2 do
     local raised, batch, position, status = parse(rows[n + 1])
     unindex(tag, rows[n], position, status)
+    forget(tag .. ' ' .. rows[n])
   end
+  remove_deliveries(tag)
   if head.stop then call('ZREM', P .. ':stops', stop_member(tag, head.stop)) end
   call('ZREM', P .. ':threads:' .. scope .. '/' .. agent, thread)
   call('ZREM', P .. ':leases', tag)
   call('ZREM', P .. ':expiry', tag)
   call('ZREM', P .. ':idle', tag)
-  call('UNLINK', T, T .. ':i', T .. ':b', T .. ':o', T .. ':c', T .. ':m', T .. ':s')
+  call('UNLINK', T, T .. ':i', T .. ':b', T .. ':o', T .. ':c', T .. ':m', T .. ':s',
+       T .. ':d', T .. ':e')
 end
 """
 )
@@ -106,9 +109,9 @@ for _ = 1, tonumber(take()) do
   local id, its, position, state, expires, json = take(), take(), take(), take(), take(), take()
   local old = call('HGET', T .. ':i', id)
   local raised = time
-  local former
+  local former, old_state
   if old then
-    local old_position, old_state
+    local old_position
     raised, former, old_position, old_state = parse(old)
     if old_position ~= position or old_state ~= state then
       unindex(tag, id, old_position, old_state)
@@ -128,6 +131,7 @@ for _ = 1, tonumber(take()) do
   else
     call('ZREM', T .. ':o', id)
   end
+  to_be_told(tag .. ' ' .. id, old_state, state, raised, expires, time)
 end
 for _ = 1, tonumber(take()) do call('HSET', T .. ':c', take(), take()) end
 for _ = 1, tonumber(take()) do
@@ -143,6 +147,9 @@ for _ = 1, tonumber(take()) do
     call('HDEL', T .. ':m', id)
   end
 end
+local sealed = tonumber(take())
+for _ = 1, sealed do call('HSET', T .. ':a', take(), take()) end
+if sealed > 0 then call('ZADD', P .. ':audit', 0, tag) end
 
 local scope, agent, thread = parts(tag)
 call('ZADD', P .. ':threads:' .. scope .. '/' .. agent, '-' .. time, thread)

@@ -7,9 +7,11 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
+from agui_bridge.protocol.threads.audit_chain import AuditRow
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import (
     Interrupt,
+    InterruptStatus,
     Receipt,
     StopRequest,
     ThreadKey,
@@ -17,13 +19,18 @@ from agui_bridge.protocol.threads.records import (
     ThreadStatus,
 )
 from agui_bridge.stores import codec
+from agui_bridge.stores.base import InterruptRow, Place
 from agui_bridge.stores.commit_rules import Head
 
 __all__ = [
+    "audit_row",
+    "filter_values",
     "interrupt_row",
     "key_row",
     "message_row",
+    "place_values",
     "read_head",
+    "read_interrupt",
     "read_message",
     "read_messages",
     "read_stop",
@@ -77,14 +84,43 @@ def interrupt_row(key: Values, ask: Interrupt, now: float) -> Values:
         "position": ask.position,
         "status": ask.status.value,
         "expires_at": ask.expires_at,
+        "tool": ask.tool,
         "raised_at": now,
         "data": codec.encode_interrupt(ask),
     }
 
 
+def read_interrupt(row: Row) -> InterruptRow:
+    """An interrupt in a list, from its key, data and time."""
+    *key, data, raised_at = row
+    return InterruptRow(ThreadKey(*key), codec.decode_interrupt(data), raised_at)
+
+
+def filter_values(
+    *, agent: str | None, tool: str | None, thread: str | None, status: InterruptStatus | None
+) -> Values:
+    """The filters of a list of interrupts that are wanted, by their columns."""
+    word = status and status.value
+    filters = {"agent": agent, "tool": tool, "thread": thread, "status": word}
+    return {name: value for name, value in filters.items() if value is not None}
+
+
+def place_values(place: Place | None) -> Values:
+    """The parameters of the place behind which a list begins, if there is one."""
+    if place is None:
+        return {}
+    names = ("raised", "agent", "thread", "position", "id")
+    return {f"after_{name}": part for name, part in zip(names, place, strict=True)}
+
+
 def receipt_row(key: Values, receipt: Receipt) -> Values:
     """A row of a receipt."""
     return {**key, "batch": receipt.batch, "data": codec.encode_receipt(receipt)}
+
+
+def audit_row(key: Values, row: AuditRow) -> Values:
+    """A row of the audit chain."""
+    return {**key, "id": row.id, "written_at": row.written_at, "data": row.data}
 
 
 def message_row(key: Values, message: StoredMessage) -> Values:

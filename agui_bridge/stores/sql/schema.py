@@ -15,7 +15,14 @@ from typing import Final, Literal
 
 from agui_bridge.errors import SchemaMismatch
 
-__all__ = ["VERSION_TABLE", "Database", "judge_revision", "revisions", "upgrade_script"]
+__all__ = [
+    "VERSION_TABLE",
+    "Database",
+    "head_of",
+    "judge_revision",
+    "revisions",
+    "upgrade_script",
+]
 
 Database = Literal["sqlite", "postgres"]
 
@@ -46,6 +53,11 @@ def revisions(database: Database) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def head_of(database: Database) -> str:
+    """The number of the last revision of a database."""
+    return list(revisions(database))[-1]
+
+
 def judge_revision(database: Database, revision: str | None, *, url: str, migrate: bool) -> bool:
     """Tell whether a database must be migrated before it can be used.
 
@@ -59,8 +71,7 @@ def judge_revision(database: Database, revision: str | None, *, url: str, migrat
         SchemaMismatch: the database is newer than this version, or older and may not be
             migrated.
     """
-    known = list(revisions(database))
-    head = known[-1]
+    known, head = list(revisions(database)), head_of(database)
     if revision == head:
         return False
     if revision is not None and revision not in known:

@@ -10,7 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["INTERRUPTS", "KEY", "MESSAGES", "RECEIPTS", "RECORD", "STOP", "WRITTEN", "RowTable"]
+__all__ = [
+    "AUDIT",
+    "INTERRUPTS",
+    "KEY",
+    "MESSAGES",
+    "RECEIPTS",
+    "RECORD",
+    "STOP",
+    "WRITTEN",
+    "RowTable",
+]
 
 KEY: Final = ("scope", "agent", "thread")
 """The columns of a `ThreadKey`; every table's primary key begins with them."""
@@ -60,8 +70,10 @@ INTERRUPTS: Final = RowTable(
         "position": "bigint",
         "status": "text",
         "expires_at": "double precision",
+        "tool": "text",
         "data": "text",
     },
     stamp="raised_at",
 )
 RECEIPTS: Final = RowTable("agui_receipts", "batch", {"data": "text"})
+AUDIT: Final = RowTable("agui_audit", "id", {"written_at": "double precision", "data": "text"})

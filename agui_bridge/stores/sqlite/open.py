@@ -10,7 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch
-from agui_bridge.stores.sql.schema import VERSION_TABLE, judge_revision, upgrade_script
+from agui_bridge.stores.opening import note_preparation
+from agui_bridge.stores.sql.schema import (
+    VERSION_TABLE,
+    head_of,
+    judge_revision,
+    upgrade_script,
+)
 from agui_bridge.stores.sql.tables import INTERRUPTS, MESSAGES, RECEIPTS
 from agui_bridge.stores.sqlite.database import BUSY_SECONDS, SqliteDatabase, connect
 from agui_bridge.stores.sqlite.errors import plainly
@@ -54,10 +60,12 @@ def _prepare(path: str, url: str, migrate: bool) -> None:
         )
     try:
         with closing(connect(path)) as connection:
-            outdated = judge_revision("sqlite", _revision(connection), url=url, migrate=migrate)
+            before = _revision(connection)
+            outdated = judge_revision("sqlite", before, url=url, migrate=migrate)
             _use_wal(connection, url)
             if outdated:
-                _upgrade(connection, url)
+                before = _upgrade(connection, url)
+            note_preparation(before, head_of("sqlite"))
     except sqlite3.Error as error:
         if "not a database" in str(error):
             raise ConfigurationError(
@@ -74,8 +82,12 @@ def _revision(connection: sqlite3.Connection) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _upgrade(connection: sqlite3.Connection, url: str) -> None:
-    """Bring the tables up to date in one transaction, one process at a time."""
+def _upgrade(connection: sqlite3.Connection, url: str) -> str | None:
+    """Bring the tables up to date in one transaction, one process at a time.
+
+    Returns:
+        The revision that this process found when its turn came.
+    """
     # Another process may be migrating now, which takes longer than a commit.
     connection.execute(f"PRAGMA busy_timeout={MIGRATION_SECONDS * 1000}")
     # A table that is made anew is dropped first, and must not take along what refers to it.
@@ -89,6 +101,7 @@ def _upgrade(connection: sqlite3.Connection, url: str) -> None:
                 connection.execute(statement)
             _check_references(connection)
         connection.execute("COMMIT")
+        return revision
     finally:
         # SQLite has rolled back by itself after some errors.
         if connection.in_transaction:

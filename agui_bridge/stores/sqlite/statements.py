@@ -8,6 +8,7 @@ from functools import lru_cache
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.commit_rules import WAITING
 from agui_bridge.stores.sql.tables import (
+    AUDIT,
     INTERRUPTS,
     KEY,
     MESSAGES,
@@ -28,6 +29,7 @@ __all__ = [
     "MARK",
     "OLD",
     "PROBE",
+    "PUT_AUDIT",
     "PUT_INTERRUPTS",
     "PUT_MESSAGES",
     "PUT_RECEIPTS",
@@ -36,6 +38,7 @@ __all__ = [
     "SUPERSEDE",
     "THREADS",
     "UPDATE_THREAD",
+    "count_interrupts",
     "list_interrupts",
     "load",
     "numbered",
@@ -51,6 +54,9 @@ SAME = " AND ".join(f"x.{name} = t.{name}" for name in KEY)
 """The condition that the row `x` belongs to the thread `t`."""
 
 PROBE = "INSERT OR REPLACE INTO agui_probe (id, written_at) VALUES (1, :now)"
+
+AFTER = """(raised_at, agent, thread, position, id)
+    > (:after_raised, :after_agent, :after_thread, :after_position, :after_id)"""
 
 LATER = "(expires_at IS NULL OR expires_at > :now)"
 
@@ -86,6 +92,7 @@ UPDATE_THREAD = _update_thread(WRITTEN)
 REQUEST_STOP = _update_thread(STOP)
 DELETE_THREAD = f"DELETE FROM agui_threads WHERE {OWN}"
 
+PUT_AUDIT = _upsert(AUDIT)
 PUT_INTERRUPTS = _upsert(INTERRUPTS)
 PUT_RECEIPTS = _upsert(RECEIPTS)
 PUT_MESSAGES = _upsert(MESSAGES)
@@ -166,14 +173,33 @@ def stops(tokens: int) -> str:
 
 
 @lru_cache
-def list_interrupts(*, agent: bool, thread: bool, status: bool, unexpired: bool) -> str:
-    """The list of a scope's interrupts, with the filters that are wanted."""
-    filters = (("agent", agent), ("thread", thread), ("status", status))
-    conditions = [f"{name} = :{name}" for name, wanted in filters if wanted]
+def list_interrupts(filters: frozenset[str], *, unexpired: bool) -> str:
+    """The list of a scope's interrupts.
+
+    Args:
+        filters: of `agent`, `tool`, `thread`, `status` and `after`, those that are wanted.
+        unexpired: whether those that have expired are left out.
+    """
     return f"""
-SELECT {", ".join(KEY)}, data FROM agui_interrupts
-WHERE {" AND ".join(["scope = :scope", *conditions, *([LATER] if unexpired else [])])}
+SELECT {", ".join(KEY)}, data, raised_at FROM agui_interrupts
+WHERE {_fitting(filters, unexpired=unexpired)}
 ORDER BY raised_at, agent, thread, position, id LIMIT :limit"""
+
+
+@lru_cache
+def count_interrupts(filters: frozenset[str], *, unexpired: bool) -> str:
+    """How many interrupts a scope has; see `list_interrupts`."""
+    return f"SELECT count(*) FROM agui_interrupts WHERE {_fitting(filters, unexpired=unexpired)}"
+
+
+def _fitting(filters: frozenset[str], *, unexpired: bool) -> str:
+    conditions = [f"{name} = :{name}" for name in sorted({"scope", *filters} - {"after"})]
+    if "after" in filters:
+        # The first is what an index is searched with.
+        conditions += ["raised_at >= :after_raised", AFTER]
+    if unexpired:
+        conditions.append(LATER)
+    return " AND ".join(conditions)
 
 
 def numbered(name: str, values: Iterable[str]) -> dict[str, str]:

@@ -12,23 +12,35 @@ from typing import Any
 
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
-    Loaded,
     Receipt,
     StopRequest,
     ThreadKey,
     ThreadRecord,
 )
 from agui_bridge.stores import codec
-from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, ThreadRow
+from agui_bridge.stores.base import (
+    Change,
+    Committed,
+    Due,
+    Expected,
+    InterruptRow,
+    Place,
+    ThreadRow,
+)
 from agui_bridge.stores.commit_rules import Head, check_commit, join_stops, next_record
 from agui_bridge.stores.sql.rows import (
+    audit_row,
+    filter_values,
     interrupt_row,
     key_row,
     message_row,
+    place_values,
     read_head,
+    read_interrupt,
     read_message,
     read_messages,
     read_stop,
@@ -38,7 +50,10 @@ from agui_bridge.stores.sql.rows import (
     thread_row,
 )
 from agui_bridge.stores.sqlite import statements
+from agui_bridge.stores.sqlite.audit import SqliteAudit
 from agui_bridge.stores.sqlite.database import SqliteDatabase
+from agui_bridge.stores.sqlite.deliveries import SqliteDeliveries
+from agui_bridge.stores.sqlite.grants import SqliteGrants
 from agui_bridge.stores.sqlite.open import open_database
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
@@ -62,6 +77,9 @@ class SqliteStore:
         """
         self._database = database
         self._wakeups = Wakeups()
+        self.audit: SqliteAudit = SqliteAudit(database)
+        self.grants: SqliteGrants = SqliteGrants(database)
+        self.deliveries = SqliteDeliveries(database)
 
     @classmethod
     async def open(
@@ -119,6 +137,7 @@ class SqliteStore:
         self, key: ThreadKey, change: Change, expected: Expected, write_id: str
     ) -> Committed:
         """Take a change whole, or not at all (see `Store.commit`)."""
+        change = self.audit.sealed(key, change, write_id)
 
         def body(connection: sqlite3.Connection) -> Committed:
             head = self._head(connection, key)
@@ -199,31 +218,42 @@ class SqliteStore:
         scope: str,
         *,
         agent: str | None = None,
+        tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
-        statement = statements.list_interrupts(
-            agent=agent is not None,
-            thread=thread is not None,
-            status=status is not None,
-            unexpired=status is InterruptStatus.OPEN,
-        )
+        wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
+        names = frozenset(wanted if after is None else [*wanted, "after"])
+        statement = statements.list_interrupts(names, unexpired=status is InterruptStatus.OPEN)
+        values = {"scope": scope, "limit": limit, **wanted, **place_values(after)}
 
         def body(connection: sqlite3.Connection) -> list[InterruptRow]:
-            parameters = {
-                "scope": scope,
-                "agent": agent,
-                "thread": thread,
-                "status": status and status.value,
-                "limit": limit,
-                "now": self._database.now(),
-            }
-            return [
-                InterruptRow(ThreadKey(*key), codec.decode_interrupt(data))
-                for *key, data in connection.execute(statement, parameters)
-            ]
+            rows = connection.execute(statement, {**values, "now": self._database.now()})
+            return [read_interrupt(row) for row in rows]
+
+        return await self._database.read(body)
+
+    async def count_interrupts(
+        self,
+        scope: str,
+        *,
+        agent: str | None = None,
+        tool: str | None = None,
+        thread: str | None = None,
+        status: InterruptStatus | None = None,
+    ) -> int:
+        """Count a scope's interrupts (see `Store.count_interrupts`)."""
+        wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
+        unexpired = status is InterruptStatus.OPEN
+        statement = statements.count_interrupts(frozenset(wanted), unexpired=unexpired)
+
+        def body(connection: sqlite3.Connection) -> int:
+            values = {"scope": scope, **wanted, "now": self._database.now()}
+            (found,) = connection.execute(statement, values).fetchone()
+            return int(found)
 
         return await self._database.read(body)
 
@@ -349,6 +379,10 @@ class SqliteStore:
             connection.executemany(
                 statements.PUT_MESSAGES,
                 [message_row(columns, message) for message in change.messages],
+            )
+        if change.audit:
+            connection.executemany(
+                statements.PUT_AUDIT, [audit_row(columns, row) for row in change.audit]
             )
         if change.superseded:
             connection.executemany(

@@ -23,7 +23,7 @@ export function App() {
 
   return (
     <div className="page">
-      <aside className="side">
+      <aside className="side" aria-label="Agent and conversations">
         <h1>
           agui-bridge <small>with CopilotKit</small>
         </h1>
@@ -40,7 +40,16 @@ export function App() {
         <button className="plain" onClick={() => go({ thread: newThread() })}>
           New conversation
         </button>
-        <Conversations threads={threads} here={thread} />
+        {/* On a phone there is room for the chat alone: the lists come when they are asked for. */}
+        <button className="plain lists" popoverTarget="conversations">
+          Conversations
+        </button>
+        <button className="plain lists" popoverTarget="asked">
+          Questions
+        </button>
+        <div className="panel" id="conversations" popover="auto">
+          <Conversations threads={threads} here={thread} />
+        </div>
       </aside>
       <main>
         {agent ? (
@@ -54,7 +63,7 @@ export function App() {
           <p className="empty">No agent answers at {server}. Is the server running?</p>
         )}
       </main>
-      <aside className="side right">
+      <aside className="side right panel" id="asked" popover="auto" aria-label="Questions">
         <Asked
           server={server}
           // The bridge knows a thread once something was said in it.

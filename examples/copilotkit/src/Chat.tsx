@@ -7,7 +7,6 @@ import {
 } from "@copilotkit/react-core/v2";
 import { useEffect, useState } from "react";
 
-import { threadPath } from "./bridge";
 import { Notice, type Trouble } from "./Notice";
 import type { Place } from "./place";
 import { Questions } from "./questions/Questions";
@@ -38,8 +37,8 @@ export function Chat({ server, agent: name, thread, check, onReload }: ChatProps
         asks={interrupts}
         messages={agent.messages}
         check={check}
-        server={server}
-        path={threadPath(name, thread)}
+        url={`${server}/agents/${encodeURIComponent(name)}`}
+        thread={thread}
         onReload={onReload}
         onAnswer={resolve}
         onCancel={cancel}

@@ -12,8 +12,9 @@ export function RewriteDialog({ text, onRewrite, onClose }: RewriteDialogProps) 
   const [wording, setWording] = useState(text);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} className="card" onClose={onClose}>
+    <dialog ref={dialog} className="agc-card rewrite" onClose={onClose}>
       <form
+        className="agc-form"
         onSubmit={(event) => {
           event.preventDefault();
           if (wording.trim()) onRewrite(wording.trim());
@@ -21,11 +22,11 @@ export function RewriteDialog({ text, onRewrite, onClose }: RewriteDialogProps) 
       >
         <label>
           Say instead <small>(the conversation goes on from here)</small>
-          <textarea rows={3} value={wording} onChange={(e) => setWording(e.target.value)} />
+          <textarea aria-label="Say instead" rows={3} value={wording} onChange={(e) => setWording(e.target.value)} />
         </label>
-        <div className="actions">
-          <button type="submit">Send</button>
-          <button type="button" className="plain" onClick={onClose}>
+        <div className="agc-actions">
+          <button type="submit" className="agc-main">Send</button>
+          <button type="button" className="agc-plain" onClick={onClose}>
             Back
           </button>
         </div>

@@ -265,4 +265,4 @@ async def test_calls_of_adks_own_are_not_in_the_conversation() -> None:
 
 def test_an_unknown_peer_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="peer can't be 'autogen'"):
-        AguiAdapter("http://x/", peer="autogen")  # type: ignore[arg-type]
+        AguiAdapter("http://x/", peer="autogen")  # type: ignore[arg-type]  # none, on purpose

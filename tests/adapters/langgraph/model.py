@@ -43,7 +43,7 @@ class ScriptedModel(BaseChatModel):
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        raise NotImplementedError
+        raise NotImplementedError("LangChain wants this of every model; nothing here calls it sync")
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         whole: Any = None
@@ -105,6 +105,7 @@ def mails(verb: str, rest: str) -> list[list[Call]]:
         "ask": [[("ask_user", {"question": rest})]],
         "asks": [[("ask_user", {"question": part}) for part in rest.split("+")]],
         "look": [[look]],
+        "delegate": [[("delegate", {"task": rest})]],
         "wait": [[("wait", {})]],
         "slowlytwice": [[("look_up_slowly", {"name": rest})]] * 2,
         "slowly": [[("look_up_slowly", {"name": rest})]],

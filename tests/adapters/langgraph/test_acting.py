@@ -4,40 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agui_bridge import Bridge, Principal, ProposedCall, Verdict
+from agui_bridge import Bridge, ProposedCall, Verdict
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.testing import talk
 from tests.adapters.langgraph.mailer import MODES, Mailer
 from tests.adapters.langgraph.model import ScriptedModel, mails
-from tests.adapters.langgraph.serving import YES, conversing, serving, talking
+from tests.adapters.langgraph.serving import conversing, serving
+from tests.adapters.mails import COLOUR_TOOL, YES
 
 pytestmark = pytest.mark.anyio
 
-COLOUR_TOOL = {
-    "name": "set_colour",
-    "description": "Colour the page.",
-    "parameters": {"type": "object", "properties": {"colour": {"type": "string"}}},
-}
-
 
 # --- frontend tools ---
-
-
-async def test_the_application_carries_its_own_tools_out() -> None:
-    mailer = Mailer()
-    async with conversing(serving(mailer)) as one:
-        await one.say("colour red", tools=[COLOUR_TOOL])
-        assert await one.hand_back("it is red") == "Done with 1 calls."
-        results = [e for e in one.events if e["type"] == "TOOL_CALL_RESULT"]
-    assert mailer.results("set_colour") == ["it is red"]
-    assert results == []
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -76,33 +60,6 @@ async def test_the_agents_own_tools_go_before_those_of_the_application() -> None
 # --- stops and policies ---
 
 
-async def test_a_stop_lets_the_tool_that_runs_finish_and_begins_nothing_more() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        stream = one.begin("wait")
-        await asyncio.wait_for(mailer.begun.wait(), 10)
-        stopping = asyncio.create_task(one.stop())
-        await asyncio.wait([stopping], timeout=0.2)
-        mailer.finish.set()
-        await stopping
-        assert (await stream.rest()).ending == "cancelled"
-        assert mailer.done == ["waited"]
-        (kept,) = [m["content"] for m in await one.messages() if m["role"] == "tool"]
-        assert (await one.say("hello")).ending == "success"
-    assert len(mailer.requests) == 2
-    assert (kept, mailer.results("wait")) == ("it is done", ["it is done"])
-
-
-async def test_a_forced_stop_waits_for_no_tool() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        stream = one.begin("wait")
-        await asyncio.wait_for(mailer.begun.wait(), 10)
-        await one.stop(force=True)
-        assert (await stream.rest()).ending == "cancelled"
-    assert mailer.done == []
-
-
 async def test_a_forced_stop_leaves_behind_what_runs_in_a_thread() -> None:
     begun, finish = threading.Event(), threading.Event()
 
@@ -129,36 +86,6 @@ async def test_a_forced_stop_leaves_behind_what_runs_in_a_thread() -> None:
     finally:
         finish.set()
     assert "whether this tool call was executed is unknown" in kept
-
-
-async def test_a_policy_denies_a_tool_that_needs_no_approval() -> None:
-    mailer = Mailer()
-    bridge = serving(mailer)
-    bridge.policy(lambda call: Verdict("deny", "not him"))
-    async with talk(bridge, "mailer") as one:
-        assert (await one.say("look bob")).ending == "success"
-    assert mailer.done == []
-    assert mailer.results("look_up") == [
-        "The policy denied this tool call; it was not executed. Reason: not him"
-    ]
-
-
-async def test_a_policy_has_people_asked_and_learns_who_approved_what() -> None:
-    mailer, seen = Mailer(), list[tuple[Any, ...]]()
-
-    def policy(call: ProposedCall) -> Verdict:
-        seen.append((dict(call.args), call.approved, call.approved_by))
-        return Verdict("ask", "Look him up?", editable=True)
-
-    bridge = serving(mailer)
-    bridge.policy(policy)
-    async with talk(bridge, "mailer", principal=Principal("acme", "ann")) as one:
-        asked = await one.say("look bob")
-        assert asked.asks[0]["message"] == "Look him up?"
-        assert mailer.done == []
-        await one.answer(asked, {**YES, "editedArgs": {"name": "eve"}})
-    assert mailer.done == ["looked up eve"]
-    assert seen == [({"name": "bob"}, False, None), ({"name": "eve"}, True, "ann")]
 
 
 async def test_a_tool_that_asks_is_approved_once_however_often_it_begins_again() -> None:

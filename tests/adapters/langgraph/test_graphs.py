@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
-from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -16,38 +14,13 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from pydantic import BaseModel, field_validator
 
-from agui_bridge import Bridge
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.testing import talk
-from agui_bridge_langgraph import LangGraphAdapter
+from tests.adapters.langgraph.graphs import SCHEMAS, State, flow, says, serving
+from tests.adapters.mails import YES
 from tests.docs.pages import Conversation
 
 pytestmark = pytest.mark.anyio
-
-YES = {"approved": True}
-SCHEMAS = "response_schema" in inspect.signature(interrupt).parameters
-State = dict[str, Any]
-
-
-def serving(graph: Any, **options: Any) -> Bridge:
-    bridge = Bridge("memory:")
-    bridge.add("graph", LangGraphAdapter(graph, **options))
-    return bridge
-
-
-def flow(*nodes: Callable[..., Any], schema: Any = MessagesState, **compiled: Any) -> Any:
-    """Nodes one after the other."""
-    builder = StateGraph(schema)
-    before = START
-    for node in nodes:
-        builder.add_node(node.__name__, node)
-        builder.add_edge(before, node.__name__)
-        before = node.__name__
-    return builder.compile(checkpointer=compiled.pop("checkpointer", InMemorySaver()), **compiled)
-
-
-def says(text: str) -> State:
-    return {"messages": [AIMessage(text)]}
 
 
 # --- interrupts in nodes ---
@@ -120,7 +93,9 @@ class Order(BaseModel):
         return size
 
 
-@pytest.mark.skipif(not SCHEMAS, reason="only on langgraph 1.2.16 or later")
+@pytest.mark.skipif(
+    not SCHEMAS, reason="only on langgraph 1.2.16 or later, whose interrupt() takes a schema"
+)
 async def test_a_schema_of_langgraphs_own_checks_and_what_it_refuses_can_be_answered_again() -> (
     None
 ):

@@ -10,6 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agui_bridge.testing import AdapterScenario, AdapterSuite
@@ -20,9 +22,8 @@ pytestmark = pytest.mark.timeout(120)
 
 
 class TestBatched(AdapterSuite):
-    # It runs in this process: there is nothing that could not be reached. Agents that tools call
-    # ask as the agent itself: see test_tool_nodes.py.
-    leaves_out = ("undelivered", "nested")
+    # It runs in this process: there is nothing that could not be reached.
+    leaves_out = ("undelivered",)
     mode = "batched"
 
     @contextlib.asynccontextmanager
@@ -35,6 +36,15 @@ class TestBatched(AdapterSuite):
             await asyncio.sleep(0.25)
             done.append(f"looked up {name}")
             return f"{name} is known"
+
+        async def delegate(task: str) -> str:
+            """Have somebody else do it."""
+            mailer = mailers[-1]
+            secretary = create_agent(
+                mailer.model, mailer.tools, middleware=mailer.middleware, name="secretary"
+            )
+            answer = await secretary.ainvoke({"messages": [HumanMessage(task)]})
+            return str(answer["messages"][-1].text)
 
         def heard() -> list[Any]:
             asked = [mailer.requests[-1] for mailer in mailers if mailer.requests]
@@ -51,7 +61,7 @@ class TestBatched(AdapterSuite):
                         saver=saver,
                         mode=self.mode,
                         reviewed=("approve", "edit", "reject", "respond"),
-                        more=[look_up_slowly],
+                        more=[look_up_slowly, delegate],
                     )
                     mailers.append(mailer)
                     yield mailer.graph
@@ -68,6 +78,8 @@ class TestBatched(AdapterSuite):
                 beside="mixed d",
                 twice="twice e",
                 stages="sendlook f",
+                subagent="delegate look h",
+                nested="delegate send i",
                 acting="slowlytwice g",
                 free="ask anything",
                 image="look at this",

@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import interrupt
 
-from agui_bridge import Bridge, ProposedCall, Verdict
+from agui_bridge import ProposedCall, Verdict
 from agui_bridge.testing import talk
-from agui_bridge_langgraph import LangGraphAdapter
+from tests.adapters.langgraph.graphs import State, flow, says, serving
 from tests.adapters.langgraph.mailer import MODES, Mailer
 from tests.adapters.langgraph.model import ScriptedModel, mails
+from tests.adapters.mails import YES
 
 pytestmark = pytest.mark.anyio
-
-YES = {"approved": True}
-SCHEMAS = "response_schema" in inspect.signature(interrupt).parameters
-State = dict[str, Any]
-
-
-def serving(graph: Any, **options: Any) -> Bridge:
-    bridge = Bridge("memory:")
-    bridge.add("graph", LangGraphAdapter(graph, **options))
-    return bridge
-
-
-def flow(*nodes: Callable[..., Any], schema: Any = MessagesState, **compiled: Any) -> Any:
-    """Nodes one after the other."""
-    builder = StateGraph(schema)
-    before = START
-    for node in nodes:
-        builder.add_node(node.__name__, node)
-        builder.add_edge(before, node.__name__)
-        before = node.__name__
-    return builder.compile(checkpointer=compiled.pop("checkpointer", InMemorySaver()), **compiled)
-
-
-def says(text: str) -> State:
-    return {"messages": [AIMessage(text)]}
 
 
 # --- a node that carries several calls out begins again ---
@@ -256,6 +230,95 @@ async def test_an_agent_in_a_tool_asks_and_its_tool_runs_once(mode: str) -> None
         done = await one.answer(asked, YES)
         assert done.ending == "success"
     assert mailer.done == [{"to": "bob", "body": "original"}]
+
+
+async def test_an_agent_in_a_tool_is_a_sub_agent_which_is_suspended_and_goes_on() -> None:
+    mailer = Mailer()
+    graph, _ = _delegating(mailer)
+    async with talk(serving(graph), "graph") as one:
+        asked = await one.say("delegate send bob")
+        (begun,) = (e for e in asked.events if e["type"] == "SUBAGENT_STARTED")
+        assert begun["name"] == "secretary"
+        (call,) = (e for e in asked.events if e.get("toolCallName") == "delegate")
+        assert begun["parentToolCallId"] == call["toolCallId"]
+        (ask,) = asked.asks
+        assert ask["subagentRunId"] == begun["subagentRunId"]
+        done = await one.answer(asked, YES)
+    told = [e for e in done.events if e.get("subagentRunId") == begun["subagentRunId"]]
+    kinds = [e["type"] for e in told]
+    assert kinds[:2] == ["SUBAGENT_STARTED", "TOOL_CALL_RESULT"]
+    assert kinds[-1] == "SUBAGENT_FINISHED"
+    own = [e for e in done.events if e["type"] == "TEXT_MESSAGE_CONTENT" and e not in told]
+    assert [e["delta"] for e in own] == ["Done with 1 calls."]
+
+
+async def test_agents_within_agents_name_the_one_above() -> None:
+    mailer = Mailer()
+    _, secretary = _delegating(mailer)
+
+    @tool
+    async def dictate(task: str) -> str:
+        """Have the secretary's assistant do it."""
+        answer = await secretary.ainvoke({"messages": [HumanMessage(task)]})
+        return str(answer["messages"][-1].text)
+
+    def dictates(verb: str, rest: str) -> list[list[Any]]:
+        return [[("dictate", {"task": rest})]] if verb == "dictate" else []
+
+    middle = create_agent(ScriptedModel(steps=dictates), [dictate], name="manager")
+
+    @tool
+    async def order(task: str) -> str:
+        """Have the manager do it."""
+        answer = await middle.ainvoke({"messages": [HumanMessage(task)]})
+        return str(answer["messages"][-1].text)
+
+    def orders(verb: str, rest: str) -> list[list[Any]]:
+        return [[("order", {"task": rest})]] if verb == "order" else []
+
+    graph = create_agent(ScriptedModel(steps=orders), [order], checkpointer=InMemorySaver())
+    async with talk(serving(graph), "graph") as one:
+        asked = await one.say("order dictate send bob")
+        begun = [e for e in asked.events if e["type"] == "SUBAGENT_STARTED"]
+        assert [e["name"] for e in begun] == ["manager", "secretary"]
+        assert begun[1]["parentSubagentRunId"] == begun[0]["subagentRunId"]
+        done = await one.answer(asked, YES)
+    assert done.ending == "success"
+    again = [e for e in done.events if e["type"] == "SUBAGENT_STARTED"]
+    assert [e["subagentRunId"] for e in again] == [e["subagentRunId"] for e in begun]
+    assert mailer.done == [{"to": "bob", "body": "original"}]
+
+
+async def test_agents_of_one_task_with_several_calls_speak_for_the_graph() -> None:
+    mailer = Mailer()
+    secretary = create_agent(mailer.model, mailer.tools, name="secretary")
+
+    @tool
+    async def delegate(task: str) -> str:
+        """Have a secretary do something."""
+        answer = await secretary.ainvoke({"messages": [HumanMessage(task)]})
+        return str(answer["messages"][-1].text)
+
+    def steps(verb: str, rest: str) -> list[list[Any]]:
+        return [[("delegate", {"task": f"look {name}"}) for name in rest.split("+")]]
+
+    model = ScriptedModel(steps=steps)
+
+    async def call(state: MessagesState) -> Any:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", call)
+    builder.add_node("tools", ToolNode([delegate]))
+    builder.add_edge(START, "model")
+    builder.add_conditional_edges("model", tools_condition)
+    builder.add_edge("tools", "model")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    async with talk(serving(graph), "graph") as one:
+        done = await one.say("delegate bob+ann")
+    assert done.ending == "success"
+    assert {e.get("subagentRunId") for e in done.events} == {None}
+    assert sorted(mailer.done) == ["looked up ann", "looked up bob"]
 
 
 async def test_tools_of_an_agent_in_a_tool_are_refused_in_words_if_it_is_named() -> None:

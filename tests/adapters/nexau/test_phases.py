@@ -45,7 +45,9 @@ async def model() -> AsyncIterator[Model]:
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(not HERE, reason="only on machines with a NexAU server: see real/serve.py")
+@pytest.mark.skipif(
+    not HERE, reason="only on machines with NexAU, which no registry has: see real/serve.py"
+)
 @pytest.mark.parametrize("phase", PHASES, ids=named)
 @pytest.mark.parametrize("force", [False, True], ids=["graceful", "forced"])
 @pytest.mark.parametrize("other", [False, True], ids=["same_process", "other_process"])

@@ -21,7 +21,7 @@ URL = os.environ.get("NEXAU_URL", "")
 
 pytestmark = pytest.mark.skipif(
     not URL or "NEXAU_MODEL_PORT" in os.environ,
-    reason="only on machines with a NexAU server of a real model: NEXAU_URL is its address",
+    reason="only on machines with NexAU, which no registry has, and a model: NEXAU_URL names it",
 )
 
 

@@ -19,6 +19,17 @@ __all__ = ["SIGNATURE", "Mailer"]
 set_tracing_disabled(True)
 
 SIGNATURE = "signature-of-the-provider"
+_MOMENT = 0.2
+"""Seconds that the slow tool works."""
+
+_DELEGATED = {
+    "inside": "send",
+    "twoinside": "send",
+    "lookinside": "lookandsend",
+    "waitinside": "wait",
+    "slowlyinside": "slowlytwice",
+}
+"""What the inner agent is told, by what the user says."""
 
 
 @dataclass
@@ -28,11 +39,21 @@ class _Step:
     calls: list[Call]
 
 
+class _Whole(OfflineModel):
+    """A model that is asked to stream and has all to say in its last event."""
+
+    async def stream_response(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        async for event in super().stream_response(*arguments, **options):
+            if event.type == "response.completed":
+                yield event
+
+
 class Mailer:
     """The agent, what its models were sent, and what its tools did.
 
     Args:
         effect: told of everything that is carried out.
+        streams: whether its models stream; else they tell their whole replies alone.
         **agent: further arguments of `Agent`.
 
     Attributes:
@@ -41,17 +62,20 @@ class Mailer:
         contexts: the contexts that tools were given.
     """
 
-    def __init__(self, effect: Callable[[Any], None] | None = None, **agent: Any) -> None:
+    def __init__(
+        self, effect: Callable[[Any], None] | None = None, *, streams: bool = True, **agent: Any
+    ) -> None:
         self.requests: list[list[Item]] = []
         self.done: list[Any] = []
         self.contexts: list[Any] = []
         self.begun = asyncio.Event()
         self.finish = asyncio.Event()
         self._effect = effect or self.done.append
-        self.model = OfflineModel(self._reply)
+        self.model = (OfflineModel if streams else _Whole)(self._reply)
         self.tools: list[Tool] = [
             function_tool(self.send_email, needs_approval=True),
             function_tool(self.look_up),
+            function_tool(self.look_up_slowly),
             function_tool(self.greet),
             function_tool(self.wait),
         ]
@@ -78,6 +102,11 @@ class Mailer:
         """Look somebody up."""
         self._effect(f"looked up {name}")
         return f"{name} is known"
+
+    async def look_up_slowly(self, name: str) -> str:
+        """Look somebody up who is hard to find."""
+        await asyncio.sleep(_MOMENT)
+        return await self.look_up(name)
 
     async def greet(self, name: str = "you") -> str:
         """Greet somebody; without a name, whoever asks."""
@@ -146,6 +175,7 @@ def _wanted(word: str, rest: str, calls: int, named: set[str]) -> list[Call]:
         "twice": [[mail], [second]],
         "mixed": [[look, mail]],
         "look": [[look]],
+        "slowlytwice": [[Call("look_up_slowly", {"name": rest})]] * 2,
         "lookandsend": [[look], [mail]],
         "sendlook": [[mail], [look]],
         "greet": [[Call("greet")]],
@@ -155,9 +185,8 @@ def _wanted(word: str, rest: str, calls: int, named: set[str]) -> list[Call]:
         "colour": [[Call("set_colour", {"colour": rest})]],
         "colourandsend": [[Call("set_colour", {"colour": rest}), mail]],
     }
-    if "delegate" in named and word in ("inside", "lookinside", "twoinside", "waitinside"):
-        what = {"inside": "send", "lookinside": "lookandsend", "waitinside": "wait"}
-        one = Call("delegate", {"input": f"{what.get(word, 'send')} {rest}"})
+    if "delegate" in named and word in _DELEGATED:
+        one = Call("delegate", {"input": f"{_DELEGATED[word]} {rest}"})
         other = Call("delegate", {"input": f"send other-{rest}"})
         steps[word] = [[one, other] if word == "twoinside" else [one]]
     done = 0

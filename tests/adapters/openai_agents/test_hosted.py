@@ -15,7 +15,7 @@ from agui_bridge import Bridge, ProposedCall
 from agui_bridge.testing import Talk, talk
 from agui_bridge_openai_agents import OpenAIAgentsAdapter
 from examples.openai_agents.offline import Item, OfflineModel
-from tests.adapters.openai_agents.talking import YES
+from tests.adapters.mails import YES
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,9 @@ from agents import Agent, RunContextWrapper, Runner, function_tool
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.testing import talk
 from agui_bridge_openai_agents import OpenAIAgentsAdapter
+from tests.adapters.mails import YES
 from tests.adapters.openai_agents.mailer import Mailer
-from tests.adapters.openai_agents.talking import YES, serving, talking
+from tests.adapters.openai_agents.talking import serving, talking
 
 pytestmark = pytest.mark.anyio
 

@@ -17,13 +17,11 @@ pytestmark = pytest.mark.timeout(120)
 class TestOpenAIAgents(AdapterSuite):
     # It runs in this process: there is nothing that could not be reached. The SDK has no questions
     # but approvals, and refuses a call whose arguments have changed.
-    leaves_out = (
-        *("undelivered", "answer", "cancel-question", "edit"),
-        *("acting", "free"),
-    )
+    leaves_out = ("undelivered", "answer", "cancel-question", "edit", "free")
 
     approval = "send a"
     parallel = "both b"
+    acting = "slowlytwice g"
 
     @contextlib.asynccontextmanager
     async def scenario(self) -> AsyncIterator[AdapterScenario]:
@@ -45,6 +43,7 @@ class TestOpenAIAgents(AdapterSuite):
             twice="twice e",
             stages="sendlook f",
             nested="inside g",
+            acting=self.acting,
             image="picture this",
             heard=lambda: [m.requests[-1] for m in mailers if m.requests][-1],
             executed=lambda: done,
@@ -55,6 +54,7 @@ class TestOpenAIAgents(AdapterSuite):
 class TestAnAgentThatIsATool(TestOpenAIAgents):
     approval = "inside a"
     parallel = "twoinside b"
+    acting = "slowlyinside g"
 
 
 class TestAnAgentThatTakesOver(TestOpenAIAgents):

@@ -10,8 +10,9 @@ from mcp.types import CallToolResult, TextContent
 from mcp.types import Tool as MCPTool
 
 from agui_bridge.testing import talk
+from tests.adapters.mails import YES
 from tests.adapters.openai_agents.mailer import Mailer
-from tests.adapters.openai_agents.talking import YES, serving
+from tests.adapters.openai_agents.talking import serving
 
 pytestmark = pytest.mark.anyio
 
@@ -43,10 +44,10 @@ class Colours(MCPServer):
         return CallToolResult(content=[TextContent(type="text", text="it is red")])
 
     async def list_prompts(self) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError("the SDK wants this of every server; agents don't call it")
 
     async def get_prompt(self, name: str, arguments: Any = None) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError("the SDK wants this of every server; agents don't call it")
 
 
 async def test_what_a_local_server_wants_approved_is_asked_and_carried_out_once() -> None:

@@ -1,75 +1,10 @@
-"""The example as real processes on one store: a restart, a race, and a kill within the tool."""
+"""The example of the OpenAI Agents SDK as real processes on one store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
-import httpx
-import pytest
-
-from tests.support.examples import few_or_many
-from tests.support.mails import MailServer, asks_of, mail_servers
-
-pytestmark = pytest.mark.timeout(180)
+from tests.adapters.mail_processes import MailProcesses
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[], MailServer]]:
-    with mail_servers("examples.openai_agents", tmp_path) as started:
-        yield started
-
-
-def test_a_pause_outlives_its_process_and_two_others_execute_its_answer_once(
-    start: Callable[[], MailServer],
-) -> None:
-    before = start()
-    asks = asks_of(before.send("send bob"))
-    before.kill()
-    one, other = start(), start()
-    with ThreadPoolExecutor(2) as pool:
-        told = [pool.submit(server.send, answers=asks) for server in (one, other)]
-        ends = [each.result(60)[-1] for each in told]
-    assert one.done == ["bob-0@example.com"]
-    assert "RUN_FINISHED" in {end["type"] for end in ends}
-    assert other.send("hello")[-1]["outcome"]["type"] == "success"
-
-
-@pytest.mark.soak
-def test_a_process_killed_in_the_approved_tool_is_never_followed_by_a_second_execution(
-    start: Callable[[], MailServer],
-) -> None:
-    first, second = start(), start()
-    asks = asks_of(first.send("crash bob"))
-    assert first.send(answers=asks)[-1:] != [{"type": "RUN_FINISHED"}]
-    first.process.wait(30)
-    again = second.send(answers=asks)[-1]
-    assert (again["type"], again["code"]) == ("RUN_ERROR", "RUN_INDETERMINATE")
-    assert second.send("hello")[-1]["outcome"]["type"] == "success"
-    assert second.done == ["bob-0@example.com"]
-    shown = httpx.get(f"{second.url}/agents/mailer/threads/t").json()["messages"]
-    (result,) = [message["content"] for message in shown if message["role"] == "tool"]
-    assert "whether this tool call was executed is unknown" in result
-
-
-@few_or_many(5, 500)
-def test_of_the_same_answer_in_two_processes_at_once_one_executes(
-    start: Callable[[], MailServer], examples: int
-) -> None:
-    first, second = start(), start()
-
-    def race(number: int) -> set[str]:
-        thread = f"race-{number}"
-        verb = "inside" if number % 2 else "send"
-        asks = asks_of(first.send(f"{verb} {thread}", thread=thread))
-        with ThreadPoolExecutor(2) as two:
-            told = [
-                two.submit(server.send, answers=asks, thread=thread) for server in (first, second)
-            ]
-            return {each.result(120)[-1]["type"] for each in told}
-
-    with ThreadPoolExecutor(4) as pool:
-        ends = list(pool.map(race, range(examples)))
-    assert sorted(first.done) == sorted(f"race-{n}-0@example.com" for n in range(examples))
-    assert all("RUN_FINISHED" in end for end in ends)
+class TestProcesses(MailProcesses):
+    example = "examples.openai_agents"
+    verbs = ("send", "inside")

@@ -9,8 +9,9 @@ import pytest
 from agents import RunState
 
 from agui_bridge.testing import talk
+from tests.adapters.mails import YES
 from tests.adapters.openai_agents.mailer import Mailer
-from tests.adapters.openai_agents.talking import YES, serving
+from tests.adapters.openai_agents.talking import serving
 
 pytestmark = pytest.mark.anyio
 

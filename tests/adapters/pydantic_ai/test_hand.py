@@ -1,12 +1,9 @@
-"""What the kit does not look at: edits, history, questions, frontend tools, stops, policies."""
+"""What the kit does not look at: questions, images, what a run gives, stops of threads."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,53 +11,27 @@ from pydantic import BaseModel
 from pydantic_ai import RunContext
 from pydantic_ai.messages import BinaryContent, ModelRequest, UserPromptPart
 
-from agui_bridge import Bridge, Principal, ProposedCall, Run, Verdict
+from agui_bridge import Principal, Run
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.testing import Talk, talk
+from agui_bridge.testing import talk
 from agui_bridge_pydantic_ai import PydanticAIAdapter
+from tests.adapters.mails import YES, EditableMails, StatelessMails
 from tests.adapters.pydantic_ai.mailer import SIGNATURE, Mailer
-from tests.docs.pages import Conversation
+from tests.adapters.pydantic_ai.talking import BRIDGES, conversing, serving, talking
 
 pytestmark = pytest.mark.anyio
 
-YES = {"approved": True}
-COLOUR_TOOL = {
-    "name": "set_colour",
-    "description": "Colour the page.",
-    "parameters": {"type": "object", "properties": {"colour": {"type": "string"}}},
-}
 
+class TestMails(StatelessMails, EditableMails):
+    bridges = BRIDGES
+    signature = SIGNATURE
 
-def serving(mailer: Mailer, store: str = "memory:", **options: Any) -> Bridge:
-    bridge = Bridge(store)
-    bridge.add("mailer", PydanticAIAdapter(mailer.agent, **options))
-    return bridge
-
-
-@asynccontextmanager
-async def talking(mailer: Mailer, **options: Any) -> AsyncIterator[Talk]:
-    async with talk(serving(mailer, **options), "mailer") as one:
-        yield one
-
-
-@asynccontextmanager
-async def conversing(bridge: Bridge) -> AsyncIterator[Conversation]:
-    async with bridge.lifespan():
-        yield Conversation(bridge, "mailer")
+    @pytest.fixture
+    def mailer(self) -> Mailer:
+        return Mailer()
 
 
 # --- approvals ---
-
-
-async def test_what_was_edited_is_what_runs_and_the_card_offers_the_tools_own_schema() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        asked = await one.say("send bob")
-        (ask,) = asked.asks
-        schema = ask["responseSchema"]["properties"]["editedArgs"]
-        assert set(schema["properties"]) == {"to", "body"}
-        await one.answer(asked, {**YES, "editedArgs": {"to": "ann", "body": "edited"}})
-    assert mailer.done == [{"to": "ann", "body": "edited"}]
 
 
 async def test_a_default_that_nobody_was_shown_is_the_tools_own() -> None:
@@ -69,58 +40,6 @@ async def test_a_default_that_nobody_was_shown_is_the_tools_own() -> None:
         asked = await one.say("send bob")
         await one.answer(asked, {**YES, "editedArgs": {"to": "ann"}})
     assert mailer.done == [{"to": "ann", "body": "Hi"}]
-
-
-async def test_the_neighbour_of_a_paused_call_runs_once() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        asked = await one.say("mixed bob")
-        assert mailer.done == ["looked up bob"]
-        assert (await one.answer(asked, YES)).ending == "success"
-    assert mailer.done == ["looked up bob", {"to": "bob", "body": "original"}]
-
-
-async def test_a_resumed_run_pauses_again() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        first = await one.say("twice bob")
-        second = await one.answer(first, YES)
-        assert [done["to"] for done in mailer.done] == ["bob"]
-        assert (await one.answer(second, YES)).ending == "success"
-    assert [done["to"] for done in mailer.done] == ["bob", "second-bob"]
-
-
-async def test_the_model_reads_why_a_person_declined_in_the_words_of_the_history() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        await one.answer(await one.say("send bob"), {"approved": False, "reason": "not him"})
-        (kept,) = [m["content"] for m in await one.messages() if m["role"] == "tool"]
-    told = "The user declined this tool call; it was not executed. Reason: not him"
-    assert mailer.results("send_email") == [told]
-    assert (kept, mailer.done) == (told, [])
-
-
-async def test_a_pause_outlives_the_process_and_is_answered_once(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/agents.db"
-    done: list[Any] = []
-    async with talk(serving(Mailer(done.append)), "mailer", store=store) as one:
-        asked = await one.say("send bob")
-    again = Mailer(done.append)
-    async with talk(serving(again), "mailer", store=store) as one:
-        assert (await one.answer(asked, YES)).ending == "success"
-        await one.answer(asked, YES)
-    assert done == [{"to": "bob", "body": "original"}]
-    assert "send bob" in again.told()
-
-
-async def test_a_call_that_nobody_answered_is_never_executed_by_a_later_run() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        await one.say("send bob")
-        await one.stop()
-        assert (await one.say("hello")).text == "Hello."
-    assert mailer.done == []
-    assert len(mailer.results("send_email")) == 1
 
 
 # --- questions ---
@@ -150,54 +69,6 @@ async def test_an_external_result_is_asked_for_and_what_the_tool_keeps_is_not_sh
 
 
 # --- the conversation ---
-
-
-async def test_a_message_sent_along_with_the_answer_reaches_the_model() -> None:
-    mailer = Mailer()
-    async with conversing(serving(mailer)) as one:
-        await one.say("send bob")
-        entry = {"interruptId": one.asks[0]["id"], "status": "resolved", "payload": YES}
-        await one.say("hello again", resume=[entry])
-        assert one.events[-1]["outcome"]["type"] == "success"
-    assert len(mailer.done) == 1
-    assert "hello again" in mailer.told()
-
-
-async def test_thinking_and_what_the_provider_wants_back_are_kept_from_turn_to_turn() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        thought = await one.say("think trees")
-        await one.say("hello")
-        await one.say("hello")
-    kinds = [event["type"] for event in thought.events]
-    assert kinds.index("REASONING_MESSAGE_END") < kinds.index("TEXT_MESSAGE_START")
-    assert SIGNATURE in mailer.told()
-    assert mailer.told().count("think trees") == 1
-
-
-async def test_an_answer_that_is_asked_anew_is_not_remembered() -> None:
-    mailer = Mailer()
-    async with conversing(serving(mailer)) as one:
-        await one.say("think trees")
-        first = {"id": "u1", "role": "user", "content": "think trees"}
-        await one._send(messages=[first])
-        assert len(mailer.requests) == 2
-        assert "I thought of trees." not in mailer.told()
-        await one._send(messages=[{**first, "id": "u9", "content": "think stones"}])
-    assert mailer.told().count("think stones") == 1
-
-
-async def test_the_next_turn_has_the_text_that_a_stop_cut_off() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        await one.say("think trees")
-        stream = one.begin("slow")
-        assert await stream.until("TEXT_MESSAGE_CONTENT")
-        await one.stop()
-        assert (await stream.rest()).ending == "cancelled"
-        await one.say("hello")
-    assert "Working. " in mailer.told()
-    assert SIGNATURE in mailer.told()
 
 
 async def test_images_reach_the_model_now_and_in_the_history() -> None:
@@ -273,55 +144,7 @@ async def test_dependencies_are_made_of_who_asks() -> None:
 # --- frontend tools ---
 
 
-async def test_the_application_carries_its_own_tools_out() -> None:
-    mailer = Mailer()
-    async with conversing(serving(mailer)) as one:
-        await one.say("colour red", tools=[COLOUR_TOOL])
-        assert await one.hand_back("it is red") == "Done with 1 calls."
-    assert mailer.results("set_colour") == ["it is red"]
-
-
-async def test_an_approval_beside_a_frontend_tool_takes_both_answers() -> None:
-    mailer = Mailer()
-    async with conversing(serving(mailer)) as one:
-        await one.say("colourandsend red", tools=[COLOUR_TOOL])
-        (ask,) = one.asks
-        starts = [e for e in one.events if e["type"] == "TOOL_CALL_START"]
-        (call,) = [e["toolCallId"] for e in starts if e["toolCallName"] == "set_colour"]
-        result = {"id": "f1", "role": "tool", "toolCallId": call, "content": "it is red"}
-        entry = {"interruptId": ask["id"], "status": "resolved", "payload": YES}
-        await one._send(messages=[result], resume=[entry], tools=[COLOUR_TOOL])
-        assert one.events[-1]["outcome"]["type"] == "success"
-    assert mailer.results("set_colour") == ["it is red"]
-    assert mailer.done == [{"to": "red", "body": "original"}]
-
-
 # --- stops and policies ---
-
-
-async def test_a_stop_lets_the_tool_that_runs_finish_and_begins_nothing_more() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        stream = one.begin("wait")
-        await asyncio.wait_for(mailer.begun.wait(), 10)
-        stopping = asyncio.create_task(one.stop())
-        await asyncio.wait([stopping], timeout=0.2)
-        mailer.finish.set()
-        await stopping
-        assert (await stream.rest()).ending == "cancelled"
-        assert mailer.done == ["waited"]
-        assert (await one.say("hello")).ending == "success"
-    assert len(mailer.requests) == 2
-
-
-async def test_a_forced_stop_waits_for_no_tool() -> None:
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        stream = one.begin("wait")
-        await asyncio.wait_for(mailer.begun.wait(), 10)
-        await one.stop(force=True)
-        assert (await stream.rest()).ending == "cancelled"
-    assert mailer.done == []
 
 
 async def test_a_forced_stop_leaves_behind_what_runs_in_a_thread() -> None:
@@ -345,36 +168,6 @@ async def test_a_forced_stop_leaves_behind_what_runs_in_a_thread() -> None:
     finally:
         finish.set()
     assert "whether this tool call was executed is unknown" in kept
-
-
-async def test_a_policy_denies_a_tool_that_needs_no_approval() -> None:
-    mailer = Mailer()
-    bridge = serving(mailer)
-    bridge.policy(lambda call: Verdict("deny", "not him"))
-    async with talk(bridge, "mailer") as one:
-        assert (await one.say("look bob")).ending == "success"
-    assert mailer.done == []
-    assert mailer.results("look_up") == [
-        "The policy denied this tool call; it was not executed. Reason: not him"
-    ]
-
-
-async def test_a_policy_has_people_asked_and_learns_who_approved_what() -> None:
-    mailer, seen = Mailer(), list[tuple[Any, ...]]()
-
-    def policy(call: ProposedCall) -> Verdict:
-        seen.append((dict(call.args), call.approved, call.approved_by))
-        return Verdict("ask", "Look him up?", editable=True)
-
-    bridge = serving(mailer)
-    bridge.policy(policy)
-    async with talk(bridge, "mailer", principal=Principal("acme", "ann")) as one:
-        asked = await one.say("look bob")
-        assert asked.asks[0]["message"] == "Look him up?"
-        assert mailer.done == []
-        await one.answer(asked, {**YES, "editedArgs": {"name": "eve"}})
-    assert mailer.done == ["looked up eve"]
-    assert seen == [({"name": "bob"}, False, None), ({"name": "eve"}, True, "ann")]
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ async def test_what_fails_while_the_pause_is_made_is_not_lost(
     async def agent(run: FunctionRun) -> None:
         await run.confirm("Go on?")
 
+    # Nothing real is known to fail there: whatever does one day must reach somebody.
     monkeypatch.setattr(FunctionExecution, "_pause", fail)
     with pytest.raises(LookupError, match="the pause can't be made"):
         await Thread(lambda: agent).go()

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import BrowserContext, expect, sync_playwright
 
 from tests.e2e.browser.demo import demo_in
 from tests.e2e.browser.site import COPILOTKIT, build, served
-from tests.e2e.browser.tab import VIAS, Tab, Via
+from tests.e2e.browser.tab import PATIENCE, VIAS, Tab, Via
 from tests.e2e.target import Target
 from tests.support import unavailable
 
@@ -33,6 +33,9 @@ QUIET: Final = (
     "--disable-component-update",
     "--disable-sync",
 )
+
+# Five seconds are few on a busy machine.
+expect.set_options(timeout=PATIENCE)
 
 OpenTab = Callable[..., Tab]
 

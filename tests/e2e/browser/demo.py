@@ -14,7 +14,7 @@ import httpx
 from tests.support.ports import free_port
 from tests.support.target import START_SECONDS
 
-__all__ = ["demo_in"]
+__all__ = ["await_health", "demo_in"]
 
 ROOT: Final = Path(__file__).parents[3]
 
@@ -30,13 +30,14 @@ def demo_in(folder: Path) -> Iterator[int]:
         stdout=subprocess.DEVNULL,
     ) as process:
         try:
-            _await_health(port)
+            await_health(port)
             yield port
         finally:
             process.terminate()
 
 
-def _await_health(port: int) -> None:
+def await_health(port: int) -> None:
+    """Wait until a bridge answers."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         with contextlib.suppress(httpx.TransportError):

@@ -13,32 +13,38 @@ from typing import Final
 
 from tests.support import unavailable
 
-__all__ = ["ASSISTANT_UI", "COPILOTKIT", "build", "served"]
+__all__ = ["ASSISTANT_UI", "CARDS", "COPILOTKIT", "build", "run_script", "served"]
 
 ROOT: Final = Path(__file__).parents[3]
 
-ASSISTANT_UI: Final = ROOT / "tests" / "e2e" / "pages" / "assistant_ui"
+ASSISTANT_UI: Final = ROOT / "examples" / "assistant-ui"
+CARDS: Final = ROOT / "examples" / "cards"
 COPILOTKIT: Final = ROOT / "examples" / "copilotkit"
 
 
-def build(page: Path, folder: Path) -> None:
+def build(page: Path, folder: Path, script: str = "build") -> None:
     """Check a page's types and build it into a folder."""
+    run_script(page, "check")
+    run_script(page, script, "--", "--outDir", str(folder), "--logLevel", "warn")
+
+
+def run_script(page: Path, *command: str) -> None:
+    """Run a script of a page's package; what it prints is told where it fails."""
     npm = shutil.which("npm")
     if npm is None:
         unavailable("npm", "install Node.js 20.19 or later")
     if not (page / "node_modules" / ".bin" / "vite").exists():
         where = page.relative_to(ROOT)
         unavailable(f"{where}/node_modules", "`make e2e` installs it, or npm ci does there")
-    for command in (["check"], ["build", "--", "--outDir", str(folder), "--logLevel", "warn"]):
-        done = subprocess.run(
-            [npm, "run", "--silent", *command],
-            cwd=page,
-            env={**os.environ, "SCARF_ANALYTICS": "false"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert done.returncode == 0, f"npm run {command[0]}:\n{done.stdout}"
+    done = subprocess.run(
+        [npm, "run", "--silent", *command],
+        cwd=page,
+        env={**os.environ, "SCARF_ANALYTICS": "false"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, f"npm run {command[0]}:\n{done.stdout}"
 
 
 @contextlib.contextmanager

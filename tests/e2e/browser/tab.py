@@ -8,13 +8,15 @@ from urllib.parse import urlencode, urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 
-__all__ = ["VIAS", "Tab", "Via", "seen"]
+from tests.e2e.browser.cards import button, fill
+
+__all__ = ["PATIENCE", "VIAS", "Tab", "Via", "seen"]
 
 Via = Literal["rest", "single", "direct"]
 VIAS: Final[tuple[Via, ...]] = ("rest", "single", "direct")
 """CopilotKit's runtime routes in both flavours, and the agent's own URL."""
 
-PATIENCE: Final = 15_000.0
+PATIENCE: Final = 45_000.0
 """Milliseconds until something that ought to be seen counts as missing."""
 
 REFUSALS: Final = re.compile(
@@ -56,16 +58,12 @@ class Tab:
 
     def press(self, name: str) -> None:
         """Press a button of the cards or of the dialog, the first of that name."""
-        self._asks.get_by_role("button", name=name, exact=True).first.click()
+        button(self._asks, name).first.click()
 
     def fill(self, **fields: str) -> None:
         """Fill in fields of the form, by their labels."""
         for label, value in fields.items():
-            field = self._asks.get_by_label(label)
-            if field.evaluate("element => element.tagName") == "SELECT":
-                field.select_option(value)
-            else:
-                field.fill(value)
+            fill(self._asks, label, value)
         self.look()
 
     def stop(self) -> None:
@@ -87,6 +85,11 @@ class Tab:
         self.edit(old)
         self.fill(**{"Say instead": new})
         self.press("Send")
+
+    def looks_away(self) -> None:
+        """From now on the cards learn nothing of what others do, or of the time."""
+        nothing = '{"interrupts": []}'
+        self.page.route("**/interrupts*", lambda route: route.fulfill(body=nothing))
 
     def reload(self) -> None:
         """Load the page anew."""
@@ -122,7 +125,7 @@ class Tab:
     @property
     def cards(self) -> Locator:
         """The cards that wait for an answer."""
-        return self.page.locator(".questions article")
+        return self.page.locator(".agc").get_by_role("article")
 
     @property
     def conversation(self) -> list[str]:
@@ -140,7 +143,7 @@ class Tab:
 
     @property
     def _asks(self) -> Locator:
-        return self.page.locator(".questions, dialog")
+        return self.page.locator(".agc, dialog")
 
     def _watch(self, request: Request) -> None:
         if urlsplit(request.url).hostname != "127.0.0.1":

@@ -1,22 +1,26 @@
-"""assistant-ui's page: a refusal while a question is open leaves the question where it is."""
+"""assistant-ui's page: questions of every kind, reloads, refusals, stops, a tool of the page."""
 
 from __future__ import annotations
 
+import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from tests.e2e.browser.axe import axe_faults
+from tests.e2e.browser.cards import button, fill
 from tests.e2e.browser.conftest import ARTEFACTS
-from tests.e2e.browser.site import ASSISTANT_UI, build, served
+from tests.e2e.browser.demo import await_health
+from tests.e2e.browser.site import ASSISTANT_UI, ROOT, build, served
+from tests.e2e.browser.tab import PATIENCE
 from tests.e2e.target import Target
-
-PATIENCE: Final = 15_000.0
-"""Milliseconds until something that ought to be seen counts as missing."""
+from tests.support.ports import free_port
 
 OpenPage = Callable[..., Page]
 
@@ -65,17 +69,27 @@ def open_page(
     assert broken == []
 
 
+@pytest.fixture(scope="module")
+def steady() -> Iterator[str]:
+    """The URL of an agent that goes on while nobody listens."""
+    port = free_port()
+    path = f"{ROOT}{os.pathsep}{ROOT / 'adapters'}"
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.e2e.browser.steady_server", str(port)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as process:
+        try:
+            await_health(port)
+            yield f"http://127.0.0.1:{port}/agents/steady"
+        finally:
+            process.terminate()
+
+
 def say(page: Page, text: str) -> None:
-    """Type a message and send it."""
+    """Type a message and send it, once one can be sent."""
     page.get_by_label("Message").fill(text)
-    page.get_by_role("button", name="Send").click()
-
-
-def answer(page: Page, **fields: str) -> None:
-    """Fill in the card and send it."""
-    for label, value in fields.items():
-        card(page).get_by_label(label).fill(value)
-    card(page).get_by_role("button", name="Answer").click()
+    page.get_by_role("button", name="Send", exact=True).click()
 
 
 def card(page: Page) -> Locator:
@@ -88,64 +102,163 @@ def sees(page: Page, text: str) -> None:
     expect(page.get_by_role("main")).to_contain_text(text, timeout=PATIENCE)
 
 
-def test_after_a_wrong_value_the_card_stays_and_the_corrected_answer_is_carried_out(
+def test_after_a_reload_the_approval_is_there_and_runs_once_with_edited_arguments(
     open_page: OpenPage, target: Target, name: str, thread: str
 ) -> None:
-    page = open_page(refusals="ask")
+    page = open_page()
     say(page, f"send {name}")
-    expect(card(page).get_by_role("paragraph")).to_have_text(
-        f"Send an email to {name}-0@example.com?"
-    )
-    answer(page, approved="true", editedArgs='{"to": 5, "body": "b"}')
-    expect(card(page)).to_contain_text("INVALID_RESUME_PAYLOAD", timeout=PATIENCE)
-    expect(card(page)).to_contain_text(f"Send an email to {name}-0@example.com?")
+    expect(card(page)).to_have_count(1, timeout=PATIENCE)
+    page.reload()
+    sees(page, f"send {name}")
+    expect(card(page)).to_contain_text(f"Send an email to {name}-0@example.com?", timeout=PATIENCE)
     assert target.executed(name) == []
-    assert target.statuses(thread) == ["open"]
-
-    corrected = f'{{"to": "{name}-9@example.com", "body": "corrected"}}'
-    answer(page, approved="true", editedArgs=corrected)
-    sees(page, f"Outcome: sent to {name}-9@example.com.")
+    button(page, "Edit").click()
+    fill(page, "Body", "shorter")
+    button(page, "Approve with changes").click()
+    sees(page, f"Outcome: sent to {name}-0@example.com.")
     expect(card(page)).to_have_count(0)
-    assert [line["body"] for line in target.executed(name)] == ["corrected"]
+    assert [line["body"] for line in target.executed(name)] == ["shorter"]
+    page.reload()
+    sees(page, f"Outcome: sent to {name}-0@example.com.")
+    expect(card(page)).to_have_count(0)
     say(page, "hello")
     sees(page, "You said: hello")
+    assert target.statuses(thread) == ["resolved"]
+    assert len(target.executed(name)) == 1
+
+
+def test_after_a_reload_the_form_is_there_and_the_page_fits_a_phone_and_the_dark(
+    open_page: OpenPage, target: Target, name: str
+) -> None:
+    page = open_page()
+    say(page, f"form {name}")
+    expect(card(page)).to_have_count(1, timeout=PATIENCE)
+    page.reload()
+    expect(card(page)).to_contain_text(f"Which quarter for {name}?", timeout=PATIENCE)
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    for width, height in ((390, 780), (1280, 800)):
+        page.set_viewport_size({"width": width, "height": height})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.screenshot(path=ARTEFACTS / f"assistant-ui-form-{width}-{scheme}.png")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert axe_faults(page) == []
+    button(card(page), "Send").click()
+    expect(card(page)).to_contain_text("Quarter is missing.")
+    fill(page, "Quarter", "Q3")
+    fill(page, "Year", "2026")
+    button(card(page), "Send").click()
+    sees(page, "Quarter: Q3 2026.")
+
+
+def test_two_at_once_are_answered_together_also_after_a_reload(
+    open_page: OpenPage, target: Target, name: str
+) -> None:
+    page = open_page()
+    say(page, f"both {name}")
+    expect(card(page)).to_have_count(2, timeout=PATIENCE)
+    page.reload()
+    expect(card(page)).to_have_count(2, timeout=PATIENCE)
+    button(page, "Approve").first.click()
+    button(page, "Deny").last.click()
+    fill(page, "Reason", "not on a Sunday")
+    assert target.executed(name) == []
+    button(page, "Deny").last.click()
+    sees(page, f"Outcomes: sent to {name}-0@example.com, not sent.")
+    assert [line["to"] for line in target.executed(name)] == [f"{name}-0@example.com"]
+
+
+def test_after_a_reload_in_a_run_the_run_goes_on_and_its_question_is_answered(
+    open_page: OpenPage, steady: str
+) -> None:
+    page = open_page(url=steady)
+    say(page, "count")
+    sees(page, "0 1 2 3")
+    page.reload()
+    sees(page, "0 1 2 3")
+    sees(page, "77 78 79")
+    expect(card(page)).to_contain_text("Was 80 enough?", timeout=PATIENCE)
+    expect(page.get_by_label("State")).to_contain_text('{"counted":80}')
+    button(page, "Yes").click()
+    sees(page, "Confirmed.")
+    expect(card(page)).to_have_count(0)
 
 
 def test_a_form_that_is_filled_in_wrongly_twice_can_still_be_corrected(
-    open_page: OpenPage, target: Target, name: str
+    open_page: OpenPage, target: Target, name: str, thread: str
 ) -> None:
-    page = open_page(refusals="ask")
+    page = open_page(check="off")
     say(page, f"form {name}")
-    for year in ("soon", "never"):
-        answer(page, quarter="Q2", year=year)
-        expect(card(page).get_by_role("strong")).to_have_text("INVALID_RESUME_PAYLOAD")
-        expect(card(page)).to_contain_text(f"Which quarter for {name}?")
-    answer(page, quarter="Q2", year="2026")
+    for _ in range(2):
+        fill(page, "Quarter", "Q2")
+        button(card(page), "Send").click()
+        expect(card(page).get_by_role("alert")).to_contain_text("INVALID_RESUME_PAYLOAD")
+        expect(card(page).get_by_role("heading")).to_have_text(f"Which quarter for {name}?")
+    assert target.statuses(thread) == ["open"]
+    fill(page, "Quarter", "Q2")
+    fill(page, "Year", "2026")
+    button(card(page), "Send").click()
     sees(page, "Quarter: Q2 2026.")
     expect(card(page)).to_have_count(0)
 
 
-def test_a_fresh_page_on_a_thread_with_an_open_question_gets_the_card_and_answers_it(
+def test_a_question_whose_time_is_over_goes_away_and_the_chat_goes_on(
     open_page: OpenPage, target: Target, name: str
 ) -> None:
-    asking = open_page(refusals="ask")
-    say(asking, f"send {name}")
-    expect(card(asking)).to_have_count(1)
+    page = open_page()
+    say(page, f"brief {name}")
+    sees(page, "The time to answer is over.")
+    button(page, "Show the outcome").click()
+    expect(page.get_by_role("main")).not_to_contain_text("The time to answer is over.")
+    say(page, "hello")
+    sees(page, "You said: hello")
+    assert target.executed(name) == []
 
-    fresh = open_page(refusals="ask")
-    say(fresh, "are you there?")
-    expect(card(fresh)).to_contain_text(f"Send an email to {name}-0@example.com?", timeout=PATIENCE)
-    expect(card(fresh)).to_contain_text("INTERRUPT_PENDING")
-    answer(fresh, approved="true")
-    sees(fresh, f"Outcome: sent to {name}-0@example.com.")
-    expect(card(fresh)).to_have_count(0)
+
+def test_an_answer_given_in_another_tab_is_told(
+    open_page: OpenPage, target: Target, name: str
+) -> None:
+    first = open_page()
+    say(first, f"send {name}")
+    expect(card(first)).to_have_count(1, timeout=PATIENCE)
+    second = open_page()
+    expect(card(second)).to_have_count(1, timeout=PATIENCE)
+    button(first, "Approve").click()
+    sees(first, "Outcome: sent")
+    sees(second, "Approved by anonymous elsewhere.")
+    button(second, "Show the outcome").click()
+    sees(second, "Outcome: sent")
     assert len(target.executed(name)) == 1
 
 
-def test_with_an_error_the_card_is_gone(open_page: OpenPage, target: Target, name: str) -> None:
-    """What `refusals: ask` is for: should assistant-ui mend it, this test says so."""
+def test_a_tool_of_the_page_runs_there_and_its_result_goes_on(
+    open_page: OpenPage, name: str
+) -> None:
     page = open_page()
+    say(page, f"frontend {name}")
+    sees(page, f"Shown: the page {name}.")
+    assert page.title() == name
+
+
+def test_what_was_said_before_a_stop_stays_and_the_chat_goes_on(
+    open_page: OpenPage, target: Target, thread: str
+) -> None:
+    page = open_page()
+    say(page, "slow 200")
+    sees(page, "0 1 2 3")
+    page.get_by_role("button", name="Stop").click()
+    target.settled(thread)
+    sees(page, "0 1 2 3")
+    say(page, "hello")
+    sees(page, "You said: hello")
+    expect(page.get_by_role("main")).not_to_contain_text("197 198 199")
+
+
+def test_with_an_error_the_card_is_gone(open_page: OpenPage, name: str) -> None:
+    """What `refusals: ask` is for: should assistant-ui mend it, this test says so."""
+    page = open_page(refusals="error", check="off")
     say(page, f"form {name}")
-    answer(page, quarter="Q2", year="soon")
+    fill(page, "Quarter", "Q2")
+    button(card(page), "Send").click()
     expect(page.get_by_role("alert")).not_to_be_empty(timeout=PATIENCE)
     expect(card(page)).to_have_count(0)

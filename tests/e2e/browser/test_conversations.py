@@ -59,6 +59,7 @@ def test_an_expired_question_is_refused_and_the_chat_goes_on(
     tab = open_tab(via, port=hasty.port)
     tab.say(f"send {name}")
     tab.is_asked("Send an email")
+    tab.looks_away()
     hasty.wait_for_expiry(tab.thread)
     tab.press("Approve")
     tab.is_told("INTERRUPT_EXPIRED")
@@ -67,6 +68,19 @@ def test_an_expired_question_is_refused_and_the_chat_goes_on(
     tab.sees("You said: hello")
     assert hasty.executed(name) == []
     assert hasty.statuses(tab.thread) == ["expired"]
+
+
+def test_a_question_says_when_its_time_is_over_and_goes_away(
+    open_tab: OpenTab, hasty: Target, name: str
+) -> None:
+    tab = open_tab(port=hasty.port)
+    tab.say(f"send {name}")
+    tab.sees("The time to answer is over.")
+    tab.press("Show the outcome")
+    tab.is_asked_nothing()
+    tab.say("hello")
+    tab.sees("You said: hello")
+    assert hasty.executed(name) == []
 
 
 def test_an_edited_message_takes_the_place_of_the_old_one(tab: Tab, target: Target) -> None:

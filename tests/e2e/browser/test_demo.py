@@ -58,6 +58,6 @@ def test_a_reason_with_a_card_of_its_own(open_tab: OpenTab, demo: int) -> None:
     tab.press("Approve the dry run")
     tab.sees("Dry run: 42 rows would go, 20 at a time.")
     tab.say("Now do it")
-    tab.page.get_by_label("Dry run").uncheck()
+    tab.page.get_by_label("Dry run", exact=True).uncheck()
     tab.press("Change the database")
     tab.sees("42 rows are gone, 10 at a time.")

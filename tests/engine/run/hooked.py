@@ -8,13 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.protocol.contract.transitions import Change
-from agui_bridge.protocol.threads.records import (
-    Loaded,
-    StopRequest,
-    ThreadKey,
-    ThreadRecord,
-    ThreadStatus,
-)
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord, ThreadStatus
 from agui_bridge.stores.base import Committed, Expected
 from agui_bridge.stores.memory import MemoryStore
 

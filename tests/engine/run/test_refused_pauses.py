@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from agui_bridge.adapters import Ask, Pause
+from agui_bridge.adapters import Ask, Handoff, Pause
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT
 from agui_bridge.protocol.threads.records import ToolCall
 from tests.support.agents import Bench, Scripted, call_events, outcome
@@ -33,6 +35,20 @@ async def test_a_continuation_that_could_not_come_back_as_it_went_is_refused(
 ) -> None:
     bench = Bench(Scripted([Pause([Ask("n")], continuation)], ["next"]))
     assert outcome(await bench.say("go")) == "AGENT_PROTOCOL_ERROR"
+    assert outcome(await bench.say("more")) == "success"
+
+
+@pytest.mark.parametrize("ends", [partial(Pause, [Ask("n")]), partial(Handoff, ["c"])])
+async def test_a_continuation_that_is_too_large_is_refused_before_anybody_is_asked(
+    ends: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    fits, too_large = [*call_events("c"), ends("x" * 98)], [*call_events("c"), ends("x" * 99)]
+    bench = Bench(Scripted(fits), max_continuation_bytes=100)
+    assert outcome(await bench.say("go")) in ("interrupt", "success")
+    bench = Bench(Scripted(too_large, ["next"]), max_continuation_bytes=100)
+    assert outcome(await bench.say("go")) == "AGENT_PROTOCOL_ERROR"
+    assert "takes 101 bytes as JSON; at most 100 are allowed" in caplog.text
+    assert (await bench.load()).interrupts == {}
     assert outcome(await bench.say("more")) == "success"
 
 

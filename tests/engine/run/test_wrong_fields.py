@@ -53,6 +53,8 @@ WRONG: Final[Mapping[tuple[type, str], list[Any]]] = {
     ],
     (Ask, "subagent_run_id"): NO_TEXT,
     (Ask, "metadata"): NO_OBJECT,
+    (Ask, "approvers"): [*NO_SEQUENCE[1:], [], [7], [""], ["role:"]],
+    (Ask, "quorum"): [0, -1, True, "2", 1.5],
     (ToolCall, "id"): [None, *NO_TEXT],
     (ToolCall, "name"): [None, *NO_TEXT],
     (ToolCall, "args"): [None, *NO_OBJECT],

@@ -20,7 +20,8 @@ from agui_bridge.engine.engine import mint
 from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.answers.unexecuted import LOST
-from agui_bridge.protocol.threads.records import InterruptStatus, Loaded
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import InterruptStatus
 from agui_bridge.stores.base import Store
 from tests.support.agents import Bench, Event, Reader, eventually, outcome, settle
 

@@ -92,7 +92,7 @@ async def test_an_interrupted_session_is_closed(serving: Serving) -> None:
         await site.ask()
         told = (await site.http.post("/stop", json={"session_id": "t"})).json()
         assert (told["status"], told["stop_reason"]) == ("success", "USER_INTERRUPTED")
-        assert (await site.http.get("/interrupts?status=open")).json() == {"interrupts": []}
+        assert (await site.http.get("/interrupts?status=open")).json()["interrupts"] == []
 
 
 async def test_a_session_of_two_agents_is_stopped_in_both_or_in_the_one_named(

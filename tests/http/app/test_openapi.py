@@ -48,7 +48,7 @@ def test_every_route_is_documented_and_every_documented_path_exists() -> None:
 
 
 def test_the_app_serves_the_documented_paths() -> None:
-    app = Bridge().app(anonymous=True)
+    app = Bridge(first_page=False).app(anonymous=True)
 
     assert {route.path_format for route in app.routes} == set(DOCUMENT["paths"])  # type: ignore[attr-defined]  # all are plain routes
 

@@ -17,6 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_bridge import Principal, Refused
 from agui_bridge.http.app.operations import OPERATIONS
+from agui_bridge.inbox.reference import Reference, References
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.shapes.readable_schema import OF_IDS, within
 from examples.approval_target import make_bridge
 from tests.support import unavailable
@@ -36,6 +38,7 @@ RUNS: Final = (
 """The paths that answer with AG-UI streams."""
 
 PLACES: Final = (
+    ("interrupts", 2, "{ref}"),
     ("agents", 2, "{agent}"),
     ("agents", 4, "{thread}"),
     ("copilotkit", 3, "{agent}"),
@@ -108,10 +111,17 @@ def aimed(document: dict[str, Any], asks: list[str]) -> dict[str, Any]:
     spare = [f"spare-{number}" for number in range(SPARE)]
     for item in document["paths"].values():
         for parameter in item.get("parameters", ()):
+            if parameter["name"] == "ref":
+                parameter["schema"] = {"enum": references(asks)}
+                continue
             enum = ["target"] if parameter["name"] == "agent" else threads
             # Also others, since a thread that it calls 0 is none that should be refused.
             parameter["schema"] = {"anyOf": [{"enum": enum}, parameter["schema"]]}
             parameter["example"] = enum[0]
+    # OpenAPI has no word for the cursor of an earlier answer, nor for members that exclude others.
+    listing = document["paths"]["/interrupts"]["get"]
+    untold = ("after", "mine")
+    listing["parameters"] = [one for one in listing["parameters"] if one["name"] not in untold]
     wasteful = document["paths"]["/agents/{agent}/threads/{thread}"]["delete"]
     wasteful["parameters"] = [
         {
@@ -151,6 +161,12 @@ def aimed(document: dict[str, Any], asks: list[str]) -> dict[str, Any]:
         members[name] = {"anyOf": [{"enum": known}, members[name]]}
     aim_connect(document)
     return document
+
+
+def references(asks: list[str]) -> list[str]:
+    """The questions as paths name them, and some that no thread has raised."""
+    keys = [ThreadKey("default", "target", thread) for thread in ASKING]
+    return [References().write(Reference(key, ask)) for key in keys for ask in asks]
 
 
 def aim_connect(document: dict[str, Any]) -> None:

@@ -171,6 +171,13 @@ async def _(serving: Serving, beyond: bool) -> Any:
     return {"held": True} if found[-1] is None else None
 
 
+@probe("max_continuation_bytes")
+async def _(serving: Serving, beyond: bool) -> Any:
+    pause = Pause([Ask("q", "confirmation")], "x" * (98 + beyond))
+    async with serving(Scripted([pause]), max_continuation_bytes=100) as site:
+        return error_of(await site.http.post("/agents/agent", json=run_input("go")))
+
+
 @probe("pipe_events")
 async def _(serving: Serving, beyond: bool) -> Any:
     return await unread(pieces=500 if beyond else 3, size=1, most=15, pipe_events=10)

@@ -9,7 +9,7 @@ import pytest
 
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
 from agui_bridge.protocol.answers.unanswered_calls import answer_calls
-from agui_bridge.protocol.answers.unexecuted import EXPIRED, refused
+from agui_bridge.protocol.answers.unexecuted import EXPIRED
 from agui_bridge.protocol.threads.history import History, StoredMessage
 
 
@@ -79,4 +79,4 @@ def test_calls_without_a_result_are_answered_but_those_that_wait(
     ],
 )
 def test_a_refused_call_says_who_refused_it(decision: Decision, sentence: str) -> None:
-    assert refused(decision) == sentence
+    assert decision.text == sentence

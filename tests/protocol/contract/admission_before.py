@@ -16,7 +16,7 @@ from agui_bridge.protocol.contract.requests import (
     Ruling,
     Start,
 )
-from agui_bridge.protocol.threads.records import Loaded
+from agui_bridge.protocol.threads.loaded import Loaded
 from tests.protocol.loaded_threads import (
     ANSWERED,
     CLAIMED,

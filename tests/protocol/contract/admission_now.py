@@ -23,7 +23,7 @@ from agui_bridge.protocol.contract.requests import (
     Resume,
     Start,
 )
-from agui_bridge.protocol.threads.records import Loaded
+from agui_bridge.protocol.threads.loaded import Loaded
 from tests.protocol.contract.admission_before import Case, by, not_by
 from tests.protocol.loaded_threads import (
     ANSWERED,

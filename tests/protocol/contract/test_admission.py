@@ -26,15 +26,17 @@ from agui_bridge.protocol.contract.requests import (
     Resume,
     Start,
 )
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     Json,
-    Loaded,
     Receipt,
     ReceiptOutcome,
     RecordedAnswer,
 )
 from tests.protocol.contract.admission_before import BEFORE, Case
+from tests.protocol.contract.admission_by_whom import BY_WHOM, COVERING, edited, ruled, sent, voted
 from tests.protocol.contract.admission_now import NOW_ASKED
 from tests.protocol.loaded_threads import (
     ANSWERED,
@@ -54,7 +56,10 @@ from tests.protocol.loaded_threads import (
     yes,
 )
 
-CASES: Final = {**BEFORE, **NOW_ASKED}
+CASES: Final = {
+    number: {**BEFORE, **NOW_ASKED, **BY_WHOM}.get(number, ()) + COVERING.get(number, ())
+    for number, _ in ROWS
+}
 FLAT: Final = [
     pytest.param(number, case, id=f"{number}: {case.outcome}")
     for number, cases in CASES.items()
@@ -82,7 +87,7 @@ def test_row_decides(number: str, case: Case) -> None:
 
 
 def test_every_row_has_a_case_that_it_decides_and_a_neighbour_that_it_does_not() -> None:
-    assert list(CASES) == [number for number, _ in ROWS]
+    assert CASES.keys() >= BEFORE.keys() | NOW_ASKED.keys() | BY_WHOM.keys() | COVERING.keys()
     for number, cases in CASES.items():
         assert {case.by_this_row for case in cases} == {True, False}, number
 
@@ -374,3 +379,14 @@ def test_a_refusal_names_a_hundred_interrupts_however_many_an_input_names() -> N
     assert isinstance(ruling, Reject)
     assert ruling.message.endswith(", unknown-98, unknown-99 and 9900 more.")
     assert len(ruling.interrupt_ids) == 10_000
+
+
+def test_a_held_answer_keeps_its_words_when_another_voter_repeats_theirs() -> None:
+    own, last = edited("a", 1), yes("a")
+    votes = (voted("bob", own), voted("cy", last))
+    held = ruled("a", ApprovalRule(quorum=2), *votes, status=ANSWERED, answer=last)
+
+    ruling = admit(interrupted(held, ask("b")), sent("bob", own, yes("b")))
+
+    assert isinstance(ruling, Resume)
+    assert ruling.answers["a"] == last.answer

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agui_bridge.protocol.contract.end_transitions import FinalWrite, end_run, reopen
-from agui_bridge.protocol.contract.requests import Resume
+from agui_bridge.protocol.contract.requests import Hold, Resume
 from agui_bridge.protocol.contract.transitions import (
     Change,
     claim_resume,
@@ -19,12 +19,12 @@ from agui_bridge.protocol.contract.transitions import (
     recover,
 )
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Batch,
     ClosedBatch,
     Interrupt,
     InterruptStatus,
-    Loaded,
     RecordedAnswer,
     RunEnding,
     RunLease,
@@ -122,7 +122,7 @@ class TestClaims:
     def test_held_answers_are_stored_and_nothing_else_changes(self) -> None:
         loaded = interrupted(ask("a"), ask("b"), ask("c", ANSWERED, answer=yes("c")))
 
-        change = hold(loaded, {"a": yes("a").answer, "c": yes("c").answer}, "ada")
+        change = hold(loaded, Hold({"a": yes("a").answer, "c": yes("c").answer}), "ada")
 
         assert change.record == loaded.record
         assert statuses(change) == {"a": ANSWERED}

@@ -4,7 +4,7 @@ import pytest
 
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.verifier.chunks import Chunks
-from agui_bridge.protocol.verifier.rules import Fault
+from agui_bridge.protocol.verifier.stream_rules import Fault
 
 
 def expand(*events: WireEvent) -> list[WireEvent]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.event_rules import RULES
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES
 from agui_bridge.protocol.wire.sse import KEEP_ALIVE, Decoder, Frame, FrameTooLarge, encode
 
 EVENT: TypeAdapter[Any] = TypeAdapter(agui.Event)
@@ -82,7 +82,7 @@ def official(event: WireEvent) -> bytes:
 
 
 def test_the_official_types_are_all_covered() -> None:
-    assert FIELDS.keys() == RULES.keys() == {kind.value for kind in agui.EventType}
+    assert FIELDS.keys() == EVENT_RULES.keys() == {kind.value for kind in agui.EventType}
 
 
 @pytest.mark.parametrize("kind", FIELDS)

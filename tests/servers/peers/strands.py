@@ -39,7 +39,7 @@ class Scripted(Model):
 
     async def stream(
         self, messages: Any, tool_specs: Any = None, *args: Any, **kwargs: Any
-    ) -> AsyncIterator[dict[str, Any]]:
+    ) -> AsyncIterator[Any]:
         results: list[str] = []
         text = ""
         for message in reversed(messages):

@@ -63,11 +63,18 @@ VALUES: dict[str, Any] = {
     "new_version": 1,
     "data": "{}",
     "superseded": ["m1"],
+    "tool": "tool1",
+    "after_raised": 1.0,
+    "after_agent": "agent",
+    "after_thread": "thread",
+    "after_position": 0,
+    "after_id": "i",
     "interrupts_id": ["i"],
     "interrupts_batch": ["batch"],
     "interrupts_position": [0],
     "interrupts_status": ["open"],
     "interrupts_expires_at": [None],
+    "interrupts_tool": ["tool1"],
     "interrupts_data": ["{}"],
     "receipts_batch": ["batch"],
     "receipts_data": ["{}"],
@@ -75,6 +82,9 @@ VALUES: dict[str, Any] = {
     "messages_position": [9],
     "messages_superseded": [False],
     "messages_data": ["{}"],
+    "audit_id": ["1"],
+    "audit_written_at": [1.0],
+    "audit_data": ["{}"],
 }
 
 
@@ -108,7 +118,8 @@ async def _make(url: str) -> None:
 
 def hot(statements: Statements) -> dict[str, Statement]:
     """Every statement that runs while a bridge is at work."""
-    everything = {"interrupts": True, "receipts": True, "messages": True, "superseded": True}
+    parts = ("interrupts", "receipts", "messages", "superseded", "audit")
+    everything = dict.fromkeys(parts, True)
     listed = statements.interrupts
     return {
         "load": statements.load,
@@ -125,9 +136,14 @@ def hot(statements: Statements) -> dict[str, Statement]:
         "due": statements.due,
         "claim": statements.commit(new=False, **everything),
         "create": statements.commit(new=True, **everything),
-        "open": listed(agent=False, thread=False, status=True, unexpired=True),
-        "open of an agent": listed(agent=True, thread=False, status=True, unexpired=True),
-        "of a thread": listed(agent=True, thread=True, status=False, unexpired=False),
+        "open": listed(frozenset({"status"}), unexpired=True),
+        "open of an agent": listed(frozenset({"status", "agent"}), unexpired=True),
+        "open behind a place": listed(frozenset({"status", "after"}), unexpired=True),
+        "open of a tool": listed(frozenset({"status", "tool", "after"}), unexpired=True),
+        "of a thread": listed(frozenset({"agent", "thread"}), unexpired=False),
+        "open of a tool, counted": statements.interrupt_count(
+            frozenset({"status", "tool"}), unexpired=True
+        ),
     }
 
 

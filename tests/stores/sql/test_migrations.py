@@ -64,7 +64,8 @@ async def test_the_tables_have_the_columns_that_statements_use(place: Place) -> 
     await place.open_and_close()
     tables = place.tables()
 
-    own = {"agui_threads", "agui_probe", VERSION_TABLE}
+    own = {"agui_threads", "agui_probe", "agui_announced", "agui_deliveries"}
+    own |= {"agui_audit", "agui_grants", VERSION_TABLE}
     assert set(tables) == {*own, *(table.name for table in ROW_TABLES)}
     threads = tables["agui_threads"]
     assert set(threads.columns) == {*KEY, *WRITTEN, *STOP}

@@ -102,7 +102,9 @@ async def test_the_queries_that_run_all_the_time_use_indexes(store: SqliteStore)
         "batches": statements.BATCHES_EXPIRED,
         "old": statements.OLD,
         "threads": statements.THREADS,
-        "open": statements.list_interrupts(agent=False, thread=False, status=True, unexpired=True),
+        "tool": statements.list_interrupts(frozenset({"status", "tool", "after"}), unexpired=True),
+        "count": statements.count_interrupts(frozenset({"status"}), unexpired=True),
+        "open": statements.list_interrupts(frozenset({"status"}), unexpired=True),
     }
     # What a statement has computed itself may be scanned.
     own = ("CONSTANT ROW", "wanted")

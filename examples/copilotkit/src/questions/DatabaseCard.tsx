@@ -1,9 +1,5 @@
+import { Button, Card, type CardProps, SchemaForm, Values } from "@agui-bridge/react-cards";
 import { useState } from "react";
-
-import { Card } from "./Card";
-import { Fields } from "./Fields";
-import type { QuestionProps } from "./question";
-import { Refusal } from "./Refusal";
 
 /** What an agent says of a change that it is about to make to a database. */
 interface Change {
@@ -15,18 +11,26 @@ interface Change {
   riskLevel: "low" | "medium" | "high";
 }
 
+const WHY_NOT = {
+  type: "object",
+  properties: { reason: { type: "string", description: "The agent reads it.", format: "textarea" } },
+};
+
 /** A change of a database: its query, its risk, how to undo it, and in what steps to do it. */
-export function DatabaseCard({ ask, onAnswer, onCancel }: QuestionProps) {
+export function DatabaseCard(props: CardProps) {
+  const { ask, onAnswer, onCancel } = props;
   const { query, riskLevel, ...facts } = ask.metadata as unknown as Change;
   const [batchSize, setBatchSize] = useState(10);
   const [dryRun, setDryRun] = useState(true);
   const [denying, setDenying] = useState(false);
   const modifications = { batchSize, dryRun };
   return (
-    <Card kind="Database change" title={ask.message} tone={riskLevel === "high" ? "danger" : "plain"}>
+    <Card {...props} kind="Database change" tone={riskLevel === "high" ? "danger" : "plain"}>
       <p className={`risk ${riskLevel}`}>{riskLevel} risk</p>
-      <pre className="query">{query}</pre>
-      <Fields
+      <pre className="query" tabIndex={0}>
+        {query}
+      </pre>
+      <Values
         values={{
           Action: facts.action,
           Table: facts.table,
@@ -35,10 +39,17 @@ export function DatabaseCard({ ask, onAnswer, onCancel }: QuestionProps) {
         }}
       />
       {denying ? (
-        <Refusal
-          onBack={() => setDenying(false)}
-          onDeny={(reason) => onAnswer({ approved: false, ...(reason && { reason }) }, "Denied")}
-        />
+        <SchemaForm
+          schema={WHY_NOT}
+          onSubmit={(said) => onAnswer({ approved: false, ...(said as object) }, "Denied")}
+        >
+          <Button type="submit" look="danger">
+            Deny
+          </Button>
+          <Button look="plain" onClick={() => setDenying(false)}>
+            Back
+          </Button>
+        </SchemaForm>
       ) : (
         <>
           <div className="options">
@@ -51,7 +62,7 @@ export function DatabaseCard({ ask, onAnswer, onCancel }: QuestionProps) {
                 onChange={(event) => setBatchSize(event.target.valueAsNumber || 1)}
               />
             </label>
-            <label className="tick">
+            <label className="agc-tick">
               <input
                 type="checkbox"
                 checked={dryRun}
@@ -60,19 +71,19 @@ export function DatabaseCard({ ask, onAnswer, onCancel }: QuestionProps) {
               Dry run
             </label>
           </div>
-          <div className="actions">
-            <button
-              className={dryRun ? "" : "danger"}
+          <div className="agc-actions">
+            <Button
+              look={dryRun ? "main" : "danger"}
               onClick={() => onAnswer({ approved: true, modifications }, "Approved")}
             >
               {dryRun ? "Approve the dry run" : "Change the database"}
-            </button>
-            <button className="plain" onClick={() => setDenying(true)}>
+            </Button>
+            <Button look="plain" onClick={() => setDenying(true)}>
               Deny
-            </button>
-            <button className="quiet" onClick={onCancel}>
+            </Button>
+            <Button look="quiet" onClick={onCancel}>
               Cancel
-            </button>
+            </Button>
           </div>
         </>
       )}

@@ -86,7 +86,7 @@ class Model:
         self.app = Starlette(
             routes=[
                 Route("/v1/chat/completions", self._complete, methods=["POST"]),
-                Route("/work/{job}", self._work),
+                Route("/jobs/{job}", self._work),
             ]
         )
 

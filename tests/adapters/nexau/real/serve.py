@@ -25,7 +25,7 @@ def main() -> None:
     uvicorn: Any = importlib.import_module("uvicorn")
 
     def work(job: str = "") -> dict[str, str]:
-        with urllib.request.urlopen(f"{model}/work/{job}") as answer:
+        with urllib.request.urlopen(f"{model}/jobs/{job}") as answer:
             done: dict[str, str] = json.load(answer)
         return done
 

@@ -1,0 +1,304 @@
+"""One run of an agent: what it is given, how its updates come out, and what ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from importlib.metadata import version
+from itertools import chain
+from typing import Any, Final
+
+from agent_framework import FunctionTool, Message
+
+from agui_bridge.adapters import Run, RunItem
+from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.item_queue import ItemQueue, join_text
+from agui_bridge.policy import PolicyFailed
+from agui_bridge.protocol.answers.asks import Handoff, Pause
+from agui_bridge.protocol.answers.decisions import Approve, Decision
+from agui_bridge.protocol.threads.records import Json, ToolCall
+from agui_bridge.protocol.turns import turns_of
+from agui_bridge.tool_gate import ToolGate
+from agui_bridge_agent_framework.guard import Guard, RequestGuard
+from agui_bridge_agent_framework.history import dumped, memo_of, messages_of, read_conversation
+from agui_bridge_agent_framework.pauses import PACKAGE, Kept, asks_of, waiting_of
+from agui_bridge_agent_framework.reader import Reader
+from agui_bridge_agent_framework.unique_calls import UniqueCalls
+
+__all__ = ["Turn"]
+
+_GRACE: Final = 1.0
+"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
+
+
+class Turn:
+    """One run of an agent.
+
+    Args:
+        run: the run.
+        agent: the agent.
+        kwargs: what tools find in their context.
+    """
+
+    def __init__(self, run: Run, agent: Any, kwargs: Mapping[str, Any]) -> None:
+        self._run = run
+        self._kwargs = kwargs
+        self._agent = agent
+        waited = run.resume or run.handoff
+        self._kept = Kept.from_json(waited.continuation) if waited is not None else None
+        self._decisions: Mapping[str, Decision] = run.resume.decisions if run.resume else {}
+        kept = self._kept
+        self._actor = kept.actor if kept else run.principal.actor
+        self._queue = ItemQueue()
+        self._guard = Guard(self._make_gate, self._decisions, UniqueCalls(run))
+        self._gate = self._guard.gate
+        options = getattr(agent, "default_options", None) or {}
+        self._structured = options.get("response_format") is not None
+        self._reader = Reader(run, self._structured)
+        for one in kept.waiting if kept else ():
+            if one.kind == "frontend":
+                self._reader.answered.add(one.call)
+            self._reader.called.append(one.call)
+        own = _names_of(agent)
+        self._frontend = {tool.name: tool for tool in run.tools if tool.name not in own}
+        self._session: Any = None
+        self._late: list[Any] = []
+        # Once something was told, the answers can't be given again.
+        self._has_told = False
+        self._response: Any = None
+
+    async def items(self) -> AsyncGenerator[RunItem, None]:
+        """Carry it out.
+
+        Raises:
+            NotDelivered, UpstreamError, Fenced, PolicyFailed: see `AgentFrameworkAdapter.run`.
+        """
+        run = self._run
+        working = asyncio.create_task(self._work())
+        stopping = asyncio.create_task(self._gate.stopped())
+        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
+        is_over = False
+        try:
+            while updates := await self._queue.take():
+                for item in join_text(chain.from_iterable(map(self._reader.read, updates))):
+                    for told in self._given_results():
+                        yield told
+                    yield item
+            await asyncio.wait([working])
+            self._expect_delivered(working)
+            for told in self._given_results():
+                yield told
+            for last in self._reader.end():
+                yield last
+            for call in self._reader.called:
+                # What ran to its end while everything else was stopped, or failed.
+                if call in self._guard.outputs:
+                    for told in self._reader.result(call, self._guard.outputs[call]):
+                        yield told
+            is_over = self._outcome(working)
+        finally:
+            stopping.cancel()
+            if not working.done():
+                working.cancel()
+                self._queue.abandon()
+                await asyncio.wait([working], timeout=_GRACE)
+            touched = self._touched
+            called = (*self._decisions, *self._reader.called)
+            run.not_begun = [call for call in called if call not in touched]
+        if is_over and (ending := self._ending()) is not None:
+            yield ending
+
+    # --- the agent's own task ---
+
+    async def _work(self) -> None:
+        try:
+            await self._hear(self._given())
+            await self._queue.taken()
+            if self._late and not self._response.user_input_requests:
+                late, self._late = self._late, []
+                await self._hear(list(messages_of(turns_of(late))))
+        finally:
+            self._queue.close()
+
+    async def _hear(self, messages: list[Message]) -> None:
+        stream = self._agent.run(
+            messages,
+            stream=True,
+            session=self._session,
+            middleware=[
+                self._guard,
+                RequestGuard(self._guard, self._run.stop, self._check_approved),
+            ],
+            tools=[_declared(tool) for tool in self._frontend.values()] or None,
+            function_invocation_kwargs=self._kwargs or None,
+        )
+        queue = self._queue
+        try:
+            async for update in stream:
+                for content in update.contents:
+                    if content.type == "function_result":
+                        self._guard.tell(content)
+                        if content.call_id in self._guard.failed:
+                            self._reader.silent.add(content.call_id)
+                queue.write(update)
+                if queue.full:
+                    await queue.drained()
+            # What providers keep they keep now.
+            self._response = await stream.get_final_response()
+        finally:
+            with contextlib.suppress(Exception):
+                await stream.close()
+        self._note_usage()
+
+    def _given(self) -> list[Message]:
+        """What the agent is told now.
+
+        Raises:
+            NotDelivered: see `Kept.restored`.
+        """
+        run, kept = self._run, self._kept
+        if kept is None:
+            self._session, messages = read_conversation(run)
+            return messages
+        if run.resume is not None:
+            new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
+        else:
+            new = list(map(dict, run.raw_new_messages))
+        self._late = [*kept.late, *(one for one in new if one.get("role") == "user")]
+        self._session, approvals = kept.restored(self._decisions)
+        return [*kept.results(self._decisions, _results_of(run)), *approvals]
+
+    def _check_approved(self) -> None:
+        """Have the model asked only once all that was approved has come to its tool.
+
+        Raises:
+            NotDelivered: none has; the answers can be given again.
+            UpstreamError: a tool is not there any more.
+        """
+        for one in self._kept.waiting if self._kept else ():
+            is_approved = isinstance(self._decisions.get(one.call), Approve)
+            if not is_approved or one.call in self._guard.judged:
+                continue
+            why = f"The agent has no tool {one.name!r} any more."
+            kept = self._kept
+            done = self._has_told or self._gate.begun
+            fault = UpstreamError(why) if done or not kept else kept.refused(why)
+            self._gate.fault = fault
+            raise fault
+
+    def _make_gate(self, approve: Callable[[ToolCall], bool]) -> ToolGate:
+        return ToolGate(self._run, approve=approve, taken=self._queue.taken, actor=self._actor)
+
+    def _given_results(self) -> Iterator[RunItem]:
+        """The results that people gave, once: nothing else tells them."""
+        if self._has_told:
+            return
+        self._has_told = True
+        for one in self._kept.waiting if self._kept else ():
+            if one.kind == "call":
+                yield from self._reader.result(one.call, self._decisions[one.call].text)
+
+    # --- what comes of it ---
+
+    def _expect_delivered(self, working: asyncio.Task[None]) -> None:
+        """Have the answers given again if nothing was done with them, and nothing told.
+
+        Raises:
+            NotDelivered: that is so.
+        """
+        fault = self._gate.fault
+        if self._kept is None or self._has_told or self._gate.begun:
+            return
+        # Looked at, so that asyncio does not tell of one that nobody retrieved.
+        _ = working.cancelled() or working.exception()
+        if isinstance(fault, PolicyFailed):
+            raise NotDelivered(str(fault)) from fault
+        if isinstance(fault, NotDelivered):
+            raise fault
+
+    def _outcome(self, working: asyncio.Task[None]) -> bool:
+        """Whether the agent came to its end: not after a stop.
+
+        Raises:
+            NotDelivered: nothing was done with the answers.
+            Exception: what the agent raised, or what the gate did and the agent made its own of.
+        """
+        # Looked at, so that asyncio does not tell of one that nobody retrieved.
+        failure = None if working.cancelled() else working.exception()
+        self._gate.raise_fault()
+        self._run.iteration = self._guard.requests
+        if self._run.stop.requested:
+            return False
+        if failure is not None:
+            raise failure
+        return True
+
+    @property
+    def _touched(self) -> set[str]:
+        """Ids of the calls that began, or that the client has a result of."""
+        return self._gate.begun | self._reader.answered
+
+    def _ending(self) -> Pause | Handoff | None:
+        """What ends a run that nothing went wrong in: nothing, or what is waited for.
+
+        Raises:
+            UpstreamError: see `waiting_of` and `dumped`.
+        """
+        run, response = self._run, self._response
+        waiting = list(waiting_of(response.user_input_requests, self._frontend))
+        session = dumped(self._session)
+        if not waiting:
+            if self._structured:
+                run.result = _json_or_text(response.text)
+            run.memo = memo_of(run, self._reader.said, session)
+            return None
+        kept = Kept(session, waiting, version(PACKAGE), self._actor, self._late).to_json()
+        handed = [one.call for one in waiting if one.kind == "frontend"]
+        asks = asks_of(waiting, self._guard)
+        return Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)
+
+    def _note_usage(self) -> None:
+        usage = self._response.usage_details or {}
+        if usage:
+            raw = self._response.raw_representation
+            models = [getattr(one, "model", None) for one in raw] if isinstance(raw, list) else []
+            self._run.usage.append(
+                {
+                    "model": next((model for model in reversed(models) if model), "unknown"),
+                    "inputTokens": usage.get("input_token_count") or 0,
+                    "outputTokens": usage.get("output_token_count") or 0,
+                    "totalTokens": usage.get("total_token_count") or 0,
+                }
+            )
+
+
+def _names_of(agent: Any) -> set[str]:
+    """The agent's own tools, as far as they are known before it runs: they go first."""
+    options = getattr(agent, "default_options", None) or {}
+    return {tool.name for tool in options.get("tools") or () if isinstance(tool, FunctionTool)}
+
+
+def _declared(tool: Any) -> FunctionTool:
+    """A tool that the application carries out."""
+    schema = tool.parameters or {"type": "object", "properties": {}}
+    return FunctionTool(name=tool.name, description=tool.description, input_model=schema)
+
+
+def _results_of(run: Run) -> Mapping[str, Json]:
+    """The results that the conversation has, by the call's id."""
+    told: dict[str, Json] = {
+        message["toolCallId"]: message.get("content")
+        for message in run.raw_messages
+        if message.get("role") == "tool"
+    }
+    return {**told, **(run.handoff.results if run.handoff is not None else {})}
+
+
+def _json_or_text(text: str) -> Json:
+    try:
+        found: Json = json.loads(text)
+    except ValueError:
+        return text
+    return found

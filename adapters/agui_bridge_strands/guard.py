@@ -1,0 +1,290 @@
+"""What stands before every tool of one run: the innermost middleware around each execution.
+
+All hooks, interventions and other middleware have had their say there, so that what is judged is
+what would run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextlib import aclosing
+from copy import deepcopy
+from typing import Any, Final
+
+from ag_ui.core import (
+    BaseEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
+from pydantic_core import to_json as json_of
+from strands import Agent
+from strands.hooks import AfterToolCallEvent
+from strands.middleware import ExecuteToolStage, InvokeModelStage
+from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
+from strands.types.events import ToolResultEvent
+from strands.types.tools import AgentTool
+
+from agui_bridge.adapters import Run
+from agui_bridge.protocol.answers.asks import Ask
+from agui_bridge.protocol.answers.unexecuted import denied_by_policy
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
+from agui_bridge_strands.content import result_block, result_text, to_json
+from agui_bridge_strands.own_copy import inner_agent, inner_agents
+from agui_bridge_strands.subagents import Subagents
+from agui_bridge_strands.watched_model import WatchedModel
+
+__all__ = ["FRONTEND", "GATE", "FrontendTool", "Guard", "parameters_of"]
+
+GATE: Final = "agui_bridge:approval"
+FRONTEND: Final = "agui_bridge:frontend"
+"""How interrupts begin that the bridge makes itself."""
+
+UNREADABLE: Final = "The arguments of this tool call are no JSON object; it was not executed."
+
+TOO_LATE: Final = "Its agent became a tool after the run had begun; nothing would stand before it."
+
+_LAST: Final = 1000
+"""After all hooks of Strands and of the application."""
+
+
+class FrontendTool(AgentTool):
+    """A tool that the application carries out: the run waits for its result.
+
+    Args:
+        name: its name.
+        description: what it is good for.
+        parameters: its JSON Schema.
+    """
+
+    def __init__(self, name: str, description: str, parameters: Any) -> None:
+        super().__init__()
+        self._name = name
+        self._spec: Any = {
+            "name": name,
+            "description": description or name,
+            "inputSchema": {"json": parameters or {"type": "object", "properties": {}}},
+        }
+
+    @property
+    def tool_name(self) -> str:
+        """Its name."""
+        return self._name
+
+    @property
+    def tool_spec(self) -> Any:
+        """What models are told of it."""
+        return self._spec
+
+    @property
+    def tool_type(self) -> str:
+        """What kind of tool it is."""
+        return "frontend"
+
+    def stream(self, tool_use: Any, invocation_state: Any, **kwargs: Any) -> Any:
+        """Never called: the guard stands before it."""
+        raise NotImplementedError
+
+
+class Guard:
+    """Lets the tools of one run through the gate.
+
+    Args:
+        run: the run.
+        gate: makes its gate, given which calls have to be approved.
+        approve: names of tools that people have to approve.
+        tell: takes events for the client.
+        subagents: those of the run.
+        gated: ids of calls that people were asked about: they run once for each approval.
+        known: ids of all calls that the thread has.
+
+    Attributes:
+        gate: the run's gate.
+        asks: the gate's questions, by name of the interrupt.
+        outputs: what tools returned, by tool call id.
+        entered: by the ids of calls that began and have not ended, what they were given.
+        failed: called when the gate raises: Strands makes a text of that for the model.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        gate: Callable[[Callable[[Any], bool]], ToolGate],
+        approve: Collection[str],
+        tell: Callable[[BaseEvent], None],
+        subagents: Subagents,
+        gated: Collection[str],
+        known: Collection[str],
+    ) -> None:
+        self.asks: dict[str, Ask] = {}
+        self.outputs: dict[str, str] = {}
+        self.entered: dict[str, Mapping[str, Json]] = {}
+        self.failed: Callable[[], object] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._run = run
+        self._tell = tell
+        self._subagents = subagents
+        self._gated = set(gated)
+        self._taken = set(known)
+        self._unreadable: set[str] = set()
+        self._working: dict[int, str] = {}
+        self._guarded: set[int] = set()
+        self.gate = gate(lambda call: call.id in self._gated or call.name in approve)
+
+    def install(self, agent: Agent) -> None:
+        """Stand before the tools of an agent, and of those that are its tools."""
+        self._guarded.add(id(agent))
+        agent.add_middleware(InvokeModelStage.Input, self._watch)
+        agent.add_middleware(ExecuteToolStage, self._around)
+        agent.hooks.add_callback(AfterToolCallEvent, self._after, order=_LAST)
+        for _, _, inner in inner_agents(agent):
+            self.install(inner)
+
+    def tell_result(self, call: str, text: str) -> None:
+        """Tell what became of a call."""
+        self.outputs[call] = text
+        self._tell(
+            ToolCallResultEvent(
+                message_id=self._run.mint(),
+                tool_call_id=call,
+                content=text,
+                role="tool",
+                subagent_run_id=self._subagents.owner(call),
+            )
+        )
+
+    # --- what Strands calls ---
+
+    def _watch(self, context: Any) -> Any:
+        model = WatchedModel(context.model, self._taken, self._unreadable, self._run.mint)
+        return context.replace(model=model)
+
+    async def _around(self, context: Any, execute: Any) -> AsyncGenerator[Any, None]:
+        """Let a call begin, or not."""
+        tool, use = context.tool, context.tool_use
+        call: str = use["toolUseId"]
+        is_called_by_tool = asyncio.get_running_loop() is not self._loop
+        if tool is None or isinstance(tool, StructuredOutputTool) or is_called_by_tool:
+            # A tool that calls another one (`agent.tool.name()`) has passed the gate itself.
+            async with aclosing(execute(context)) as events:
+                async for event in events:
+                    yield event
+            return
+        outer = self._working.get(id(context.agent))
+        if outer is not None:
+            self.tell_call(context.agent.name, outer, use)
+        if isinstance(tool, FrontendTool):
+            context.interrupt(f"{FRONTEND}:{self._run.mint()}")
+        match await self._judge(context):
+            case Execute(args=args):
+                made = context.replace(tool_use={**use, "input": deepcopy(dict(args))})
+                self.entered[call] = args
+                async with aclosing(self._executed(made, execute)) as events:
+                    async for event in events:
+                        yield event
+            case Refuse(by="stop"):
+                # The run is cancelled as soon as no other tool runs.
+                await asyncio.Event().wait()
+            case Refuse(text=text):
+                yield ToolResultEvent(_as_result(call, text))
+            case AskFirst(ask=ask):
+                name = f"{GATE}:{self._run.mint()}"
+                self.asks[name] = ask
+                self._gated.add(call)
+                context.interrupt(name, reason=ask.message)
+
+    async def _executed(self, context: Any, execute: Any) -> AsyncGenerator[Any, None]:
+        call: str = context.tool_use["toolUseId"]
+        inner = inner_agent(context.tool)
+        if inner is not None and getattr(context.tool, "delegate", False):
+            # It speaks in its caller's place, and what it does is its caller's doing.
+            async with aclosing(execute(context)) as events:
+                async for event in events:
+                    yield event
+            return
+        if inner is None:
+            async with self.gate.running(call), aclosing(execute(context)) as events:
+                try:
+                    async for event in events:
+                        yield event
+                except asyncio.CancelledError as error:
+                    task = asyncio.current_task()
+                    if task is None or task.cancelling():
+                        raise
+                    # Strands would take it for its own, and the call had no result.
+                    raise RuntimeError("The tool was cancelled.") from error
+            return
+        # A stop waits for the tools of an agent in a tool, not for its model.
+        for told in self._subagents.open(inner.name, call):
+            self._tell(told)
+        self._working[id(inner)] = call
+        async with aclosing(execute(context)) as events:
+            async for event in events:
+                yield event
+
+    def _after(self, event: AfterToolCallEvent) -> None:
+        """Tell what a tool returned, whatever hooks made of it."""
+        if event.retry or isinstance(event.selected_tool, StructuredOutputTool):
+            return
+        if "event_loop_cycle_id" not in event.invocation_state:
+            return  # a tool called by another one
+        call = event.result["toolUseId"]
+        if self.gate.fault is not None and call not in self.gate.begun:
+            return  # nothing was done, and the answers can be given again
+        self.entered.pop(call, None)
+        for told in self._subagents.finish(call):
+            self._tell(told)
+        outer = self._working.get(id(event.agent))
+        if outer is not None:
+            self.tell_call(event.agent.name, outer, event.tool_use)
+        self.tell_result(call, result_text(event.result))
+
+    # --- a call ---
+
+    async def _judge(self, context: Any) -> GateVerdict:
+        use = context.tool_use
+        call = use["toolUseId"]
+        if call in self._unreadable or not isinstance(use["input"], dict):
+            return Refuse(UNREADABLE, "policy")
+        inner = inner_agent(context.tool)
+        if inner is not None and id(inner) not in self._guarded:
+            return Refuse(denied_by_policy(TOO_LATE), "policy")
+        try:
+            return await self.gate.before(
+                call,
+                # A hook may have chosen another tool than the model.
+                context.tool.tool_name,
+                to_json(use["input"]),
+                parameters=parameters_of(context.tool),
+            )
+        except Exception as error:
+            self.gate.fault = self.gate.fault or error
+            if self.failed is not None:
+                self.failed()
+            raise
+
+    def tell_call(self, name: str, outer: str, use: Mapping[str, Any]) -> None:
+        """Tell of a call of an agent inside a tool, once."""
+        call = use["toolUseId"]
+        if self._subagents.owner(call) is not None:
+            return
+        for told in self._subagents.open(name, outer):
+            self._tell(told)
+        tag = {"tool_call_id": call, "subagent_run_id": self._subagents.own(call, outer)}
+        self._tell(ToolCallStartEvent(tool_call_name=use["name"], **tag))
+        self._tell(ToolCallArgsEvent(delta=json_of(to_json(use["input"])).decode(), **tag))
+        self._tell(ToolCallEndEvent(**tag))
+
+
+def _as_result(call: str, text: str) -> Any:
+    return result_block(call, text, is_error=True)
+
+
+def parameters_of(tool: Any) -> Mapping[str, Json] | None:
+    """The JSON Schema of a tool's arguments."""
+    schema = tool.tool_spec.get("inputSchema") or {}
+    found = schema.get("json", schema)
+    return found if isinstance(found, Mapping) else None

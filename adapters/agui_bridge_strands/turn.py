@@ -1,0 +1,399 @@
+"""One run of an agent: what it is given, how its events come out, and what ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from itertools import chain
+from typing import Any, Final
+
+from strands import Agent
+from strands.agent.state import AgentState
+from strands.types._snapshot import Snapshot
+
+from agui_bridge.adapters import Resume, Run, RunItem
+from agui_bridge.errors import NotDelivered
+from agui_bridge.item_queue import ItemQueue, join_text
+from agui_bridge.policy import PolicyFailed
+from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Decision
+from agui_bridge.protocol.answers.unexecuted import UNREPORTED
+from agui_bridge.protocol.threads.run_ends import EndReason
+from agui_bridge.protocol.turns import text_of, turns_of
+from agui_bridge.tool_gate import ToolGate
+from agui_bridge_strands.content import from_json, text_in, text_of_json, to_json, user_blocks
+from agui_bridge_strands.guard import FrontendTool, Guard
+from agui_bridge_strands.history import (
+    call_ids,
+    instructions_of,
+    memo_of,
+    read_conversation,
+)
+from agui_bridge_strands.interrupts import Interrupts
+from agui_bridge_strands.own_copy import agents_in, expect_runnable, inner_agents, own_copy
+from agui_bridge_strands.pauses import ABOUT_A_CALL, STRANDS, Kept, question_of
+from agui_bridge_strands.reader import Reader
+from agui_bridge_strands.subagents import Subagents
+
+__all__ = ["Turn"]
+
+_GRACE: Final = 1.0
+"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
+
+
+class Turn:
+    """One run of an agent.
+
+    Args:
+        run: the run.
+        agent: the application's agent; a copy of it is run.
+        given: what its tools find in `invocation_state`.
+        limits: Strands' own limits of one run.
+        approve: names of tools that people have to approve.
+
+    Raises:
+        ConfigurationError: the agent can't be run here; see `expect_runnable`.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        agent: Agent,
+        given: Mapping[str, Any],
+        limits: Mapping[str, int] | None,
+        approve: Collection[str],
+    ) -> None:
+        expect_runnable(agent)
+        self._run = run
+        # Held to the end: an agent that is gone closes what its tools are connected to.
+        self._original = agent
+        self._agent = own_copy(agent)
+        self._given = dict(given)
+        self._limits: Any = limits
+        waited = run.resume or run.handoff
+        self._kept = Kept.from_json(waited.continuation) if waited is not None else None
+        kept = self._kept
+        self._decisions: Mapping[str, Decision] = run.resume.decisions if run.resume else {}
+        self._decided = kept.decided(self._decisions) if kept else {}
+        self._actor = kept.actor if kept else run.principal.actor
+        self._queue = ItemQueue()
+        self._subagents = Subagents(run.mint, kept.subagents if kept else None)
+        waiting = kept.waiting if kept else ()
+        gated = [one.call for one in waiting if one.kind in ABOUT_A_CALL and one.call]
+        self._guard = Guard(
+            run,
+            self._make_gate,
+            approve,
+            self._queue.write,
+            self._subagents,
+            gated=[*gated, *(kept.permits if kept else ())],
+            known=call_ids(run) | set(gated),
+        )
+        self._gate = self._guard.gate
+        output = getattr(agent, "_default_structured_output_model", None)
+        results = {str(m.get("toolCallId")) for m in run.raw_messages if m.get("role") == "tool"}
+        handed = [one.call for one in waiting if one.kind == "frontend" and one.call]
+        self._reader = Reader(
+            run, output.__name__ if output is not None else None, {*results, *handed}
+        )
+        self._interrupts = Interrupts(self._agent, self._guard, self._subagents)
+        self._late: list[Any] = []
+        for tool in run.tools:
+            if tool.name not in self._agent.tool_registry.registry:
+                made = FrontendTool(tool.name, tool.description, tool.parameters)
+                self._agent.tool_registry.registry[tool.name] = made
+        self._guard.install(self._agent)
+
+    async def items(self) -> AsyncGenerator[RunItem, None]:
+        """Carry it out.
+
+        Raises:
+            NotDelivered, Fenced, PolicyFailed: see `StrandsAdapter.run`.
+        """
+        run = self._run
+        if self._is_left_alone():
+            run.not_begun = self._asked
+            return
+        working = asyncio.create_task(self._work())
+        self._guard.failed = working.cancel
+        stopping = asyncio.create_task(self._gate.stopped())
+        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
+        try:
+            read = self._reader.read
+            while events := await self._queue.take():
+                for item in join_text(chain.from_iterable(map(read, events))):
+                    yield item
+            await asyncio.wait([working])
+            for last in self._reader.end():
+                yield last
+            result = self._outcome(working)
+        finally:
+            stopping.cancel()
+            if not working.done():
+                working.cancel()
+                self._queue.abandon()
+                await asyncio.wait([working], timeout=_GRACE)
+            touched = self._touched
+            run.not_begun = [
+                call for call in (*self._asked, *self._reader.called) if call not in touched
+            ]
+            self._note_state()
+        if result is None:
+            return
+        if result.stop_reason == "interrupt":
+            yield self._pause(result)
+            return
+        async for item in self._end(result):
+            yield item
+
+    # --- the agent's own task ---
+
+    async def _work(self) -> Any:
+        try:
+            result = await self._stream(self._prompt())
+            if self._late and result.stop_reason != "interrupt":
+                late, self._late = self._late, []
+                blocks = [b for turn in turns_of(late) for b in user_blocks(turn.content)]
+                if blocks:
+                    result = await self._stream([{"role": "user", "content": blocks}])
+            return result
+        finally:
+            self._queue.close()
+
+    async def _stream(self, prompt: Any) -> Any:
+        """The agent's result."""
+        write = self._queue.write
+        queue, result = self._queue, None
+        options = {"limits": self._limits} if self._limits else {}
+        stream: Any = self._agent.stream_async(
+            prompt, invocation_state=dict(self._given), **options
+        )
+        async with contextlib.aclosing(stream) as events:
+            async for event in events:
+                if len(event) > 1 and event.get("type") != "tool_stream":
+                    continue  # the same once more, with all of `invocation_state`
+                if "event" in event:
+                    usage = event["event"].get("metadata")
+                    if usage is not None:
+                        self._count(usage.get("usage") or {})
+                    write(event)
+                    if queue.full:
+                        await queue.drained()
+                elif "message" in event:
+                    write(event)
+                elif "result" in event:
+                    result = event["result"]
+                else:
+                    self._interrupts.note(event)
+        return result
+
+    def _prompt(self) -> Any:
+        """What the agent begins or goes on with.
+
+        Raises:
+            NotDelivered: see `_restore`.
+        """
+        run, agent, kept = self._run, self._agent, self._kept
+        told = instructions_of(run)
+        if told and isinstance(agent.system_prompt_content, list):
+            agent.system_prompt = [*agent.system_prompt_content, {"text": told}]
+        elif told:
+            agent.system_prompt = told
+        if kept is None:
+            memo = run.memo if isinstance(run.memo, dict) else {}
+            self._load(memo.get("state"), memo.get("inner"))
+            messages = read_conversation(run, agent.messages)
+            last = messages[-1]
+            if any("toolResult" in block for block in last["content"]):
+                # Its calls are right before it: Strands would make up results of its own.
+                agent.messages = self._checked(messages)
+                return None
+            agent.messages = self._checked(messages[:-1])
+            return [last]
+        self._restore(kept)
+        new = run.resume.new_messages if run.resume is not None else ()
+        said = [one.model_dump(by_alias=True, mode="json") for one in new]
+        if run.resume is None:
+            said = list(map(dict, run.raw_new_messages))
+        self._late = [*kept.late, *(one for one in said if one.get("role") == "user")]
+        return kept.responses(self._decisions)
+
+    def _restore(self, kept: Kept) -> None:
+        """Bring the agent back to where it paused.
+
+        Raises:
+            NotDelivered: the installed Strands, or the agent as it is now, can't go on from there.
+                Nothing was done, and the answers can be given again.
+        """
+        tools = {name for one in agents_in(self._agent) for name in one.tool_registry.registry}
+        for one in kept.waiting:
+            if one.call is not None and one.kind != "frontend" and one.tool not in tools:
+                raise kept.refused(f"there is no tool {one.tool!r}.")
+        results = kept.results(self._decisions, self._returned)
+        try:
+            snapshot, inner = kept.restored(self._decisions, results)
+            kept.expect_tools(self._agent, snapshot, results)
+            self._agent.load_snapshot(Snapshot.from_dict(snapshot))
+            self._load(None, inner)
+        except NotDelivered:
+            raise
+        except Exception as error:
+            raise kept.refused(error) from error
+        for event in self._subagents.reopen():
+            self._queue.write(event)
+        for one in kept.waiting:
+            if one.call is None:
+                continue
+            if one.subagent is not None:
+                self._subagents.claim(one.call, one.subagent)
+            if one.kind != "frontend" and one.call in results:
+                (block,) = results[one.call]["content"]
+                self._guard.tell_result(one.call, block["text"])
+
+    def _load(self, own: Any, inner: Any) -> None:
+        """Give the agent what it had at the end of the last run."""
+        if isinstance(own, dict):
+            self._agent.state = AgentState(own)
+        for path, one in _keeping(self._agent):
+            if isinstance(inner, dict) and path in inner:
+                one.load_snapshot(Snapshot.from_dict(from_json(inner[path])))
+
+    def _checked(self, messages: list[Any]) -> list[Any]:
+        """Messages that Strands finds nothing to carry out in."""
+        if messages and any("toolUse" in block for block in messages[-1]["content"]):
+            raise RuntimeError("The history ends in a call that has no result.")
+        return messages
+
+    def _returned(self, call: str) -> str:
+        """What the application gave back for a call."""
+        told = {
+            message["toolCallId"]: message.get("content")
+            for message in self._run.raw_messages
+            if message.get("role") == "tool"
+        }
+        if self._run.handoff is not None:
+            told |= self._run.handoff.results
+        found = told.get(call, UNREPORTED)
+        return text_of(found) if isinstance(found, list) else text_of_json(found)
+
+    def _make_gate(self, approve: Any) -> ToolGate:
+        run = self._run
+        if self._decided:
+            resume = run.resume or Resume(None, {})
+            run = replace(run, resume=replace(resume, decisions=self._decided))
+        return ToolGate(run, approve=approve, taken=self._queue.taken, actor=self._actor)
+
+    # --- what comes of it ---
+
+    @property
+    def _asked(self) -> list[str]:
+        """Ids of the calls that people were asked about."""
+        return [one.call for one in (self._kept.waiting if self._kept else ()) if one.call]
+
+    @property
+    def _touched(self) -> set[str]:
+        """Ids of the calls that began, or that the client has a result of."""
+        return self._gate.begun | self._reader.answered
+
+    def _is_left_alone(self) -> bool:
+        """Whether nobody answered what no call is about: Strands has no way to go on from there."""
+        return any(
+            one.call is None and not isinstance(self._decisions.get(one.id), Answer)
+            for one in (self._kept.waiting if self._kept else ())
+        )
+
+    def _outcome(self, working: asyncio.Task[Any]) -> Any:
+        """The agent's result; None after a stop, and at one of its limits.
+
+        Raises:
+            NotDelivered: nothing was done with the answers.
+            Exception: what the agent raised, or what the gate did and Strands made its own of.
+        """
+        # Looked at, so that asyncio does not tell of one that nobody retrieved.
+        failure = None if working.cancelled() else working.exception()
+        if isinstance(self._gate.fault, PolicyFailed) and self._kept and not self._touched:
+            raise NotDelivered(str(self._gate.fault)) from self._gate.fault
+        self._gate.raise_fault()
+        self._run.iteration = self._reader.replies
+        if self._run.stop.requested or working.cancelled():
+            return None
+        if failure is not None:
+            raise getattr(failure, "original_exception", None) or failure
+        result = working.result()
+        if result.stop_reason.startswith("limit_"):
+            self._run.end_reason = EndReason.MAX_ITERATIONS_REACHED
+            return None
+        return result
+
+    async def _end(self, result: Any) -> AsyncGenerator[RunItem, None]:
+        """What is told and kept of a run that came to its end."""
+        if result.structured_output is not None:
+            self._run.result = to_json(result.structured_output.model_dump(mode="json"))
+        text = text_in(result.message["content"])
+        if result.message["role"] == "assistant" and text and text != self._reader.last:
+            # A hook gave it, or an agent in a tool that speaks in this one's place.
+            for item in self._reader.say(text):
+                yield item
+        told = memo_of(self._run, self._reader.said, self._agent.messages)
+        self._run.memo = {**told, "state": self._agent.state.get(), "inner": self._inner()}
+
+    def _pause(self, result: Any) -> Pause | Handoff:
+        waiting, asks = [], list[Ask]()
+        for one, reason in self._interrupts.read(result.interrupts):
+            waiting.append(one)
+            if one.kind == "permit":
+                asks.append(replace(self._guard.asks[one.name], native_id=one.id))
+            elif one.kind != "frontend":
+                asks.append(question_of(one, reason, self._interrupts.parameters(one)))
+        permits = {
+            call: dict(decision.args)
+            for call, decision in self._decided.items()
+            if isinstance(decision, Approve) and call not in self._touched
+        }
+        kept = Kept(
+            snapshot=self._agent.take_snapshot(preset="session").to_dict(),
+            inner=self._inner(),
+            waiting=waiting,
+            permits=permits,
+            strands=version(STRANDS),
+            actor=self._actor,
+            subagents=self._subagents.to_json(),
+            late=self._late,
+        ).to_json()
+        handed = [one.call for one in waiting if one.kind == "frontend" and one.call]
+        return Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)
+
+    def _inner(self) -> dict[str, Any]:
+        """Snapshots of the agents in tools that keep their context."""
+        return {
+            path: to_json(one.take_snapshot(preset="session").to_dict())
+            for path, one in _keeping(self._agent)
+        }
+
+    def _note_state(self) -> None:
+        """Remember the agent's state, also of a run that was stopped, failed or paused."""
+        memo = self._run.memo if isinstance(self._run.memo, dict) else {}
+        if state := self._agent.state.get():
+            self._run.memo = {**memo, "state": state}
+
+    def _count(self, usage: Mapping[str, Any]) -> None:
+        config: Any = self._agent.model.get_config()
+        self._run.usage.append(
+            {
+                "model": str((config or {}).get("model_id") or "unknown"),
+                "inputTokens": usage.get("inputTokens", 0),
+                "outputTokens": usage.get("outputTokens", 0),
+                "totalTokens": usage.get("totalTokens", 0),
+            }
+        )
+
+
+def _keeping(agent: Agent, above: str = "") -> Iterator[tuple[str, Agent]]:
+    """The agents in tools that keep their context from call to call, by the names of the tools."""
+    for name, tool, inner in inner_agents(agent):
+        if getattr(tool, "_preserve_context", False):
+            yield f"{above}{name}", inner
+        yield from _keeping(inner, f"{above}{name}/")

@@ -1,0 +1,250 @@
+"""Who sees to it that people are told: level-triggered, at least once, across processes.
+
+What is to be told follows from the stored questions, so nothing is written when a run pauses, and
+a crash loses nothing: whoever sweeps next finds the question that nobody has planned for. A hint
+after a pause makes it milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final
+
+from agui_bridge.channels import planning
+from agui_bridge.channels.channel import Channel
+from agui_bridge.channels.escalation import escalate, escalated_times
+from agui_bridge.channels.postman import LEASE_SECONDS, Postman
+from agui_bridge.engine.observing.telemetry import Telemetry
+from agui_bridge.engine.streaming.clock import Clock
+from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
+from agui_bridge.inbox.settings import Inbox
+from agui_bridge.protocol.threads.records import ThreadKey
+from agui_bridge.stores.base import Store
+from agui_bridge.stores.deliveries import Asked, Delivery
+
+__all__ = ["Dispatcher"]
+
+logger: Final = logging.getLogger("agui_bridge")
+
+_AT_ONCE: Final = 100
+"""Questions that are planned for between two looks."""
+
+_POSTPONED: Final = 1.0
+"""Seconds until a step of an escalation that came before its turn."""
+
+
+class Dispatcher:
+    """Plans what is to be told, and has a postman for each channel.
+
+    Args:
+        store: where questions and deliveries live.
+        channels: by name.
+        inbox: makes the links.
+        telemetry: is told what became of each delivery.
+        clock: what is waited by.
+        interval: seconds between two looks at the store.
+        mint: gives a new id.
+        chance: gives numbers from 0 to 1, for the jitter.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        channels: Mapping[str, Channel],
+        inbox: Inbox,
+        *,
+        telemetry: Telemetry,
+        clock: Clock,
+        interval: float,
+        mint: Callable[[], str],
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._store = store
+        self._channels = channels
+        self._clock = clock
+        self._interval = interval
+        self._mint = mint
+        self._postmen = {
+            name: Postman(
+                store, name, channel, inbox, telemetry=telemetry, clock=clock, chance=chance,
+                mint=mint,
+            )
+            for name, channel in channels.items()
+        }  # fmt: skip
+        self._hints: set[ThreadKey] = set()
+        self._hinted = asyncio.Event()
+        self._next_look = clock.monotonic()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._unknown: set[str] = set()
+
+    # --- life ---
+
+    def start(self) -> None:
+        """Begin to plan and to deliver."""
+        self._tasks.append(asyncio.ensure_future(self._for_ever("planning", self._plan_next)))
+        for name, postman in self._postmen.items():
+            self._tasks.append(
+                asyncio.ensure_future(self._for_ever(name, self._delivering(postman)))
+            )
+
+    async def aclose(self) -> None:
+        """Stop; what was claimed and not sent is due again when its claim is over."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        for channel in self._channels.values():
+            await channel.aclose()
+
+    def hint(self, key: ThreadKey) -> None:
+        """Look at a thread at once: it may have asked something, or its question may be over.
+
+        Args:
+            key: the thread.
+        """
+        self._hints.add(key)
+        self._hinted.set()
+
+    async def _for_ever(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        while True:
+            try:
+                await work()
+            except StoreError:
+                logger.warning("channels (%s): no store; going on trying", name or "planning")
+                await self._clock.sleep(self._interval)
+            except Exception:
+                logger.exception("channels (%s) failed; going on", name or "planning")
+                await self._clock.sleep(self._interval)
+
+    async def _plan_next(self) -> None:
+        hinted, self._hints = self._hints, set()
+        self._hinted.clear()
+        for key in hinted:
+            await self._plan_thread(key)
+        # Also on a busy server, where there is always a hint.
+        if self._clock.monotonic() >= self._next_look:
+            self._next_look = self._clock.monotonic() + self._interval
+            await self.plan()
+        for postman in self._postmen.values():
+            postman.wake()
+        waiting = asyncio.ensure_future(self._hinted.wait())
+        pause = asyncio.ensure_future(self._clock.sleep(self._interval))
+        try:
+            await asyncio.wait((waiting, pause), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            pause.cancel()
+
+    def _delivering(self, postman: Postman) -> Callable[[], Coroutine[Any, Any, None]]:
+        async def work() -> None:
+            if not await postman.deliver_some():
+                await postman.rest(self._interval)
+
+        return work
+
+    # --- one pass ---
+
+    async def sweep(self) -> None:
+        """Plan all there is, and send all that is due now."""
+        await self.plan()
+        for postman in self._postmen.values():
+            while await postman.deliver_some():
+                pass
+
+    async def plan(self) -> None:
+        """Plan for every question that is new, over, or to be escalated."""
+        store = self._store.deliveries
+        while asked := await store.unannounced(_AT_ONCE):
+            for question in asked:
+                await self._safely(self._plan_opening, question)
+        while asked := await store.over(_AT_ONCE):
+            for question in asked:
+                await self._safely(self._plan_end, question)
+        lease = self._mint()
+        for delivery in await store.claim(
+            planning.BRIDGE, lease, lease_seconds=LEASE_SECONDS, limit=_AT_ONCE
+        ):
+            try:
+                await self._escalate(delivery)
+            except StoreUnavailable:
+                raise
+            except Exception:
+                # It is tried again when its claim is over; the others don't wait for it.
+                logger.exception("channels: escalating failed (agent %s)", delivery.key.agent)
+
+    async def _plan_thread(self, key: ThreadKey) -> None:
+        loaded = await self._store.load(key)
+        for ask in loaded.waiting:
+            await self._plan_opening((key, ask.id))
+        for asked in await self._store.deliveries.over(_AT_ONCE):
+            await self._safely(self._plan_end, asked)
+
+    async def _safely(
+        self, plan: Callable[[Asked], Coroutine[Any, Any, None]], asked: Asked
+    ) -> None:
+        try:
+            await plan(asked)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            # One question that can't be read must not keep the others from being told.
+            logger.exception("channels: planning failed (agent %s)", asked[0].agent)
+            await self._store.deliveries.plan(asked)
+
+    async def _plan_opening(self, asked: Asked) -> None:
+        key, id = asked
+        loaded = await self._store.load(key, [id])
+        ask = loaded.interrupts.get(id)
+        if ask is None:
+            return
+        self._warn_of_unknown(planning.channels_of(ask, self._channels))
+        await self._store.deliveries.plan(asked, planning.opening(key, ask, self._channels))
+
+    async def _plan_end(self, asked: Asked) -> None:
+        key, id = asked
+        loaded = await self._store.load(key, [id])
+        ask = loaded.interrupts.get(id)
+        if ask is None:
+            return
+        names = [one.channel for one in await self._store.deliveries.of_question(asked)]
+        ends = planning.ending(key, ask, names, self._channels, loaded.now)
+        await self._store.deliveries.plan(asked, ends, over=True)
+
+    async def _escalate(self, delivery: Delivery) -> None:
+        """Take one step: the question changes first, then others are told."""
+        finish = self._store.deliveries.finish
+        asked = (delivery.key, delivery.interrupt)
+        loaded = await self._store.load(delivery.key, [delivery.interrupt])
+        ask = loaded.interrupts.get(delivery.interrupt)
+        number = int(delivery.id.rpartition("-")[2])
+        if ask is None or ask not in loaded.waiting or ask.rule is None:
+            await finish(delivery, "dropped")
+            return
+        taken = escalated_times(ask)
+        if taken < number - 1:
+            await finish(delivery, "queued", retry_in=_POSTPONED)
+            return
+        step = ask.rule.escalate[number - 1]
+        if taken < number:
+            try:
+                await escalate(self._store, loaded, ask, step, self._mint)
+            except Conflict:
+                await finish(delivery, "queued", retry_in=0.0)
+                return
+        self._warn_of_unknown(step.notify)
+        names = [name for name in step.notify if name in self._channels]
+        told = planning.escalated(delivery.key, ask, number, names, loaded.now)
+        await self._store.deliveries.plan(asked, told)
+        await finish(delivery, "sent")
+
+    def _warn_of_unknown(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            if name not in self._channels and name not in self._unknown:
+                self._unknown.add(name)
+                logger.warning(
+                    "an approval rule names the channel %r, and there is none of this name: "
+                    "nobody is told there", name
+                )  # fmt: skip

@@ -1,0 +1,198 @@
+"""What a channel is told, and the words that every channel says it with."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal
+from urllib.parse import quote
+
+from agui_bridge.inbox.answering import decided_by
+from agui_bridge.inbox.reference import Reference
+from agui_bridge.inbox.settings import Inbox
+from agui_bridge.inbox.visible_text import visible
+from agui_bridge.protocol.threads.records import (
+    Interrupt,
+    InterruptStatus,
+    Json,
+    Principal,
+    ThreadKey,
+)
+
+__all__ = ["ENDS", "Event", "Links", "Notice", "cut", "end_of"]
+
+Event = Literal["opened", "reminded", "escalated", "answered", "expired", "cancelled", "test"]
+
+ENDS: Final[tuple[Event, ...]] = ("answered", "expired", "cancelled")
+"""What is told of a question that is over."""
+
+_TITLES: Final[Mapping[str, str]] = {
+    "reminded": "Still waiting: ",
+    "escalated": "Nobody has answered yet: ",
+    "answered": "Answered: ",
+    "expired": "Expired: ",
+    "cancelled": "Cancelled: ",
+    "test": "Test: ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The addresses of one question.
+
+    Attributes:
+        inbox: the bridge's settings.
+        key: the question's thread.
+        interrupt: its id there.
+        clock: gives the time, in seconds since the epoch.
+    """
+
+    inbox: Inbox
+    key: ThreadKey
+    interrupt: str
+    clock: Callable[[], float] = time.time
+
+    @property
+    def reference(self) -> str:
+        """The question's reference, for buttons and paths."""
+        return self.inbox.references.write(Reference(self.key, self.interrupt))
+
+    @property
+    def page(self) -> str | None:
+        """The question's page in the inbox; None where the bridge has no address."""
+        return self.inbox.url and f"{self.inbox.url.rstrip('/')}/inbox/{quote(self.reference)}"
+
+    def personal(self, person: str | Principal) -> str | None:
+        """A link that stands for a person; None without an address, or a key to sign it.
+
+        Args:
+            person: whom it is for: an actor, or a principal, whose roles it carries. It is always
+                good in the question's scope alone.
+        """
+        references = self.inbox.references
+        if self.inbox.url is None or not references.signed:
+            return None
+        ends = self.clock() + self.inbox.link_ttl
+        if isinstance(person, str):
+            person = Principal(actor=person)
+        token = references.write(
+            Reference(self.key, self.interrupt, person.actor, ends, person.roles)
+        )
+        return f"{self.inbox.url.rstrip('/')}/d/{quote(token)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing to tell of one question.
+
+    Attributes:
+        id: the delivery's, the same at every try.
+        event: what happened.
+        at: store time (seconds) of the first try's plan.
+        key: the question's thread.
+        ask: the question as it is stored now.
+        links: its addresses.
+        earlier: what the channel noted of the question's earlier notices, oldest first.
+        noted: what it noted of this one at a try that failed.
+    """
+
+    id: str
+    event: Event
+    at: float
+    key: ThreadKey
+    ask: Interrupt
+    links: Links
+    earlier: tuple[Mapping[str, Json], ...] = ()
+    noted: Mapping[str, Json] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it tells that the question is over."""
+        return self.event in ENDS
+
+    @property
+    def subject(self) -> str:
+        """What is asked, in a few words."""
+        call = self.ask.tool_call
+        if call is not None:
+            return f"Approve {visible(call.name)}?"
+        return f"A question from {visible(self.key.agent)}"
+
+    @property
+    def title(self) -> str:
+        """What happened to what is asked, in a few words."""
+        return _TITLES.get(self.event, "") + self.subject
+
+    @property
+    def message(self) -> str:
+        """What the agent says of it, as plain text; may be empty."""
+        return visible(self.ask.message or "").strip()
+
+    @property
+    def args(self) -> str | None:
+        """The tool call's arguments as JSON, for people to read."""
+        call = self.ask.tool_call
+        if call is None:
+            return None
+        return visible(json.dumps(dict(call.args), ensure_ascii=False, indent=2))
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What else there is to know: labels and values."""
+        ask = self.ask
+        found = [("Agent", visible(self.key.agent))]
+        if ask.asked_by is not None:
+            found.append(("Asked for by", visible(ask.asked_by)))
+        if ask.expires_at is not None and not self.ended:
+            until = datetime.fromtimestamp(ask.expires_at, UTC)
+            found.append(("Open until", f"{until:%Y-%m-%d %H:%M} UTC"))
+        if self.ended:
+            found.append(("Outcome", self.outcome))
+        return tuple(found)
+
+    @property
+    def outcome(self) -> str:
+        """How the question ended, and by whom."""
+        ask, entry = self.ask, decided_by(self.ask)
+        word = {"expired": "nobody answered in time", "cancelled": "cancelled"}.get(
+            self.event, "answered"
+        )
+        payload = ask.answer.payload if ask.answer is not None else None
+        if self.event == "answered" and ask.tool_call is not None and isinstance(payload, dict):
+            word = "approved" if payload.get("approved") is True else "declined"
+        if entry is None or self.event == "expired":
+            return word
+        through = f" ({entry.via})" if entry.via else ""
+        return f"{word} by {visible(entry.actor)}{through}"
+
+
+def end_of(ask: Interrupt) -> Event:
+    """How a question ended, as it is told.
+
+    Args:
+        ask: one that is no longer open, or whose time is over.
+    """
+    match ask.status:
+        case InterruptStatus.OPEN | InterruptStatus.EXPIRED:
+            return "expired"
+        case InterruptStatus.CANCELLED:
+            return "cancelled"
+        case _:
+            answer = ask.answer
+            return "cancelled" if answer and answer.status == "cancelled" else "answered"
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many UTF-16 code units, which is how most services count.
+
+    Args:
+        text: any.
+        most: how many; 1 at least.
+    """
+    if len(text) * 2 <= most or len(text.encode("utf-16-le")) <= 2 * most:
+        return text
+    kept = text.encode("utf-16-le")[: 2 * (most - 1)].decode("utf-16-le", "ignore")
+    return f"{kept}…"

@@ -1,0 +1,1 @@
+"""Slack as a channel: messages out, clicks and forms in."""

@@ -1,0 +1,99 @@
+"""`agui-bridge channels`: try a channel, and see what was not delivered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import click
+
+from agui_bridge.channels.channel import Channel, Undelivered
+from agui_bridge.channels.notice import Links, Notice
+from agui_bridge.cli.faults import Command, CommandGroup
+from agui_bridge.cli.options import store_to_open
+from agui_bridge.cli.target import Target
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.inbox.settings import Inbox
+from agui_bridge.protocol.threads.records import Interrupt, ThreadKey
+from agui_bridge.stores.deliveries import STATES, Delivery, DeliveryState
+from agui_bridge.stores.open import open_store
+
+__all__ = ["channels"]
+
+
+@click.group(cls=CommandGroup)
+def channels() -> None:
+    """Where people are told of questions.
+
+    Examples:
+      agui-bridge channels test ops bridge.yaml
+    """
+
+
+@channels.command(cls=Command)
+@click.argument("name")
+@click.argument("target")
+def test(name: str, target: str) -> None:
+    """Send a test notice to the channel NAME of TARGET, and say what came of it.
+
+    TARGET is module:bridge or a configuration file, as for `serve`. Nothing is
+    stored; no store is opened.
+
+    Examples:
+      agui-bridge channels test ops bridge.yaml
+      agui-bridge channels test mail agents:bridge
+    """
+    bridge = Target.of(target).bridge()
+    channel = bridge.channels.get(name)
+    if channel is None:
+        known = ", ".join(bridge.channels) or "none"
+        raise ConfigurationError(f"There is no channel {name!r}. Channels of {target}: {known}.")
+    try:
+        asyncio.run(_send(channel, bridge.inbox))
+    except Undelivered as failure:
+        raise ConfigurationError(f"The channel {name} took no notice: {failure}.") from None
+    click.echo(f"The channel {name} took the test notice.")
+
+
+@channels.command(cls=Command)
+@store_to_open
+@click.option("--scope", default="default", help="Whose questions.")
+@click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, help="How many at most.")
+def deliveries(store: str, scope: str, state: DeliveryState | None, limit: int) -> None:
+    """List what was to be told, and what became of it, the newest first.
+
+    Examples:
+      agui-bridge channels deliveries --store sqlite:///agents.db --state dead
+    """
+
+    async def read() -> list[Delivery]:
+        opened = await open_store(store, migrate=False)
+        try:
+            return await opened.deliveries.list_deliveries(scope, state=state, limit=limit)
+        finally:
+            await opened.aclose()
+
+    found = asyncio.run(read())
+    for one in found:
+        why = f"  {one.error}" if one.error else ""
+        click.echo(
+            f"{one.state:8}{one.channel or '-':12} {one.event:10} tries {one.attempts:<3} "
+            f"{one.key.agent}/{one.key.thread}  {one.id}{why}"
+        )
+    if not found:
+        click.echo("There are none.")
+
+
+async def _send(channel: Channel, inbox: Inbox) -> None:
+    key = ThreadKey("default", "agui-bridge", "test")
+    text = "This is a test. Nothing waits for an answer."
+    ask = Interrupt("test", "test", 0, "test", "test", message=text)
+    # Each test is a message of its own, and no second try of the last one.
+    now = time.time()
+    try:
+        await channel.send(
+            Notice(f"test:{now:.6f}", "test", now, key, ask, Links(inbox, key, "test"))
+        )
+    finally:
+        await channel.aclose()

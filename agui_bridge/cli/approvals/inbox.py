@@ -1,0 +1,319 @@
+"""`agui-bridge inbox`: the questions of a server, found, shown and answered in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from agui_bridge.cli.faults import Command, CommandGroup
+from agui_bridge.cli.headers import read_header
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.terminal import Terminal, paint
+
+if TYPE_CHECKING:
+    from agui_bridge.client.inbox import InboxClient
+
+__all__ = ["inbox"]
+
+T = TypeVar("T")
+
+_STATUSES: Final = (
+    "open",
+    "answered",
+    "claimed",
+    "resolved",
+    "cancelled",
+    "expired",
+    "indeterminate",
+    "any",
+)
+_LONGEST: Final = 200
+
+
+def _server_options(command: Any) -> Any:
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON instead."),
+        click.option(
+            "--header",
+            multiple=True,
+            help='A header of every request, "Name: value"; may be repeated.',
+        ),
+        click.option(
+            "--token",
+            envvar="AGUI_BRIDGE_TOKEN",
+            show_envvar=True,
+            show_default=False,
+            help="Sent as a bearer token.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(cls=CommandGroup)
+def inbox() -> None:
+    """Find, show and answer what agents ask people.
+
+    URL is the address of an agui-bridge server. What you see and may answer is
+    up to who you are there: give a token with --token or AGUI_BRIDGE_TOKEN.
+
+    Examples:
+      agui-bridge inbox list http://127.0.0.1:8787 --mine
+      agui-bridge inbox show http://127.0.0.1:8787 REF
+      agui-bridge inbox answer http://127.0.0.1:8787 REF --approve
+    """
+
+
+@inbox.command("list", cls=Command)
+@click.argument("url")
+@click.option("--agent", help="Only questions of this agent.")
+@click.option("--tool", help="Only questions about calls of this tool.")
+@click.option("--thread", help="Only questions of threads of this id.")
+@click.option(
+    "--status",
+    type=click.Choice(_STATUSES),
+    default="open",
+    metavar="STATUS",
+    help=f"Only questions of this status: {', '.join(_STATUSES)}.",
+)
+@click.option("--mine", is_flag=True, help="Only questions that wait for you.")
+@click.option("--after", metavar="CURSOR", help="Go on behind the page before.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, help="As many at most.")
+@_server_options
+def list_questions(
+    url: str,
+    agent: str | None,
+    tool: str | None,
+    thread: str | None,
+    status: str,
+    mine: bool,
+    after: str | None,
+    limit: int,
+    token: str | None,
+    header: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """List questions, the oldest first.
+
+    Each has three lines: what is asked; where, who asked and whether you may
+    answer; and its reference, for `show` and `answer`.
+
+    Examples:
+      agui-bridge inbox list http://127.0.0.1:8787
+      agui-bridge inbox list http://127.0.0.1:8787 --tool delete_rows --mine
+      agui-bridge inbox list http://127.0.0.1:8787 --json
+    """
+    page = _ask(
+        url,
+        token,
+        header,
+        lambda client: client.pending(
+            agent=agent,
+            tool=tool,
+            thread=thread,
+            status=None if status == "any" else status,
+            mine=mine,
+            after=after,
+            limit=limit,
+        ),
+    )
+    if as_json:
+        _print(page)
+        return
+    terminal = Terminal()
+    for question in page["interrupts"]:
+        terminal.say(paint(_asked(question), "bold"))
+        terminal.say(f"  {_about(question)}")
+        terminal.say(paint(f"  {question['ref']}", "dim"))
+    shown, count = len(page["interrupts"]), page["count"]
+    total = "" if count is None else f" of {count}"
+    terminal.say(f"{shown}{total} questions")
+    if page["cursor"] is not None:
+        terminal.say(f"To go on: add --after {page['cursor']}")
+
+
+@inbox.command(cls=Command)
+@click.argument("url")
+@click.argument("ref")
+@_server_options
+def show(url: str, ref: str, token: str | None, header: tuple[str, ...], as_json: bool) -> None:
+    """Show one question, with its arguments and all that happened to it.
+
+    REF is its reference, as `list` prints it.
+
+    Examples:
+      agui-bridge inbox show http://127.0.0.1:8787 REF
+      agui-bridge inbox show http://127.0.0.1:8787 REF --json
+    """
+    question = _ask(url, token, header, lambda client: client.show(ref))
+    if as_json:
+        _print(question)
+    else:
+        _show(Terminal(), question)
+
+
+@inbox.command(cls=Command)
+@click.argument("url")
+@click.argument("ref")
+@click.option("--approve", is_flag=True, help="Let the tool run.")
+@click.option("--decline", is_flag=True, help="Let it not run; say why with --reason.")
+@click.option("--cancel", is_flag=True, help="Decide nothing.")
+@click.option("--payload", metavar="JSON", help="An answer of any shape, such as edited arguments.")
+@click.option("--reason", metavar="TEXT", help="Why; it reaches the agent.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(0, 300),
+    default=30.0,
+    metavar="SECONDS",
+    help="How long to wait for the run's end.",
+)
+@_server_options
+def answer(
+    url: str,
+    ref: str,
+    approve: bool,
+    decline: bool,
+    cancel: bool,
+    payload: str | None,
+    reason: str | None,
+    wait: float,
+    token: str | None,
+    header: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Answer one question, whatever else its thread asks.
+
+    REF is its reference, as `list` prints it. Say what the answer is: there is
+    no default. The exit code is 0 when it was taken, 1 when it was refused. An
+    identical answer has the same outcome again.
+
+    Examples:
+      agui-bridge inbox answer http://127.0.0.1:8787 REF --approve
+      agui-bridge inbox answer http://127.0.0.1:8787 REF --decline --reason "no"
+      agui-bridge inbox answer http://127.0.0.1:8787 REF --payload '{"ok": true}'
+    """
+    given = _payload(approve=approve, decline=decline, cancel=cancel, text=payload, reason=reason)
+    outcome = _ask(
+        url,
+        token,
+        header,
+        lambda client: client.answer(ref, given, cancel=cancel, wait=wait),
+    )
+    if as_json:
+        _print(outcome)
+    else:
+        terminal = Terminal()
+        colour = "red" if outcome["status"] == "refused" else "green"
+        terminal.say(paint(outcome["status"], colour, "bold"))
+        if "message" in outcome:
+            terminal.say(f"{outcome['code']}: {outcome['message']}")
+    if outcome["status"] == "refused":
+        raise click.exceptions.Exit(1)
+
+
+def _payload(
+    *, approve: bool, decline: bool, cancel: bool, text: str | None, reason: str | None
+) -> Any:
+    if [approve, decline, cancel, text is not None].count(True) != 1:
+        raise ConfigurationError(
+            "Nothing says what the answer is, or several things do.\n"
+            "Give one of --approve, --decline, --cancel and --payload."
+        )
+    if cancel or text is not None:
+        if reason is not None:
+            raise ConfigurationError("--reason goes with --approve and --decline.")
+        return None if text is None else _json(text)
+    return {"approved": approve, **({} if reason is None else {"reason": reason})}
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"--payload is no JSON: {error}.\nQuote strings: --payload '\"yes\"'."
+        ) from None
+
+
+def _ask(
+    url: str,
+    token: str | None,
+    header: tuple[str, ...],
+    work: Callable[[InboxClient], Coroutine[Any, Any, T]],
+) -> T:
+    # httpx takes a while to import.
+    from agui_bridge.client.inbox import InboxClient
+
+    if not url.startswith(("http://", "https://")):
+        raise ConfigurationError(f"{url!r} is no address.\nBegin it with http:// or https://.")
+    headers = dict(map(read_header, header))
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+
+    async def ask() -> T:
+        async with InboxClient(url, headers=headers) as client:
+            return await work(client)
+
+    return asyncio.run(ask())
+
+
+def _print(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _asked(question: dict[str, Any]) -> str:
+    """What is asked, on one line."""
+    call = question.get("toolCall")
+    said = question.get("message") or question["reason"]
+    if call is not None:
+        arguments = json.dumps(call["args"], ensure_ascii=False)
+        said = f"{call['name']} {arguments}"
+    line = _plain(said)
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _about(question: dict[str, Any]) -> str:
+    parts = [f"{question['agent']}, thread {_plain(question['threadId'])}", question["status"]]
+    if question["askedBy"] is not None:
+        parts.append(f"asked by {_plain(question['askedBy'])}")
+    if question["status"] == "open":
+        why = question["why"]
+        parts.append("yours to answer" if why is None else _plain(why["message"]))
+    return "; ".join(parts)
+
+
+def _show(terminal: Terminal, question: dict[str, Any]) -> None:
+    terminal.say(paint(_asked(question), "bold"))
+    rows = [
+        ("agent", question["agent"]),
+        ("thread", question["threadId"]),
+        ("status", question["status"]),
+        ("asked by", question["askedBy"] or ""),
+        ("message", question.get("message") or ""),
+        ("expires", question.get("expiresAt") or ""),
+        ("answer", _compact(question["answer"])),
+        ("may answer", "yes" if question["mayAnswer"] else question["why"]["message"]),
+        ("approval", _compact(question["approval"])),
+        ("arguments", _compact((question.get("toolCall") or {}).get("args"))),
+        ("schema", _compact(question.get("responseSchema"))),
+    ]
+    for name, value in rows:
+        if value:
+            terminal.say(f"{name:<11} {_plain(value)}")
+    for entry in question["history"]:
+        what = entry.get("event") or entry["status"]
+        through = f" via {entry['via']}" if "via" in entry else ""
+        terminal.say(f"{'':<11} {entry['at']} {what} by {_plain(entry['actor'])}{through}")
+
+
+def _compact(value: Any) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _plain(text: str) -> str:
+    """A text without what would move the cursor: it may be the agent's."""
+    return "".join(c if c.isprintable() else " " for c in text)

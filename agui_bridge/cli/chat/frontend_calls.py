@@ -1,0 +1,64 @@
+"""Calls of a page's own tools, which no terminal can carry out: a person does, or skips them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from agui_bridge.cli.chat.screen import Screen
+from agui_bridge.cli.chat.typed import Withdrawn, typed
+
+__all__ = ["calls_without_results", "results_by_hand"]
+
+SKIPPED: Final = "Not carried out: the user has no page that can do this."
+
+
+def calls_without_results(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The calls that the conversation ends with and nobody has answered, `{id, type, function}`."""
+    told: set[str] = set()
+    for message in reversed(messages):
+        if message["role"] == "tool":
+            told.add(message["toolCallId"])
+        elif message["role"] == "assistant":
+            calls = message.get("toolCalls") or ()
+            return [call for call in calls if call["id"] not in told]
+        else:
+            break
+    return []
+
+
+def results_by_hand(screen: Screen, calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Ask for each call's result; gives the tool messages that go on with the run.
+
+    Raises:
+        EOFError: see `typed`.
+    """
+    return [_message(call, _result(screen, call)) for call in calls]
+
+
+def _result(screen: Screen, call: Mapping[str, Any]) -> str:
+    name = call["function"]["name"]
+    screen.note(f"{name} is a tool of a page, and here is none.", "yellow")
+    while True:
+        try:
+            said = typed(screen, "[r]esult by hand, [s]kip > ").lower()
+        except Withdrawn:
+            return SKIPPED
+        if said in ("s", "skip"):
+            return SKIPPED
+        if said in ("r", "result") and (result := _by_hand(screen)):
+            return result
+        if said and said not in ("r", "result"):
+            screen.note("Nothing was sent. Type r or s.")
+
+
+def _by_hand(screen: Screen) -> str:
+    try:
+        return typed(screen, "what the tool would return (Enter: back) > ")
+    except Withdrawn:
+        return ""
+
+
+def _message(call: Mapping[str, Any], content: str) -> dict[str, Any]:
+    return {"id": str(uuid.uuid4()), "role": "tool", "toolCallId": call["id"], "content": content}

@@ -1,0 +1,60 @@
+"""What waits for the person in the terminal, on all threads of an agui-bridge server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agui_bridge.cli.chat.screen import Screen
+from agui_bridge.client import ClientError, InboxClient
+
+__all__ = ["show_waiting"]
+
+_MOST: Final = 20
+_LONGEST: Final = 100
+
+
+async def show_waiting(url: str, headers: Mapping[str, str], screen: Screen) -> None:
+    """List the open questions, oldest first.
+
+    Args:
+        url: of the agent, `…/agents/NAME`.
+        headers: sent with the request.
+        screen: where they are shown.
+    """
+    server, found, _ = url.rpartition("/agents/")
+    if not found:
+        screen.note("Only an agui-bridge server tells what waits on other threads.")
+        return
+    try:
+        async with InboxClient(server, headers=headers) as inbox:
+            page = await inbox.pending(limit=_MOST)
+    except ClientError as error:
+        screen.fail(str(error))
+        return
+    rows = [
+        (question["threadId"], question["agent"], _since(question), _asked(question))
+        for question in page["interrupts"]
+    ]
+    if not rows:
+        screen.note("Nothing waits.")
+        return
+    screen.table(rows, ("thread", "agent", "since", "asks"))
+    more = page["count"] - len(rows)
+    rest = f" {more} more wait." if more else ""
+    screen.note(f"To answer one: agui-bridge chat {server} --agent AGENT --thread THREAD.{rest}")
+
+
+def _since(question: Mapping[str, Any]) -> str:
+    history = question["history"]
+    return str(history[0]["at"])[:16].replace("T", " ") if history else ""
+
+
+def _asked(question: Mapping[str, Any]) -> str:
+    call = question.get("toolCall")
+    said = question.get("message") or question["reason"]
+    if call is not None:
+        said = f"{call['name']} {json.dumps(call['args'], ensure_ascii=False)}"
+    line = " ".join(said.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

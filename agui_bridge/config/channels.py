@@ -1,0 +1,144 @@
+"""The `channels` of a configuration file: where people are told of questions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from agui_bridge.channels.channel import Channel
+from agui_bridge.channels.notice import Notice
+from agui_bridge.channels.slack.slack import Slack
+from agui_bridge.channels.smtp import Smtp, check_address
+from agui_bridge.channels.teams import Teams
+from agui_bridge.channels.webhook import Webhook
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.import_object import import_object
+from agui_bridge.protocol.threads.records import Principal
+from agui_bridge.yaml_files.sections import Section
+
+__all__ = ["ChannelEntry", "build_channel"]
+
+_REFERENCE: Final = r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_.]*$"
+
+_NEEDED: Final = {
+    "webhook": ("url_env", "secret_env"),
+    "slack": ("token_env", "signing_secret_env", "channel", "people"),
+    "smtp": ("url_env", "sender", "to"),
+    "teams": ("url_env",),
+}
+"""What each type needs besides; what it may not have is everything of the others."""
+
+_COMMON: Final = ("type", "by_default", "show_args", "per_second")
+
+
+class Recipient(Section):
+    """Somebody who gets mails, and decides through their links with these roles."""
+
+    address: str = Field(description="Where to.")
+    roles: list[Annotated[str, Field(min_length=1)]] = Field(
+        default_factory=list, description="What the person is for `role:NAME` in rules."
+    )
+    scopes: list[str] | None = Field(
+        None, description="Whose questions they are told of; by default of every scope."
+    )
+
+
+def _spelled_out(value: object) -> object:
+    return {"address": value} if isinstance(value, str) else value
+
+
+AddressOrRecipient = Annotated[
+    Recipient, BeforeValidator(_spelled_out, json_schema_input_type=str | Recipient)
+]
+"""An address alone is somebody without roles."""
+
+
+class ChannelEntry(Section):
+    """One channel. Secrets are read from environment variables."""
+
+    type: Literal["webhook", "slack", "smtp", "teams"] = Field(description="What it is.")
+    by_default: bool = Field(
+        True, description="Whether it is told of questions whose rule names no channels."
+    )
+    show_args: bool = Field(False, description="Whether it shows a tool call's arguments.")
+    per_second: float | None = Field(
+        None, gt=0, description="Notices in a second at most; Slack: 1, others: 10."
+    )
+    url_env: str | None = Field(
+        None, description="The variable with the address: of webhooks, Teams, the mail server."
+    )
+    secret_env: str | None = Field(None, description="The variable with the webhook's `whsec_…`.")
+    token_env: str | None = Field(None, description="The variable with Slack's bot token.")
+    signing_secret_env: str | None = Field(
+        None, description="The variable with Slack's signing secret."
+    )
+    channel: str | None = Field(None, description="The id of the channel in Slack.")
+    people: Annotated[str, Field(pattern=_REFERENCE)] | None = Field(
+        None, description="A function from a Slack user to a `Principal`, as `module:function`."
+    )
+    sender: str | None = Field(None, description="The address that mails come from.")
+    to: dict[str, AddressOrRecipient] | None = Field(None, description="Mail addresses by actor.")
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        needed = _NEEDED[self.type]
+        for name in needed:
+            if getattr(self, name) is None:
+                raise ValueError(f"a channel of type {self.type} needs `{name}`")
+        for name in self.model_fields_set - {*needed, *_COMMON}:
+            raise ValueError(f"a channel of type {self.type} has no `{name}`")
+        return self
+
+
+def build_channel(entry: ChannelEntry, folder: Path) -> Channel:
+    """Make the channel of an entry.
+
+    Args:
+        entry: of the file.
+        folder: where modules are looked for first.
+
+    Raises:
+        ConfigurationError: a variable is not set, or a value is none.
+    """
+    options: dict[str, Any] = {"by_default": entry.by_default, "show_args": entry.show_args}
+    if entry.per_second is not None:
+        options["per_second"] = entry.per_second
+    match entry.type:
+        case "webhook":
+            return Webhook(_value(entry.url_env), _value(entry.secret_env).split(), **options)
+        case "teams":
+            return Teams(_value(entry.url_env), **options)
+        case "smtp":
+            to = _recipients(entry.to or {})
+            return Smtp(_value(entry.url_env), entry.sender or "", to, **options)
+        case "slack":
+            people: Any = import_object(entry.people or "", folder)
+            token, secret = _value(entry.token_env), _value(entry.signing_secret_env)
+            return Slack(token, secret, entry.channel or "", people, **options)
+
+
+def _recipients(people: Mapping[str, Recipient]) -> Callable[[Notice], Mapping[Principal, str]]:
+    """Who is told of a question, each as a principal of its scope."""
+    for one in people.values():
+        check_address(one.address)
+
+    def told(notice: Notice) -> Mapping[Principal, str]:
+        scope = notice.key.scope
+        return {
+            Principal(scope, actor, frozenset(one.roles)): one.address
+            for actor, one in people.items()
+            if one.scopes is None or scope in one.scopes
+        }
+
+    return told
+
+
+def _value(variable: str | None) -> str:
+    found = os.environ.get(variable or "", "")
+    if not found:
+        raise ConfigurationError(f"the environment variable {variable} is not set.")
+    return found

@@ -1,0 +1,1 @@
+"""Channels over HTTP: what Slack sends, and what became of deliveries."""

@@ -1,0 +1,1 @@
+"""The forms of questions: their fields, and what a pressed button decides."""

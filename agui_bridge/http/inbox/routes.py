@@ -1,0 +1,64 @@
+"""The table of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.routing import BaseRoute, Route
+
+from agui_bridge.http.endpoint import Endpoint
+from agui_bridge.http.hosts import HostGuard
+from agui_bridge.http.inbox.decided import decided_page
+from agui_bridge.http.inbox.door import Door, Handler
+from agui_bridge.http.inbox.listing import inbox_page
+from agui_bridge.http.inbox.page import Pages
+from agui_bridge.http.inbox.question import question_page
+from agui_bridge.http.inbox.remembered import remembered_page
+from agui_bridge.http.service import Service
+
+__all__ = ["PAGES", "inbox_routes"]
+
+PAGES: Final[tuple[tuple[str, Handler], ...]] = (
+    ("/inbox", inbox_page),
+    ("/inbox/decided", decided_page),
+    ("/inbox/rules", remembered_page),
+    ("/inbox/{reference}", question_page),
+    ("/d/{reference}", question_page),
+)
+"""By path who makes the page; the first one that fits. Below `/d/` stand links, for whoever holds
+one."""
+
+
+def inbox_routes(service: Service, hosts: Sequence[str]) -> list[BaseRoute]:
+    """The pages' routes.
+
+    Args:
+        service: the bridge.
+        hosts: the names that requests may come to; that of the inbox's own URL besides.
+
+    Raises:
+        ConfigurationError: jinja2 is not installed.
+    """
+    pages = Pages()
+    guard = _guard(service, hosts)
+    return [
+        Route(
+            path,
+            Endpoint(service, Door(pages, guard, handler, path[1:])),
+            include_in_schema=False,
+        )
+        for path, handler in PAGES
+    ]
+
+
+def _guard(service: Service, hosts: Sequence[str]) -> HostGuard:
+    """Who may call: our own pages. Those of other origins have no business with these."""
+    url = service.inbox.url
+    if url is None:
+        return HostGuard(hosts)
+    parts = urlsplit(url)
+    name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else str(parts.hostname)
+    # Behind a proxy that sends its own name of this server on, the page's origin is another.
+    return HostGuard([*hosts, name], [f"{parts.scheme}://{parts.netloc.lower()}"])

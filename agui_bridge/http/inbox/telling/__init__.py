@@ -1,0 +1,1 @@
+"""What is told of questions: states, history, outcomes, times, and other people's texts."""

@@ -1,0 +1,95 @@
+"""The conversation before a question, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import Json
+
+__all__ = ["Conversation", "Turn", "conversation_of"]
+
+_MOST: Final = 40
+"""Messages that are shown, the last ones."""
+
+_LONGEST: Final = 4_000
+"""Characters of a message that are shown."""
+
+_ROLES: Final[Mapping[str, str]] = {
+    "user": "Person",
+    "assistant": "Agent",
+    "tool": "Tool’s result",
+    "reasoning": "Agent’s reasoning",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message.
+
+    Attributes:
+        role: whose, as AG-UI has it.
+        speaker: whose, in words.
+        text: what it says, cut off where it is very long.
+        calls: the tool calls in it, as `name(arguments)`.
+    """
+
+    role: str
+    speaker: str
+    text: str
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What was said before a question.
+
+    Attributes:
+        turns: the last messages.
+        earlier: how many came before those.
+    """
+
+    turns: tuple[Turn, ...]
+    earlier: int = 0
+
+
+def conversation_of(messages: Sequence[StoredMessage]) -> Conversation:
+    """Show a conversation.
+
+    Args:
+        messages: all of it, in order.
+    """
+    turns = [turn for message in messages if (turn := _turn(message.message)) is not None]
+    return Conversation(tuple(turns[-_MOST:]), max(0, len(turns) - _MOST))
+
+
+def _turn(message: Mapping[str, Json]) -> Turn | None:
+    """One message; None where there is nothing in it to be read."""
+    role = str(message.get("role", ""))
+    if role not in _ROLES:
+        return None
+    text = " ".join(_texts(message.get("content"))).strip()
+    calls = tuple(_calls(message.get("toolCalls") or ()))
+    return Turn(role, _ROLES[role], _cut(text), calls) if text or calls else None
+
+
+def _texts(content: Json) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list | tuple):
+        for part in content:
+            if isinstance(part, Mapping):
+                text = part.get("text")
+                yield text if isinstance(text, str) else f"[{part.get('type', 'part')}]"
+
+
+def _calls(calls: Json) -> Iterator[str]:
+    for call in calls:
+        function = call.get("function") or {}
+        yield _cut(f"{function.get('name', '')}({function.get('arguments', '')})")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} … ({len(text)} characters)"

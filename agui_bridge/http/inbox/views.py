@@ -1,0 +1,202 @@
+"""A question as a page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from agui_bridge.http.inbox.forms.deciding import CANCEL, Offered, offered_by
+from agui_bridge.http.inbox.forms.fields import edited_so_far
+from agui_bridge.http.inbox.telling.history import Event, answer_words, history_of, state_of
+from agui_bridge.http.inbox.telling.words import counted, value_text
+from agui_bridge.protocol.approvals.entitlement import may_withdraw, why_not, wording
+from agui_bridge.protocol.approvals.voting import needs_votes
+from agui_bridge.protocol.grants.remembering import MEMBER
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Json, Principal
+from agui_bridge.stores.base import InterruptRow
+
+__all__ = ["Argument", "QuestionView", "view_of"]
+
+_LONG: Final = 1_500
+"""Characters of a value beyond which it is folded."""
+
+_SHORT: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A named value.
+
+    Attributes:
+        name: its name.
+        text: the value, whole.
+    """
+
+    name: str
+    text: str
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is folded at first."""
+        return len(self.text) > _LONG
+
+    @property
+    def short(self) -> str:
+        """Its beginning, on one line."""
+        line = " ".join(self.text.split())
+        return line if len(line) <= _SHORT else line[: _SHORT - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """A question, to somebody who looks at it.
+
+    Attributes:
+        ask: the question.
+        agent: who asks.
+        thread: where.
+        scope: whose; "" where it is that of who looks.
+        reference: its address.
+        waits: whether it still can be answered.
+        state: what became of it, in a few words.
+        offered: what may be decided on it.
+        why: why who looks may not answer; None where they may.
+        may_cancel: whether they may withdraw it.
+    """
+
+    ask: Interrupt
+    agent: str
+    thread: str
+    scope: str
+    reference: str
+    waits: bool
+    state: str
+    offered: Offered
+    why: str | None
+    may_cancel: bool
+
+    @property
+    def title(self) -> str:
+        """The tool's name, or what kind of question it is."""
+        call = self.ask.tool_call
+        return call.name if call is not None else self.ask.message or self.ask.reason
+
+    @property
+    def remember(self) -> list[tuple[str, str]]:
+        """For whom its approval may be remembered, each with what it is called."""
+        properties = (self.ask.response_schema or {}).get("properties", {})
+        words = {
+            "thread": "In this conversation",
+            "actor": f"For {self.ask.asked_by}",
+            "scope": "For everybody",
+        }
+        offered = properties.get(MEMBER, {}).get("enum", ())
+        rule = self.ask.rule
+        return [(name, words[name]) for name in offered if name in words] if rule else []
+
+    @property
+    def is_approval(self) -> bool:
+        """Whether it asks if a tool may run."""
+        return self.ask.tool_call is not None
+
+    @property
+    def message(self) -> str:
+        """What the agent says, where the title does not say it."""
+        return (self.ask.message or "") if self.is_approval else ""
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """The tool call's arguments; of another question what its agent tells besides."""
+        call = self.ask.tool_call
+        told: dict[str, Json] = dict(call.args if call is not None else self.ask.metadata or {})
+        told.pop("agui_bridge", None)
+        return [Argument(name, value_text(value)) for name, value in told.items()]
+
+    @property
+    def asked_at(self) -> float:
+        """When it was asked, in seconds since the epoch."""
+        return self.ask.audit[0].at if self.ask.audit else 0.0
+
+    @property
+    def tone(self) -> str:
+        """How its state is coloured: `open`, `yes`, `no` or `quiet`."""
+        if self.waits:
+            return "open"
+        word = self.state.partition(" ")[0]
+        if word in ("Approved", "Answered", "Done"):
+            return "yes"
+        return "no" if word in ("Declined", "Outcome") else "quiet"
+
+    @property
+    def rule(self) -> str:
+        """Who may answer, and how many must, in words; "" where anybody may."""
+        rule = self.ask.rule
+        if rule is None:
+            return ""
+        needed = f"{counted(rule.votes, 'approval')} of " if rule.votes > 1 else ""
+        each = [" or ".join(group) for group in rule.each_of]
+        return f"{needed}{wording(self.ask)}{'; one of each: ' if each else ''}{'; '.join(each)}"
+
+    @property
+    def changed_by(self) -> str:
+        """Who changed the arguments that others have approved since; "" where nobody did."""
+        return self.ask.votes[0].actor if edited_so_far(self.ask) is not None else ""
+
+    @property
+    def votes(self) -> Iterator[tuple[str, str, float]]:
+        """Who has answered so far where several must: who, what, and when."""
+        for vote in self.ask.votes:
+            yield vote.actor, answer_words(self.ask, vote.answer)[0], vote.at
+
+    @property
+    def vote_count(self) -> str:
+        """How many approvals there are, of how many; "" where one is enough."""
+        rule = self.ask.rule
+        if rule is None or not needs_votes(self.ask):
+            return ""
+        agreed = [vote for vote in self.ask.votes if vote.args_digest is not None]
+        return f"{len(agreed)} of {counted(rule.votes, 'approval')}"
+
+    @property
+    def history(self) -> Iterator[Event]:
+        """All that happened to it."""
+        return history_of(self.ask)
+
+    @property
+    def may(self) -> bool:
+        """Whether who looks may answer it now."""
+        return self.waits and self.why is None
+
+    def can(self, decision: str) -> bool:
+        """Whether a button is there."""
+        return decision in self.offered.decisions
+
+    def enabled(self, decision: str) -> bool:
+        """Whether it can be pressed."""
+        return self.waits and (self.may_cancel if decision == CANCEL else self.why is None)
+
+
+def view_of(row: InterruptRow, reference: str, principal: Principal, now: float) -> QuestionView:
+    """Show a question to somebody.
+
+    Args:
+        row: the question.
+        reference: its address.
+        principal: who looks.
+        now: the time, in seconds since the epoch.
+    """
+    ask, key = row.interrupt, row.key
+    refusal = why_not(ask, principal)
+    return QuestionView(
+        ask,
+        key.agent,
+        key.thread,
+        "" if key.scope == principal.scope else key.scope,
+        reference,
+        ask.status is InterruptStatus.OPEN and not ask.expired(now),
+        state_of(ask, now),
+        offered_by(ask),
+        refusal.message if refusal is not None else None,
+        refusal is None or may_withdraw(ask, principal),
+    )

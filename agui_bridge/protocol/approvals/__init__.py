@@ -1,0 +1,1 @@
+"""Who may answer a question, and when enough people have."""

@@ -1,0 +1,229 @@
+"""Verifying: what is wrong with a thread's audit chain, and where.
+
+What a chain proves and what it does not is in docs/audit.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agui_bridge.protocol.audit.keys import AuditKeys
+from agui_bridge.protocol.audit.sealing import row_id, told_of
+from agui_bridge.protocol.threads.audit_chain import AuditRow, ChainHead
+from agui_bridge.protocol.threads.records import Interrupt, Json, ThreadKey
+
+__all__ = ["Fault", "Mark", "read_row", "verify_chain", "verify_questions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that is wrong with a chain.
+
+    Attributes:
+        key: the thread.
+        chain: which of its chains; empty where none is concerned.
+        seq: the row's place, from 1; None where no single row is concerned.
+        what: for people.
+    """
+
+    key: ThreadKey
+    chain: str
+    seq: int | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A row that was there: the end of a chain as a record, or an earlier export, has it.
+
+    Attributes:
+        seq: its place.
+        mac: its seal.
+        source: who says so, for people.
+    """
+
+    seq: int
+    mac: str
+    source: str
+
+    @classmethod
+    def of(cls, head: ChainHead) -> Mark:
+        """The end of a chain that a thread's record names."""
+        return cls(head.seq, head.mac, "the thread's record")
+
+
+def read_row(text: str) -> dict[str, Any] | None:
+    """A row's members; None where it is no JSON object, or has a member twice."""
+    try:
+        row = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def verify_chain(
+    key: ThreadKey,
+    chain: str,
+    rows: Sequence[AuditRow],
+    keys: AuditKeys,
+    marks: Sequence[Mark] = (),
+    *,
+    is_whole: bool = False,
+) -> list[Fault]:
+    """Say what is wrong with one chain.
+
+    Args:
+        key: the thread.
+        chain: names it.
+        rows: those that there are, by their ids.
+        keys: all that may have sealed it.
+        marks: rows that must be there.
+        is_whole: whether nothing may follow the last of the marks.
+    """
+    faults: list[Fault] = []
+
+    def fault(seq: int | None, what: str) -> None:
+        faults.append(Fault(key, chain, seq, what))
+
+    macs: dict[int, object] = {}
+    expected, before = 1, ""
+    follows = True
+    for stored in rows:
+        seq = _place(stored.id, chain)
+        if seq is None:
+            fault(None, f"a row has the id {stored.id!r}, which no row of this chain can have")
+            continue
+        if seq < expected:
+            fault(seq, "it stands behind a later one, or twice")
+            continue
+        if seq > expected:
+            fault(expected, f"{_rows(expected, seq - 1)} missing")
+            follows = False
+        row = read_row(stored.data)
+        expected = seq + 1
+        if row is None:
+            fault(seq, "it is no JSON object")
+            follows = False
+            continue
+        mac = macs[seq] = row.pop("mac", None)
+        wrong, is_in_place = _wrong_with(key, chain, seq, stored, row, mac, keys)
+        if wrong is not None:
+            fault(seq, wrong)
+        elif follows and row["prev"] != before:
+            fault(seq, "it was not sealed behind the row that stands before it")
+        follows, before = is_in_place and isinstance(mac, str), str(mac)
+    for mark in marks:
+        if mark.seq not in macs:
+            if mark.seq >= expected:
+                fault(expected, f"{_rows(expected, mark.seq)} missing: {mark.source} has them")
+        elif macs[mark.seq] != mark.mac:
+            fault(mark.seq, f"it is another row than the one that {mark.source} has")
+    last = max((mark.seq for mark in marks), default=0)
+    if is_whole and expected - 1 > last:
+        fault(last + 1, f"{_rows(last + 1, expected - 1)} beyond the end that the record has")
+    return faults
+
+
+def verify_questions(
+    key: ThreadKey,
+    rows: Sequence[AuditRow],
+    asks: Mapping[str, Interrupt],
+    keys: AuditKeys,
+) -> Iterator[Fault]:
+    """Say where a thread's stored questions differ from what its chain tells of them.
+
+    Args:
+        key: the thread.
+        rows: of its chain; those that are damaged are left out.
+        asks: its questions as they are stored, by id.
+        keys: all that may have sealed it.
+    """
+    told: dict[tuple[str, int], dict[str, Json]] = {}
+    for stored in rows:
+        row = read_row(stored.data)
+        if row is not None and keys.knows(row.get("key")):
+            told[row.get("interrupt", ""), row.get("entry", -1)] = row
+    for ask in asks.values():
+        for index, entry in enumerate(ask.audit):
+            row = told.get((ask.id, index))
+            if row is None:
+                continue
+            now = told_of(key, ask, index, entry, keys, row["key"])
+            if index < len(ask.audit) - 1:
+                # An answer is stored once, and told with the entry that it came with.
+                del now["answer"]
+            for name, value in now.items():
+                if row.get(name) != value:
+                    what = f"question {ask.id} was changed since: its {_MEANT.get(name, name)}"
+                    yield Fault(key, str(row["chain"]), row["seq"], what)
+    yield from _untold(key, asks, told)
+    for (id, index), row in told.items():
+        if id in asks and index >= len(asks[id].audit):
+            what = f"question {id} has lost entry {index} of its history"
+            yield Fault(key, str(row["chain"]), row["seq"], what)
+
+
+def _untold(
+    key: ThreadKey, asks: Mapping[str, Interrupt], told: Mapping[tuple[str, int], dict[str, Json]]
+) -> Iterator[Fault]:
+    """Entries that no row tells of, though the chain had begun."""
+    began = min((row["at"] for row in told.values()), default=math.inf)
+    for ask in asks.values():
+        first = min((index for id, index in told if id == ask.id), default=0)
+        for index, entry in enumerate(ask.audit):
+            if index >= first and entry.at >= began and (ask.id, index) not in told:
+                what = (
+                    f"no row tells of entry {index} of question {ask.id} ({entry.status.value} by "
+                    f"{entry.actor}): it was written without a key, or not by the bridge"
+                )
+                yield Fault(key, "", None, what)
+
+
+_MEANT: Mapping[str, str] = {"args": "arguments", "at": "time", "askedBy": "asker"}
+
+
+def _wrong_with(
+    key: ThreadKey,
+    chain: str,
+    seq: int,
+    stored: AuditRow,
+    row: dict[str, Any],
+    mac: object,
+    keys: AuditKeys,
+) -> tuple[str | None, bool]:
+    """What is wrong with a row by itself, and whether it is the one that belongs there."""
+    if not keys.knows(row.get("key")):
+        return f"it is sealed with key {row.get('key')}, which is not among those given", True
+    if mac != keys.mac(row["key"], row):
+        return "it was changed after it was sealed", True
+    place = (row.get("scope"), row.get("agent"), row.get("thread"))
+    if place != (key.scope, key.agent, key.thread) or row["chain"] != chain:
+        return "the row of another thread or chain stands here", False
+    if row["seq"] != seq:
+        return f"row {row['seq']} stands here", False
+    if row["at"] != stored.written_at:
+        return "its time was changed beside it", True
+    return None, True
+
+
+def _place(id: str, chain: str) -> int | None:
+    """The place that a row's id says, from 1."""
+    digits = id.removeprefix(f"{chain}.")
+    if not digits.isascii() or not digits.isdigit() or row_id(chain, int(digits)) != id:
+        return None
+    return int(digits)
+
+
+def _rows(first: int, last: int) -> str:
+    return f"row {first} is" if first == last else f"rows {first} to {last} are"
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member stands there twice")
+    return members

@@ -1,0 +1,1 @@
+"""Remembered decisions: what somebody approved once, and need not be asked again."""

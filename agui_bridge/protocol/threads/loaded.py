@@ -1,0 +1,105 @@
+"""One consistent look at a thread: what the store gives, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
+    Interrupt,
+    Receipt,
+    RunLease,
+    ThreadRecord,
+    ThreadStatus,
+)
+
+__all__ = ["Loaded"]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One consistent look at a thread; without slots, so that it keeps what is asked for often.
+
+    Attributes:
+        record: None when the thread does not exist (which counts as idle).
+        interrupts: by id: those of the record's batch, and those that were asked for by id
+            together with their whole batches.
+        receipts: by batch id, for the batches of `interrupts`.
+        messages: the messages in context, in order; empty unless they were asked for.
+        now: the store's time.
+    """
+
+    record: ThreadRecord | None
+    now: float
+    interrupts: Mapping[str, Interrupt] = field(default_factory=dict)
+    receipts: Mapping[str, Receipt] = field(default_factory=dict)
+    messages: tuple[StoredMessage, ...] = ()
+
+    @property
+    def status(self) -> ThreadStatus:
+        """The thread's status; a missing thread is idle."""
+        return self.record.status if self.record is not None else ThreadStatus.IDLE
+
+    @property
+    def run(self) -> RunLease | None:
+        """The lease of the run that the thread is busy with."""
+        return self.record.run if self.record is not None else None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether its run was asked to stop."""
+        return self.record is not None and self.record.stop_requested is not None
+
+    @property
+    def pending_calls(self) -> tuple[str, ...]:
+        """Ids of frontend tool calls that wait for the application's result."""
+        return self.record.pending_calls if self.record is not None else ()
+
+    @property
+    def run_lost(self) -> bool:
+        """Whether the thread is running and its lease is over: nobody carries it on."""
+        run = self.run
+        return self.status is ThreadStatus.RUNNING and (run is None or run.ends_at <= self.now)
+
+    def runs(self, token: str) -> bool:
+        """Whether the run of a lease token is still the one under way, its lease not over."""
+        return self.run is not None and self.run.token == token and not self.run_lost
+
+    @property
+    def asks(self) -> tuple[Interrupt, ...]:
+        """The questions of the pause that the thread is in, answered and expired ones too."""
+        return self.batch_interrupts() if self.status is ThreadStatus.INTERRUPTED else ()
+
+    @property
+    def waiting(self) -> tuple[Interrupt, ...]:
+        """Those of them that can be answered: open, and not expired."""
+        return tuple(ask for ask in self.asks if ask.is_open and not ask.expired(self.now))
+
+    @property
+    def asked_calls(self) -> tuple[str, ...]:
+        """Ids of the tool calls that the questions of the record's own batch are about."""
+        asks = self.batch_interrupts()
+        return tuple(ask.tool_call.id for ask in asks if ask.tool_call is not None)
+
+    @property
+    def all_expired(self) -> bool:
+        """Whether there are such questions, and the time of every one is over."""
+        return bool(self.asks) and all(ask.expired(self.now) for ask in self.asks)
+
+    def batch_interrupts(self) -> tuple[Interrupt, ...]:
+        """The interrupts of the record's own batch, in order."""
+        return self._batch_interrupts
+
+    @cached_property
+    def _batch_interrupts(self) -> tuple[Interrupt, ...]:
+        if self.record is None or self.record.batch is None:
+            return ()
+        batch = self.record.batch.id
+        return tuple(
+            sorted(
+                (i for i in self.interrupts.values() if i.batch == batch),
+                key=lambda interrupt: interrupt.position,
+            )
+        )

@@ -1,0 +1,171 @@
+"""Deliveries in PostgreSQL: each method is one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from agui_bridge.protocol.threads.records import InterruptStatus, Json, ThreadKey
+from agui_bridge.stores.deliveries import Asked, Delivery, DeliveryState
+from agui_bridge.stores.postgres.statements import BEGAN, GIVEN, KEY, NOW, SAME, Statement
+from agui_bridge.stores.sql.deliveries import COLUMNS, encode_noted, read_asked, read_delivery
+
+__all__ = ["PostgresDeliveries"]
+
+NAMES = ", ".join(COLUMNS)
+OPEN = InterruptStatus.OPEN.value
+
+Run = Callable[[Statement, ThreadKey | None, dict[str, Any]], Awaitable[list[Any]]]
+"""Runs a statement about a thread, or about none."""
+
+
+class DeliveryStatements:
+    """Every statement, for tables in one schema."""
+
+    def __init__(self, prefix: str, *, timed: bool) -> None:
+        """Write them.
+
+        Args:
+            prefix: of each table's name: its schema and a dot, or nothing.
+            timed: whether the time is a parameter, `now`.
+        """
+        now, began = (GIVEN, GIVEN) if timed else (NOW, BEGAN)
+        threads, interrupts = f"{prefix}agui_threads", f"{prefix}agui_interrupts"
+        announced, deliveries = f"{prefix}agui_announced", f"{prefix}agui_deliveries"
+        same = SAME.format("a", "i")
+        self.unannounced = Statement.of(f"""
+SELECT i.scope, i.agent, i.thread, i.id FROM {interrupts} i
+WHERE i.status = '{OPEN}' AND (i.expires_at IS NULL OR i.expires_at > {began})
+    AND NOT EXISTS (SELECT FROM {announced} a WHERE {same} AND a.interrupt = i.id)
+ORDER BY i.raised_at, i.agent COLLATE "C", i.thread COLLATE "C", i.position, i.id COLLATE "C"
+LIMIT :limit""")
+        self.over = Statement.of(f"""
+SELECT a.scope, a.agent, a.thread, a.interrupt
+FROM {announced} a JOIN {interrupts} i ON {same} AND i.id = a.interrupt
+WHERE NOT a.ended AND (i.status <> '{OPEN}' OR i.expires_at <= {began}) LIMIT :limit""")
+        # The lock keeps the thread from being deleted before its rows are there.
+        self.plan = Statement.of(f"""
+WITH thread AS (
+    SELECT t.scope, t.agent, t.thread FROM {threads} t WHERE {KEY.format("t")}
+    AND EXISTS (SELECT FROM {interrupts} i WHERE {KEY.format("i")} AND i.id = :interrupt)
+    FOR KEY SHARE
+), mark AS (
+    INSERT INTO {announced} AS a (scope, agent, thread, interrupt, ended)
+    SELECT scope, agent, thread, :interrupt, :ended::boolean FROM thread
+    ON CONFLICT (scope, agent, thread, interrupt) DO UPDATE SET ended = a.ended OR excluded.ended
+), put AS (
+    INSERT INTO {deliveries} (scope, agent, thread, id, interrupt, channel, event, due_at, state,
+        attempts, created_at, updated_at)
+    SELECT scope, agent, thread, new.id, :interrupt, new.channel, new.event, new.due_at, 'queued',
+        0, {began}, {began}
+    FROM thread, unnest(:ids::text[], :channels::text[], :events::text[], :due_at::float8[])
+        AS new (id, channel, event, due_at)
+    ON CONFLICT DO NOTHING RETURNING 1
+)
+SELECT count(*) FROM put""")
+        self.claim = Statement.of(f"""
+UPDATE {deliveries} d SET lease = :lease, due_at = {now} + :seconds::float8,
+    attempts = attempts + 1, updated_at = {now}
+WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM {deliveries}
+    WHERE channel = :channel AND state = 'queued' AND due_at <= {began}
+    ORDER BY due_at LIMIT :limit FOR UPDATE SKIP LOCKED
+))
+RETURNING {NAMES}""")
+        self.finish = Statement.of(f"""
+UPDATE {deliveries} d SET state = :state, attempts = :attempts, lease = NULL,
+    due_at = coalesce({now} + :retry_in::float8, due_at), noted = coalesce(:noted::text, noted),
+    error = :error, updated_at = {now}
+WHERE {KEY.format("d")} AND id = :id AND lease = :lease RETURNING 1""")
+        self.of_question = Statement.of(f"""
+SELECT {NAMES} FROM {deliveries} d WHERE {KEY.format("d")} AND interrupt = :interrupt
+ORDER BY created_at, id COLLATE "C\"""")
+        self.list = Statement.of(f"""
+SELECT {NAMES} FROM {deliveries}
+WHERE scope = :scope AND (:state::text IS NULL OR state = :state)
+ORDER BY created_at DESC, agent COLLATE "C", thread COLLATE "C", id COLLATE "C" LIMIT :limit""")
+
+
+class PostgresDeliveries:
+    """Keeps deliveries in a store's database."""
+
+    def __init__(self, run: Run, schema: str | None, *, timed: bool) -> None:
+        """Use a store's connections, which close with the store.
+
+        Args:
+            run: runs a statement.
+            schema: where the tables lie; None leaves it to the search path.
+            timed: whether `run` gives the time.
+        """
+        prefix = "" if schema is None else '"' + schema.replace('"', '""') + '".'
+        self._run = run
+        self._statements = DeliveryStatements(prefix, timed=timed)
+
+    async def unannounced(self, limit: int = 100) -> list[Asked]:
+        """Questions that nobody has planned for (see `DeliveryStore.unannounced`)."""
+        rows = await self._run(self._statements.unannounced, None, {"limit": limit})
+        return [read_asked(tuple(row)) for row in rows]
+
+    async def over(self, limit: int = 100) -> list[Asked]:
+        """Questions whose end nobody has planned (see `DeliveryStore.over`)."""
+        rows = await self._run(self._statements.over, None, {"limit": limit})
+        return [read_asked(tuple(row)) for row in rows]
+
+    async def plan(
+        self, asked: Asked, deliveries: Sequence[Delivery] = (), *, over: bool = False
+    ) -> int:
+        """Note that a question is planned for (see `DeliveryStore.plan`)."""
+        values = {
+            "interrupt": asked[1],
+            "ended": over,
+            "ids": [one.id for one in deliveries],
+            "channels": [one.channel for one in deliveries],
+            "events": [one.event for one in deliveries],
+            "due_at": [one.due_at for one in deliveries],
+        }
+        ((new,),) = await self._run(self._statements.plan, asked[0], values)
+        return int(new)
+
+    async def claim(
+        self, channel: str, lease: str, *, lease_seconds: float, limit: int = 10
+    ) -> list[Delivery]:
+        """Take deliveries that are due (see `DeliveryStore.claim`)."""
+        values = {"channel": channel, "lease": lease, "seconds": lease_seconds, "limit": limit}
+        rows = await self._run(self._statements.claim, None, values)
+        claimed = [read_delivery(tuple(row)) for row in rows]
+        return sorted(claimed, key=lambda one: (one.created_at, one.id))
+
+    async def finish(
+        self,
+        delivery: Delivery,
+        state: DeliveryState,
+        *,
+        retry_in: float | None = None,
+        noted: Mapping[str, Json] | None = None,
+        error: str | None = None,
+    ) -> bool:
+        """Say what became of a claimed delivery (see `DeliveryStore.finish`)."""
+        values = {
+            "id": delivery.id,
+            "lease": delivery.lease,
+            "attempts": delivery.attempts,
+            "state": state,
+            "error": error,
+            "retry_in": retry_in,
+            "noted": encode_noted(noted),
+        }
+        return bool(await self._run(self._statements.finish, delivery.key, values))
+
+    async def of_question(self, asked: Asked) -> list[Delivery]:
+        """The deliveries of a question (see `DeliveryStore.of_question`)."""
+        values = {"interrupt": asked[1]}
+        rows = await self._run(self._statements.of_question, asked[0], values)
+        return [read_delivery(tuple(row)) for row in rows]
+
+    async def list_deliveries(
+        self, scope: str, *, state: DeliveryState | None = None, limit: int = 200
+    ) -> list[Delivery]:
+        """List a scope's deliveries (see `DeliveryStore.list_deliveries`)."""
+        values = {"scope": scope, "state": state, "limit": limit}
+        rows = await self._run(self._statements.list, None, values)
+        return [read_delivery(tuple(row)) for row in rows]

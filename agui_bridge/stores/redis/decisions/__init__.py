@@ -1,0 +1,1 @@
+"""What Redis keeps of decisions beside threads: the audit chain, and remembered ones."""

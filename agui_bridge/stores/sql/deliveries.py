@@ -1,0 +1,37 @@
+"""Deliveries as rows of the SQL stores, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from agui_bridge.protocol.threads.records import Json, ThreadKey
+from agui_bridge.stores import codec
+from agui_bridge.stores.deliveries import Delivery
+
+__all__ = ["COLUMNS", "encode_noted", "read_asked", "read_delivery"]
+
+COLUMNS: Final = (
+    *("scope", "agent", "thread", "id", "interrupt", "channel", "event", "due_at", "state"),
+    *("attempts", "lease", "noted", "error", "created_at", "updated_at"),
+)
+"""What `read_delivery` reads, in its order."""
+
+
+def read_delivery(row: Sequence[Any]) -> Delivery:
+    """A delivery, from the columns `COLUMNS`."""
+    values = dict(zip(COLUMNS, row, strict=True))
+    key = ThreadKey(*(values.pop(name) for name in ("scope", "agent", "thread")))
+    noted = values.pop("noted")
+    return Delivery(key, noted=None if noted is None else codec.decode(noted), **values)
+
+
+def read_asked(row: Sequence[Any]) -> tuple[ThreadKey, str]:
+    """A question, from its key and id."""
+    *key, interrupt = row
+    return ThreadKey(*key), interrupt
+
+
+def encode_noted(noted: Mapping[str, Json] | None) -> str | None:
+    """The column `noted`."""
+    return None if noted is None else codec.encode(dict(noted))

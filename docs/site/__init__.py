@@ -1,0 +1,1 @@
+"""The documentation site: what `make site` builds from the pages of docs/ and from the code."""

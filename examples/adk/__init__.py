@@ -1,0 +1,1 @@
+"""An agent of Google ADK behind the bridge."""

@@ -1,0 +1,1 @@
+"""A team of Agno behind the bridge."""

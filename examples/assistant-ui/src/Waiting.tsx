@@ -1,0 +1,24 @@
+import { Questions, useRecords } from "@agui-bridge/react-cards";
+import { useAgUiInterrupts, useAgUiSubmitInterruptResponses } from "@assistant-ui/react-ag-ui";
+
+interface WaitingProps {
+  url: string;
+  thread: string;
+  check: boolean;
+}
+
+/** A card for each question, and the answers all together, as assistant-ui wants them. */
+export function Waiting({ url, thread, check }: WaitingProps) {
+  const interrupts = useAgUiInterrupts();
+  const submit = useAgUiSubmitInterruptResponses();
+  const records = useRecords({ url, thread: interrupts.length ? thread : null });
+  return (
+    <Questions
+      interrupts={interrupts}
+      records={records}
+      check={check}
+      send={submit}
+      onReload={() => location.reload()}
+    />
+  );
+}

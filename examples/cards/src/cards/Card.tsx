@@ -1,0 +1,99 @@
+import { createContext, type ReactNode, useContext, useEffect, useId } from "react";
+
+import { announce } from "../hooks/announce";
+import { duration, useCountdown } from "../hooks/useCountdown";
+import { approversOf, refusalOf, titleOf } from "../kinds";
+import type { CardProps } from "../question";
+
+const Title = createContext("");
+
+interface FrameProps extends Pick<CardProps, "ask" | "record" | "disabled" | "failure"> {
+  /** Withdraws it, which whoever asked may do whoever is to answer. */
+  onCancel?: () => void;
+  kind: string;
+  /** Coloured by how much it matters. */
+  tone?: "plain" | "danger";
+  children?: ReactNode;
+}
+
+/** The frame of every card: what is asked, until when, by whom to be answered, and what went wrong. */
+export function Card(props: FrameProps) {
+  const { ask, record, kind, tone = "plain", disabled, failure, onCancel, children } = props;
+  const id = useId();
+  const title = titleOf(ask);
+  const left = useCountdown(record?.expiresAt ?? ask.expiresAt);
+  const refused = refusalOf(ask);
+  const wrong = failure ?? refused?.message;
+  const who = approversOf(ask, record);
+  const over = left === 0;
+  useEffect(() => {
+    if (left === 60 || left === 10) announce(`${title} ${duration(left)} left to answer.`);
+    if (over) announce(`${title} The time to answer is over.`);
+  }, [left === 60, left === 10, over]);
+  return (
+    <Title value={title}>
+      <article
+        className={`agc-card agc-${tone}`}
+        aria-labelledby={`${id}-title`}
+        aria-describedby={who ? `${id}-who` : undefined}
+        tabIndex={-1}
+      >
+        <header>
+          <span className="agc-kind">{kind}</span>
+          {left !== null && (
+            <span className="agc-left" role="timer" data-soon={left <= 60 || undefined}>
+              {over ? "Time is over" : `${duration(left)} left`}
+            </span>
+          )}
+          <h2 id={`${id}-title`}>{title}</h2>
+        </header>
+        {wrong && (
+          <div className="agc-wrong" role="alert">
+            {refused && !failure && <strong>{refused.code}</strong>} {wrong}
+          </div>
+        )}
+        {who && (
+          <p className="agc-help" id={`${id}-who`}>
+            {who}
+          </p>
+        )}
+        {record?.mayAnswer === false && record.why && <p className="agc-note">{record.why.message}</p>}
+        {/* Whoever may not answer, or is too late, reads it all the same. */}
+        <fieldset className="agc-all" disabled={disabled || over || record?.mayAnswer === false}>
+          <legend className="agc-hidden">{title}</legend>
+          {children}
+        </fieldset>
+        {onCancel && (over || record?.mayAnswer === false) && (
+          <div className="agc-actions">
+            <Button look="plain" onClick={onCancel}>
+              {over ? "Dismiss" : "Withdraw"}
+            </Button>
+          </div>
+        )}
+      </article>
+    </Title>
+  );
+}
+
+interface ButtonProps {
+  children: string;
+  look?: "main" | "plain" | "danger" | "quiet";
+  type?: "button" | "submit";
+  id?: string;
+  onClick?: () => void;
+}
+
+/** A button whose name says to which question it belongs: two cards have no two equal ones. */
+export function Button({ children, look = "main", type = "button", ...rest }: ButtonProps) {
+  const title = useContext(Title);
+  return (
+    <button
+      {...rest}
+      type={type}
+      className={`agc-${look}`}
+      aria-label={title ? `${children}: ${title}` : undefined}
+    >
+      {children}
+    </button>
+  );
+}

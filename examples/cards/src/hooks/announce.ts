@@ -1,0 +1,24 @@
+const CLASS = "agc-hidden";
+
+function region(): HTMLElement {
+  const found = document.querySelector<HTMLElement>("[data-agc-live]");
+  if (found) return found;
+  const made = document.createElement("div");
+  made.className = CLASS;
+  made.dataset.agcLive = "";
+  made.setAttribute("role", "status");
+  document.body.append(made);
+  return made;
+}
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Have screen readers say something. One region for the page: it must be there before its text is. */
+export function announce(text: string): void {
+  const place = region();
+  place.textContent = "";
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    place.textContent = text;
+  }, 100);
+}

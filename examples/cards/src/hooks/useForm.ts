@@ -1,0 +1,39 @@
+import { type FormEvent, useId, useState } from "react";
+
+import { type Faults, faultsOf, finished } from "../schema/check";
+import { idOf } from "../schema/Field";
+import { initial, type JsonSchema } from "../schema/schema";
+
+interface FormOptions {
+  schema: JsonSchema;
+  /** What the fields hold at first; by default what the schema says. */
+  values?: unknown;
+  /** Whether the values are checked before they are handed over. */
+  check?: boolean;
+  onSubmit: (values: unknown) => void;
+}
+
+/** The state of a form: what was filled in, and what is wrong with it. */
+export function useForm({ schema, values, check = true, onSubmit }: FormOptions) {
+  const id = useId();
+  const [value, setValue] = useState(() => values ?? initial(schema, schema));
+  const [faults, setFaults] = useState<Faults>({});
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const wrong = check ? faultsOf(schema, value, schema) : {};
+    setFaults(wrong);
+    const [first] = Object.keys(wrong);
+    if (first === undefined) onSubmit(finished(schema, value, schema));
+    // After they are drawn: the fault is read out with its field.
+    else requestAnimationFrame(() => focusOn(id, first));
+  };
+  const field = { form: id, path: "", schema, root: schema, value, faults, onChange: setValue };
+  return { id, value, setValue, faults, submit, field };
+}
+
+function focusOn(id: string, path: string): void {
+  for (const place of [path, `${path}.value`]) {
+    const found = document.getElementById(idOf(id, place));
+    if (found) return found.focus();
+  }
+}

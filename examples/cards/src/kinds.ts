@@ -1,0 +1,80 @@
+import type { Approval, Interrupt, QuestionRecord } from "./question";
+import { type JsonSchema, resolved } from "./schema/schema";
+
+export type AskKind = "approval" | "confirmation" | "form";
+
+/** The schema of the whole answer; a text where the agent has said none. */
+export function schemaOf(ask: Interrupt): JsonSchema {
+  const schema = ask.responseSchema as JsonSchema | undefined;
+  return schema ? resolved(schema, schema) : { type: "string" };
+}
+
+/** What kind of answer a question wants: its schema says so, whatever its reason. */
+export function kindOf(ask: Interrupt): AskKind {
+  const schema = schemaOf(ask);
+  const members = schema.properties ?? {};
+  if (isFlag(members.approved)) return "approval";
+  if (ask.reason === "tool_call" && !ask.responseSchema) return "approval";
+  if (schema.type === "boolean") return "confirmation";
+  const names = Object.keys(members);
+  if (names.length === 1 && isFlag(members[names[0] as string])) return "confirmation";
+  return ask.reason === "confirmation" && !ask.responseSchema ? "confirmation" : "form";
+}
+
+const isFlag = (schema: JsonSchema | undefined) => schema?.type === "boolean";
+
+/** What is sent for a yes or a no. */
+export function confirmed(ask: Interrupt, yes: boolean): unknown {
+  const schema = schemaOf(ask);
+  if (schema.type === "boolean") return yes;
+  return { [Object.keys(schema.properties ?? {})[0] ?? "confirm"]: yes };
+}
+
+interface Ours {
+  refused?: { code: string; message: string };
+  approval?: Approval;
+}
+
+const oursOf = (ask: Interrupt) => ask.metadata?.agui_bridge as Ours | undefined;
+
+/** Why the last answer was not taken, where the bridge says so in the question (`refusals: ask`). */
+export function refusalOf(ask: Interrupt): Ours["refused"] {
+  return oursOf(ask)?.refused;
+}
+
+/** The question itself: with a refusal its message says that first. */
+export function titleOf(ask: Interrupt): string {
+  const refused = refusalOf(ask);
+  const said = ask.message ?? "";
+  const before = refused && `${refused.code}: ${refused.message}`;
+  const title = before && said.startsWith(before) ? said.slice(before.length).trim() : said;
+  return title || (kindOf(ask) === "approval" ? "May this tool run?" : "Your answer is needed");
+}
+
+/** Who may answer, in a sentence; nothing where anybody may. */
+export function approversOf(ask: Interrupt, record?: QuestionRecord): string | undefined {
+  const rule = record?.approval ?? oursOf(ask)?.approval;
+  if (!rule) return undefined;
+  const { approvers = [], quorum = 1, votes = 0, votedBy = [], selfApproval, askedBy } = rule;
+  const who = approvers.length ? approvers.map((name) => name.replace(/^role:/, "any ")).join(", ") : "anybody";
+  const parts = [quorum > 1 ? `${quorum} of these must agree: ${who}.` : `May answer: ${who}.`];
+  if (selfApproval === false) parts.push(`Not ${askedBy ?? "whoever asked"}.`);
+  if (votes) parts.push(`${votes} of ${quorum} so far: ${votedBy.join(", ")}.`);
+  return parts.join(" ");
+}
+
+const OPEN = ["open"];
+
+/** What was decided by somebody else, in a sentence; nothing while it is open. */
+export function decidedOf(record: QuestionRecord | undefined): string | undefined {
+  if (!record || OPEN.includes(record.status)) return undefined;
+  if (record.status === "expired") return "The time to answer is over.";
+  const last = record.history?.findLast(({ status }) => status !== "open" && status !== "claimed");
+  const first = record.history?.find(({ status }) => status === "answered" || status === "cancelled") ?? last;
+  const payload = record.answer?.payload as Record<string, unknown> | null | undefined;
+  let what = "Answered";
+  if (record.status === "cancelled" || record.answer?.status === "cancelled") what = "Cancelled";
+  else if (payload?.approved === true) what = "Approved";
+  else if (payload?.approved === false) what = "Denied";
+  return `${what}${first ? ` by ${first.actor}` : ""} elsewhere.`;
+}

@@ -1,0 +1,167 @@
+/** As much of JSON Schema as fields are made from; what is not here is typed as JSON. */
+export interface JsonSchema {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  default?: unknown;
+  enum?: unknown[];
+  const?: unknown;
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  multipleOf?: number;
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
+  items?: JsonSchema | boolean;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  additionalProperties?: JsonSchema | boolean;
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
+  definitions?: Record<string, JsonSchema>;
+  [other: string]: unknown;
+}
+
+const DEEPEST = 8;
+
+/** The schema with what it refers to, and all that must hold together, in one place. */
+export function resolved(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema {
+  let found = schema;
+  if (schema.$ref && depth < DEEPEST) {
+    const { $ref, ...rest } = schema;
+    const target = at(root, $ref);
+    found = target ? { ...resolved(target, root, depth + 1), ...rest } : rest;
+  }
+  if (found.allOf && depth < DEEPEST) {
+    const { allOf, ...rest } = found;
+    found = allOf.map((part) => resolved(part, root, depth + 1)).reduce(both, rest);
+  }
+  return found;
+}
+
+function at(root: JsonSchema, ref: string): JsonSchema | undefined {
+  if (!ref.startsWith("#")) return undefined;
+  let place: unknown = root;
+  for (const step of ref.slice(1).split("/").slice(1)) {
+    const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    place = (place as Record<string, unknown> | undefined)?.[key];
+  }
+  return place as JsonSchema | undefined;
+}
+
+function both(one: JsonSchema, other: JsonSchema): JsonSchema {
+  const merged = { ...one, ...other };
+  if (one.properties && other.properties)
+    merged.properties = { ...one.properties, ...other.properties };
+  if (one.required && other.required)
+    merged.required = [...new Set([...one.required, ...other.required])];
+  return merged;
+}
+
+/** A field's kind, which says how it is shown and read. */
+export type Kind =
+  | "text"
+  | "long"
+  | "number"
+  | "tick"
+  | "choice"
+  | "choices"
+  | "group"
+  | "list"
+  | "variants"
+  | "fixed"
+  | "json";
+
+export interface Shape {
+  kind: Kind;
+  schema: JsonSchema;
+  /** null is an answer, too: what is left empty is null, or left out. */
+  nullable: boolean;
+  options?: unknown[];
+  variants?: JsonSchema[];
+}
+
+/** Which field a schema asks for. */
+export function shapeOf(given: JsonSchema | boolean | undefined, root: JsonSchema): Shape {
+  if (given === undefined || typeof given === "boolean")
+    return { kind: "json", schema: {}, nullable: false };
+  let schema = resolved(given, root);
+  let nullable = false;
+  const several = schema.anyOf ?? schema.oneOf;
+  let variants: JsonSchema[] | undefined;
+  if (several) {
+    const parts = several.map((part) => resolved(part, root));
+    const rest = parts.filter((part) => part.type !== "null" && part.const !== null);
+    nullable = rest.length < parts.length;
+    const { anyOf: _, oneOf: __, ...outer } = schema;
+    if (rest.length === 1) schema = { ...rest[0], ...outer };
+    else if (rest.every((part) => "const" in part))
+      schema = { ...outer, enum: rest.map((part) => part.const) };
+    else variants = rest;
+  }
+  if (Array.isArray(schema.type)) {
+    const types = schema.type.filter((type) => type !== "null");
+    nullable ||= types.length < schema.type.length;
+    if (types.length === 1) schema = { ...schema, type: types[0] };
+    else if (!variants) variants = types.map((type) => ({ type, title: type }));
+  }
+  const made = (kind: Kind, more: Partial<Shape> = {}): Shape => ({ kind, schema, nullable, ...more });
+  if (variants) return made("variants", { variants });
+  if (schema.enum) return made("choice", { options: schema.enum.filter((value) => value !== null) });
+  if ("const" in schema) return made("fixed");
+  switch (schema.type) {
+    case "string":
+      return made(schema.format === "textarea" || (schema.maxLength ?? 0) > 120 ? "long" : "text");
+    case "integer":
+    case "number":
+      return made("number");
+    case "boolean":
+      return made("tick");
+    case "array": {
+      const item = shapeOf(schema.items, root);
+      if (item.kind === "choice" && schema.uniqueItems)
+        return made("choices", { options: item.options });
+      return made(schema.items ? "list" : "json");
+    }
+    default:
+      return made(schema.properties ? "group" : "json");
+  }
+}
+
+/** The words for a member, in want of a title: `batchSize` is "Batch size". */
+export function labelOf(name: string, schema: JsonSchema): string {
+  if (schema.title) return schema.title;
+  const words = name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").trim();
+  const plain = words.toLowerCase();
+  return plain.charAt(0).toUpperCase() + plain.slice(1);
+}
+
+/** What a field holds at first. */
+export function initial(given: JsonSchema | boolean | undefined, root: JsonSchema, depth = 0): unknown {
+  const { kind, schema, nullable, variants } = shapeOf(given, root);
+  const optional = (name: string) =>
+    !schema.required?.includes(name) && schema.properties?.[name]?.default === undefined;
+  if (schema.default !== undefined) return schema.default;
+  if (kind === "fixed") return schema.const;
+  if (nullable || depth > DEEPEST) return undefined;
+  if (kind === "tick") return depth === 0 ? undefined : false;
+  if (kind === "list" || kind === "choices") return [];
+  if (kind === "variants") return initial(variants?.[0], root, depth + 1);
+  if (kind === "group")
+    return Object.fromEntries(
+      Object.entries(schema.properties ?? {})
+        .map(([name, part]) => [name, initial(part, root, depth + 1)] as const)
+        // Nobody has said no to a tick that may be left out.
+        .filter(([name, value]) => value !== undefined && !(value === false && optional(name))),
+    );
+  return undefined;
+}

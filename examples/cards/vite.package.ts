@@ -1,0 +1,16 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+/** The package: one module and one style sheet, React left to whoever uses it. */
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    minify: true,
+    lib: {
+      entry: { cards: "src/index.ts" },
+      formats: ["es"],
+      cssFileName: "cards",
+    },
+    rollupOptions: { external: ["react", "react/jsx-runtime", "react-dom"] },
+  },
+});

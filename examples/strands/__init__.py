@@ -1,0 +1,1 @@
+"""An agent of Strands behind the bridge."""

@@ -1,0 +1,101 @@
+"""What all frameworks' mailers do, and what the kit does not look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from agent_framework import ContextProvider
+from pydantic import BaseModel
+
+from tests.adapters.agent_framework.mailer import SIGNATURE, Mailer
+from tests.adapters.agent_framework.talking import BRIDGES
+from tests.adapters.mails import YES, EditableMails, StatelessMails
+
+pytestmark = pytest.mark.anyio
+
+
+class Sent(BaseModel):
+    """What a model answers with."""
+
+    sent: int
+
+
+class TestMails(StatelessMails, EditableMails):
+    bridges = BRIDGES
+    signature = SIGNATURE
+
+    @pytest.fixture
+    def mailer(self) -> Mailer:
+        return Mailer()
+
+    async def test_the_neighbour_of_a_paused_call_runs_once(self, mailer: Mailer) -> None:
+        """The framework holds it back until the answer."""
+        async with self.bridges.talking(mailer) as one:
+            asked = await one.say("mixed bob")
+            starts = [e for e in asked.events if e["type"] == "TOOL_CALL_START"]
+            assert [e["toolCallName"] for e in starts] == ["look_up", "send_email"]
+            assert mailer.done == []
+            assert (await one.answer(asked, YES)).ending == "success"
+        assert sorted(map(str, mailer.done)) == [
+            "looked up bob",
+            "{'to': 'bob', 'body': 'original'}",
+        ]
+        assert mailer.results("look_up") == ["bob is known"]
+
+    async def test_the_neighbour_of_a_declined_call_runs_once(self, mailer: Mailer) -> None:
+        async with self.bridges.talking(mailer) as one:
+            asked = await one.say("mixed bob")
+            answered = await one.answer(asked, {"approved": False, "reason": "not him"})
+            results = [e for e in answered.events if e["type"] == "TOOL_CALL_RESULT"]
+            assert [e["content"] for e in results if "known" in e["content"]] == ["bob is known"]
+            await one.say("hello")
+        assert mailer.done == ["looked up bob"]
+
+
+async def test_what_tools_keep_in_the_session_is_there_in_the_next_run_and_after_a_pause() -> None:
+    mailer = Mailer()
+    async with BRIDGES.talking(mailer) as one:
+        await one.say("count")
+        await one.answer(await one.say("send bob"), YES)
+        await one.say("count")
+    assert [done for done in mailer.done if isinstance(done, tuple)] == [(1, None), (2, None)]
+
+
+async def test_a_state_that_is_no_json_ends_the_run_and_says_so() -> None:
+    class Keeper(ContextProvider):
+        async def before_run(self, *, state: Any, **_: Any) -> None:
+            state["lock"] = object()
+
+    mailer = Mailer(context_providers=[Keeper("keeper")])
+    async with BRIDGES.talking(mailer) as one:
+        ended = await one.say("hello")
+    assert ended.ending == "UPSTREAM_ERROR"
+    assert "The session's state can't be kept" in ended.events[-1]["message"]
+
+
+async def test_a_conversation_that_a_service_keeps_goes_on_there_until_it_is_edited() -> None:
+    mailer = Mailer(default_options={"store": True})
+    mailer.client.conversation = "conv-1"
+    async with BRIDGES.conversing(BRIDGES.serving(mailer)) as one:
+        await one.say("think trees")
+        await one.say("hello")
+        assert mailer.options["conversation_id"] == "conv-1"
+        assert "think trees" not in mailer.told()
+        await one._send(messages=[{"id": "u1", "role": "user", "content": "think stones"}])
+    assert "conversation_id" not in mailer.options
+
+
+async def test_words_that_are_data_are_the_runs_result() -> None:
+    mailer = Mailer(default_options={"response_format": Sent})
+    async with BRIDGES.talking(mailer) as one:
+        ended = await one.say("data")
+    assert (ended.events[-1]["result"], ended.text) == ({"sent": 1}, "")
+
+
+async def test_usage_and_requests_are_told() -> None:
+    mailer = Mailer()
+    async with BRIDGES.talking(mailer) as one:
+        ended = await one.say("look bob")
+    (usage,) = ended.events[-1]["usage"]
+    assert (usage["model"], usage["inputTokens"], usage["outputTokens"]) == ("scripted-1", 14, 6)

@@ -1,0 +1,11 @@
+"""Bridges with the mailer, and conversations with it."""
+
+from __future__ import annotations
+
+from agui_bridge_pydantic_ai import PydanticAIAdapter
+from tests.adapters.mails import MailBridges
+
+__all__ = ["BRIDGES", "conversing", "serving", "talking"]
+
+BRIDGES = MailBridges(lambda mailer, **options: PydanticAIAdapter(mailer.agent, **options))
+serving, talking, conversing = BRIDGES.serving, BRIDGES.talking, BRIDGES.conversing

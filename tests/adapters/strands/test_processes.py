@@ -1,0 +1,10 @@
+"""The example of Strands as real processes on one store."""
+
+from __future__ import annotations
+
+from tests.adapters.mail_processes import MailProcesses
+
+
+class TestProcesses(MailProcesses):
+    example = "examples.strands"
+    verbs = ("send", "hand")

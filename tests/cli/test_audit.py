@@ -1,0 +1,217 @@
+"""`agui-bridge audit`: what a bridge sealed is exported and verified, on every store."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import sqlite3
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from agui_bridge.audit.export import COLUMNS, csv_line
+from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.cli import app
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.protocol.dialects import parse_input
+from agui_bridge.protocol.threads.audit_chain import AuditRow
+from agui_bridge.protocol.threads.records import Principal, ThreadKey
+from agui_bridge.stores.base import Expected
+from agui_bridge.stores.open import open_store
+from tests.processes.conftest import STORES
+
+KEY = "k" * 40
+ANN, BOB = Principal("team", "ann"), Principal("team", "bob")
+
+
+def invoke(*args: str) -> Result:
+    environment = {"AUDIT_KEY": KEY, "ANOTHER_KEY": "o" * 40, "NO_KEY": ""}
+    return CliRunner().invoke(app, ["audit", *args], prog_name="agui-bridge", env=environment)
+
+
+def verify(*args: str) -> Result:
+    return invoke("verify", "--key-env", "AUDIT_KEY", *args)
+
+
+async def decide(url: str, *threads: str) -> None:
+    """Let bob approve what ann asked for, in each of some threads."""
+    bridge = Bridge(url, audit_keys=[KEY])
+
+    @bridge.agent("ops")
+    async def ops(run: Any) -> AsyncIterator[str]:
+        answer = await run.approve("delete_rows", {"table": "users"})
+        await run.tool(answer, lambda table: f"deleted {table}")
+        yield "Done."
+
+    engine = await bridge.open()
+    for thread in threads:
+        body = {"threadId": thread, "runId": "r", "protocolVersion": "1.0", "messages": []}
+        pipe, _ = engine.submit(Submission(bridge.agents["ops"], ANN, parse_input(body)))
+        while await pipe.read():
+            pass
+        (row,) = await engine.store.list_interrupts("team", thread=thread)
+        await bridge.resume("ops", thread, {row.interrupt.id: {"approved": True}}, principal=BOB)
+    await bridge.aclose()
+
+
+@pytest.fixture(params=STORES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store in which two threads were decided."""
+    address = STORES[request.param](tmp_path)
+    asyncio.run(decide(address, "t-1", "t-2"))
+    return address
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> str:
+    """A SQLite store in which two threads were decided."""
+    address = STORES["sqlite"](tmp_path)
+    asyncio.run(decide(address, "t-1", "t-2"))
+    return address
+
+
+def execute(url: str, statement: str) -> None:
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"))
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_what_was_decided_is_exported_and_whole(url: str, tmp_path: Path) -> None:
+    exported = invoke("export", "--store", url)
+    assert exported.exit_code == 0, exported.output
+    rows = [json.loads(line) for line in exported.stdout.splitlines()]
+    assert [(row["thread"], row["status"], row["actor"]) for row in rows] == [
+        (thread, *told)
+        for thread in ("t-1", "t-2")
+        for told in (("open", "agent"), ("claimed", "bob"), ("resolved", "bob"))
+    ]
+    assert {row["tool"] for row in rows} == {"delete_rows"}
+
+    judged = verify("--store", url)
+    assert (judged.exit_code, judged.stdout) == (0, "6 rows of 2 threads: whole.\n")
+    file = tmp_path / "audit.jsonl"
+    file.write_text(exported.stdout)
+    judged = verify(str(file), "--anchor", str(file))
+    assert (judged.exit_code, judged.stdout) == (0, "6 rows of 2 threads: whole.\n")
+
+
+def test_deleting_a_thread_leaves_its_chain_whole(url: str, tmp_path: Path) -> None:
+    file = tmp_path / "before.jsonl"
+    assert invoke("export", "--store", url, "--output", str(file)).exit_code == 0
+
+    async def delete() -> None:
+        store = await open_store(url)
+        key = ThreadKey("team", "ops", "t-1")
+        record = (await store.load(key)).record
+        assert record is not None
+        await store.delete(key, Expected(version=record.version))
+        await store.aclose()
+
+    asyncio.run(delete())
+    alone = verify("--store", url)
+    assert alone.exit_code == 0
+    assert "1 of the threads are gone" in alone.stdout
+    anchored = verify("--store", url, "--anchor", str(file))
+    assert (anchored.exit_code, anchored.stdout) == (0, "6 rows of 2 threads: whole.\n")
+
+    pruned = invoke("prune", "--store", url, "--older-than", "0d")
+    assert pruned.stdout.startswith("the rows of 1 thread deleted"), pruned.output
+    missed = verify("--store", url, "--anchor", str(file))
+    assert missed.exit_code == 1
+    assert "team/ops/t-1, chain " in missed.stdout
+    assert "all of its rows are missing: before.jsonl has 3 of them" in missed.stdout
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            "UPDATE agui_audit SET data = replace(data, 'bob', 'eve') WHERE thread = 't-1'",
+            "row 2: it was changed after it was sealed",
+        ),
+        (
+            "DELETE FROM agui_audit WHERE thread = 't-1' AND id LIKE '%2'",
+            "row 2: row 2 is missing",
+        ),
+        (
+            "DELETE FROM agui_audit WHERE thread = 't-1' AND id LIKE '%3'",
+            "row 3: row 3 is missing: the thread's record has them",
+        ),
+        (
+            "UPDATE agui_interrupts SET data = replace(data, 'users', 'posts')"
+            " WHERE thread = 't-1'",
+            "was changed since: its arguments",
+        ),
+        (
+            "UPDATE agui_interrupts SET data = replace(data, '\"approved\":true',"
+            " '\"approved\":false') WHERE thread = 't-1'",
+            "was changed since: its answer",
+        ),
+    ],
+)
+def test_harm_is_told_with_its_place(sqlite: str, statement: str, said: str) -> None:
+    execute(sqlite, statement)
+    judged = verify("--store", sqlite)
+    assert judged.exit_code == 1
+    assert judged.stdout.startswith("team/ops/t-1, chain ")
+    assert said in judged.stdout
+    assert "t-2" not in judged.stdout
+
+
+def test_a_chain_without_rows_is_found_where_its_thread_is_named(sqlite: str) -> None:
+    """What docs/audit.md says is not found without a name or an anchor."""
+    execute(sqlite, "DELETE FROM agui_audit WHERE thread = 't-1'")
+    assert verify("--store", sqlite).exit_code == 0
+    names = ("--scope", "team", "--agent", "ops", "--thread", "t-1")
+    judged = verify("--store", sqlite, *names)
+    assert judged.exit_code == 1
+    assert "rows 1 to 3 are missing" in judged.stdout
+
+
+def test_an_export_with_lines_in_another_order_or_damaged_is_told(
+    sqlite: str, tmp_path: Path
+) -> None:
+    lines = invoke("export", "--store", sqlite, "--scope", "team").stdout.splitlines()
+    file = tmp_path / "audit.jsonl"
+    file.write_text("\n".join([lines[0], lines[2], lines[1], "{}", *lines[3:]]))
+    judged = verify(str(file))
+    assert judged.exit_code == 1
+    assert "row 2: it stands behind a later one, or twice" in judged.stdout
+    assert "the export: line 4 is no row" in judged.stdout
+
+
+def test_another_key_verifies_nothing(sqlite: str) -> None:
+    judged = invoke("verify", "--store", sqlite, "--key-env", "ANOTHER_KEY")
+    assert judged.exit_code == 1
+    assert "which is not among those given" in judged.stdout
+
+
+def test_a_spreadsheet_gets_no_formula(sqlite: str) -> None:
+    exported = invoke("export", "--store", sqlite, "--format", "csv").stdout
+    table = list(csv.reader(io.StringIO(exported)))
+    assert tuple(table[0]) == COLUMNS
+    assert len(table) == 7
+    row = AuditRow("w.000000001", 1.0, json.dumps({"actor": '=HYPERLINK("http://x")', "at": 1.0}))
+    assert "'=HYPERLINK" in csv_line(row)
+    assert csv_line(replace(row, data="damaged")).startswith("1.0,")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--key-env", "NO_KEY", "--store", "memory:"), "NO_KEY is not set"),
+        (("--key-env", "AUDIT_KEY"), "Give an export, or --store"),
+        (("--key-env", "AUDIT_KEY", "--store", "memory:", "--agent", "a"), "named by --scope"),
+    ],
+)
+def test_what_is_missing_is_told(args: tuple[str, ...], said: str) -> None:
+    result = invoke("verify", *args)
+    assert result.exit_code == 2
+    assert said in result.stderr

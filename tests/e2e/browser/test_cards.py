@@ -1,0 +1,344 @@
+"""The package of cards: every state of its gallery, for eyes, screen readers and keyboards."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.browser.axe import axe_faults
+from tests.e2e.browser.cards import button, field
+from tests.e2e.browser.conftest import ARTEFACTS
+from tests.e2e.browser.site import CARDS, build, run_script, served
+from tests.e2e.browser.tab import PATIENCE
+
+LARGEST: Final = 15 * 1024
+"""Bytes of the package's script and style sheet, gzipped, without React."""
+
+CASES: Final = (
+    *("approval", "respond", "remember", "confirmation", "boolean", "text", "form", "everything"),
+    *("several", "expiring", "expired", "rule", "forbidden", "decided", "refused"),
+)
+SIZES: Final = {"phone": (390, 780), "desktop": (1280, 800), "narrow": (320, 640)}
+
+OpenCase = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The gallery's address."""
+    folder: Path = tmp_path_factory.mktemp("cards")
+    build(CARDS, folder, "gallery")
+    with served(folder) as address:
+        yield address
+
+
+@pytest.fixture
+def open_case(window: BrowserContext, gallery: str) -> Iterator[OpenCase]:
+    """Opens a case of the gallery; nothing may break in it."""
+    broken: list[str] = []
+    pages: list[Page] = []
+
+    def open_case(case: str, *flags: str) -> Page:
+        page = window.new_page()
+        pages.append(page)
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.on("console", lambda said: broken.append(said.text) if said.type == "error" else None)
+        page.goto(f"{gallery}?case={case}{''.join(f'&{flag}' for flag in flags)}")
+        return page
+
+    yield open_case
+    for page in pages:
+        page.close()
+    assert broken == []
+
+
+def sent(page: Page) -> Any:
+    """The answers of the last time that some were sent."""
+    told = page.get_by_test_id("sent")
+    expect(told).not_to_have_text("[]")
+    return json.loads(told.inner_text())[-1]
+
+
+def payload(page: Page) -> Any:
+    """What the only answer says."""
+    [answer] = sent(page)
+    return answer["payload"]
+
+
+def focused(page: Page) -> str:
+    """What has the focus: the first line of its name or its text."""
+    return str(
+        page.evaluate(
+            """() => {
+              const it = document.activeElement;
+              const title = document.getElementById(it.getAttribute('aria-labelledby'));
+              const label = it.labels?.[0]?.textContent;
+              return it.ariaLabel ?? title?.textContent ?? label ?? it.tagName;
+            }"""
+        )
+    )
+
+
+def has_focus(page: Page, name: str) -> None:
+    """Wait until something has the focus."""
+    page.wait_for_function("() => document.activeElement !== document.body")
+    for _ in range(40):
+        if focused(page) == name:
+            return
+        page.wait_for_timeout(25)
+    assert focused(page) == name
+
+
+def test_the_package_is_small(tmp_path: Path) -> None:
+    run_script(CARDS, "build", "--", "--outDir", str(tmp_path))
+    sizes = {
+        path.name: len(gzip.compress(path.read_bytes(), 9))
+        for path in tmp_path.iterdir()
+        if path.suffix in (".js", ".css")
+    }
+    assert set(sizes) == {"cards.js", "cards.css"}
+    assert sum(sizes.values()) <= LARGEST, sizes
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_axe_finds_nothing_and_nothing_is_cut_off(open_case: OpenCase, case: str) -> None:
+    page = open_case(case)
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    expect(page.locator(".agc-card").first).to_be_visible()
+    expect(page.locator(".agc-card").first).to_have_css("border-radius", "12px")
+    page.emulate_media(reduced_motion="reduce")
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, size
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            # Each size and each scheme once: colours do not depend on the width.
+            if (size, scheme) in {("phone", "light"), ("desktop", "dark")}:
+                assert axe_faults(page) == [], (size, scheme)
+            if size != "narrow":
+                page.screenshot(
+                    path=ARTEFACTS / f"cards-{case}-{size}-{scheme}.png", full_page=True
+                )
+    page.emulate_media(color_scheme=None, reduced_motion=None)
+
+
+def test_the_focus_goes_to_the_card_and_back_and_the_card_is_announced(open_case: OpenCase) -> None:
+    page = open_case("approval", "later")
+    page.get_by_label("Message").press("Enter")
+    has_focus(page, "Send an email to ann@example.com?")
+    said = page.locator("[data-agc-live]")
+    expect(said).to_have_text("Send an email to ann@example.com?")
+    expect(said).to_have_attribute("role", "status")
+    button(page, "Edit").click()
+    has_focus(page, "To")
+    button(page, "Back").click()
+    has_focus(page, "Edit: Send an email to ann@example.com?")
+    button(page, "Deny").click()
+    has_focus(page, "Reason (optional)")
+    button(page, "Back").click()
+    has_focus(page, "Deny: Send an email to ann@example.com?")
+    button(page, "Approve").click()
+    has_focus(page, "Message")
+    assert payload(page) == {"approved": True}
+
+
+def test_who_is_writing_keeps_the_focus(open_case: OpenCase) -> None:
+    page = open_case("approval", "later=500")
+    page.get_by_label("Message").press("Enter")
+    page.get_by_label("Message").fill("and hurry")
+    expect(page.get_by_role("article")).to_be_visible()
+    expect(page.locator("[data-agc-live]")).to_have_text("Send an email to ann@example.com?")
+    assert focused(page) == "Message"
+
+
+def test_the_keyboard_alone_edits_arguments_and_approves(open_case: OpenCase) -> None:
+    page = open_case("approval", "later")
+    keys = page.keyboard
+    page.get_by_label("Message").press("Enter")
+    has_focus(page, "Send an email to ann@example.com?")
+    keys.press("Tab")
+    has_focus(page, "Approve: Send an email to ann@example.com?")
+    keys.press("Tab")
+    keys.press("Enter")
+    has_focus(page, "To")
+    keys.press("ControlOrMeta+a")
+    keys.type("nobody")
+    keys.press("Enter")
+    expect(page.get_by_text("To must be an e-mail address.")).to_be_visible()
+    has_focus(page, "To")
+    assert field(page, "To").get_attribute("aria-invalid") == "true"
+    keys.press("ControlOrMeta+a")
+    keys.type("bob@example.com")
+    keys.press("Tab")
+    keys.press("Tab")
+    has_focus(page, "Urgent")
+    keys.press("Space")
+    keys.press("Enter")
+    assert payload(page) == {
+        "approved": True,
+        "editedArgs": {"to": "bob@example.com", "body": "The report is ready.", "urgent": True},
+    }
+
+
+def test_several_questions_are_answered_together_and_an_answer_can_be_changed(
+    open_case: OpenCase,
+) -> None:
+    page = open_case("several")
+    names = [it.get_attribute("aria-label") for it in page.locator("article button").all()]
+    assert len(names) == len(set(names))
+    button(page, "Approve").first.click()
+    has_focus(page, "Send an email to bob@example.com?")
+    button(page, "Change").click()
+    button(page, "Deny").first.click()
+    field(page, "Reason").fill(" not today ")
+    button(page, "Deny").first.click()
+    button(page, "Approve").first.click()
+    field(page, "Quarter").select_option("Q3")
+    field(page, "Year").fill("soon")
+    button(page, "Send").click()
+    expect(page.get_by_text("Year must be a number.")).to_be_visible()
+    field(page, "Year").fill("2026")
+    button(page, "Send").click()
+    one, two, three = sent(page)
+    assert one["payload"] == {"approved": False, "reason": "not today"}
+    assert two["payload"] == {"approved": True}
+    assert three == {
+        "interruptId": "three",
+        "status": "resolved",
+        "payload": {"quarter": "Q3", "year": 2026},
+    }
+
+
+def test_a_failed_answer_leaves_its_card_with_the_error_and_what_was_typed(
+    open_case: OpenCase,
+) -> None:
+    page = open_case("form", "fail=1")
+    field(page, "Quarter").select_option("Q2")
+    field(page, "Year").fill("2026")
+    button(page, "Send").click()
+    expect(page.get_by_role("alert")).to_have_text("The server can't be reached. Try again.")
+    expect(field(page, "Year")).to_have_value("2026")
+    button(page, "Send").click()
+    expect(page.get_by_role("article")).to_have_count(0)
+    assert payload(page) == {"quarter": "Q2", "year": 2026}
+
+
+def test_a_form_has_a_field_for_whatever_a_schema_says(open_case: OpenCase) -> None:
+    page = open_case("everything")
+    button(page, "Send").click()
+    for fault in ("Title is missing.", "Quarter is missing.", "Year is missing."):
+        expect(page.get_by_text(fault)).to_be_visible()
+    has_focus(page, "Title")
+    field(page, "Title").fill("Growth")
+    field(page, "Quarter").select_option("Q4")
+    field(page, "Year").fill("1999")
+    field(page, "Share").fill("0.5")
+    field(page, "Due").fill("2026-12-24")
+    field(page, "Name").fill("Ann")
+    button(page, "Add to Readers").click()
+    has_focus(page, "Readers 2")
+    page.keyboard.type("bob@example.com")
+    page.get_by_role("button", name="Remove Readers 1").click()
+    field(page, "costs").check()
+    field(page, "Kind of limit").select_option("words")
+    field(page, "Limit").fill("as many as fit")
+    field(page, "Extra").fill('{"a": [1')
+    button(page, "Send").click()
+    expect(page.get_by_text("Year must be 2000 or more.")).to_be_visible()
+    expect(page.get_by_text("Extra must be JSON")).to_be_visible()
+    field(page, "Year").fill("2026")
+    field(page, "Extra").fill('{"a": [1]}')
+    button(page, "Send").click()
+    assert payload(page) == {
+        "title": "Growth",
+        "quarter": "Q4",
+        "year": 2026,
+        "share": 0.5,
+        "urgent": False,
+        "due": "2026-12-24",
+        "owner": {"name": "Ann"},
+        "readers": ["bob@example.com"],
+        "parts": ["costs"],
+        "mode": "draft",
+        "limit": "as many as fit",
+        "note": None,
+        "extra": {"a": [1]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("case", "press", "said"),
+    [
+        ("confirmation", "No", {"confirm": False}),
+        ("boolean", "Yes", True),
+        ("approval", "Deny", {"approved": False}),
+    ],
+)
+def test_a_decision_is_what_the_schema_wants(
+    open_case: OpenCase, case: str, press: str, said: Any
+) -> None:
+    page = open_case(case)
+    button(page, press).click()
+    if case == "approval":
+        button(page, press).click()
+    assert payload(page) == said
+
+
+def test_a_result_is_given_in_place_of_the_tools_and_a_decision_remembered(
+    open_case: OpenCase,
+) -> None:
+    page = open_case("respond")
+    button(page, "Respond").click()
+    button(page, "Give the result").click()
+    expect(page.get_by_text("Result is missing.")).to_be_visible()
+    field(page, "Result").fill("Sent by hand.")
+    button(page, "Give the result").click()
+    assert payload(page) == {"approved": False, "respond": "Sent by hand."}
+    page = open_case("remember")
+    button(page, "Approve and…").click()
+    field(page, "Remember").select_option("thread")
+    button(page, "Approve").click()
+    assert payload(page) == {"approved": True, "remember": "thread"}
+
+
+def test_the_time_runs_out_before_ones_eyes(open_case: OpenCase) -> None:
+    page = open_case("expiring")
+    expect(page.get_by_role("timer")).to_have_text(re.compile(r"^1 min \d s left$"))
+    page = open_case("brief")
+    expect(button(page, "Approve")).to_be_enabled()
+    expect(page.get_by_role("timer")).to_have_text("Time is over")
+    expect(button(page, "Approve")).to_be_disabled()
+    expect(page.locator("[data-agc-live]")).to_contain_text("The time to answer is over.")
+    button(page, "Dismiss").click()
+    assert sent(page) == [{"interruptId": "one", "status": "cancelled"}]
+
+
+def test_whoever_may_not_answer_reads_why_and_may_withdraw(open_case: OpenCase) -> None:
+    page = open_case("forbidden")
+    expect(page.get_by_role("article")).to_contain_text("2 of these must agree: any dba, bob.")
+    expect(page.get_by_role("article")).to_contain_text("somebody else must answer")
+    expect(button(page, "Approve")).to_be_disabled()
+    button(page, "Withdraw").click()
+    assert sent(page) == [{"interruptId": "one", "status": "cancelled"}]
+
+
+def test_what_was_decided_elsewhere_says_by_whom(open_case: OpenCase) -> None:
+    page = open_case("decided")
+    expect(page.get_by_text("Approved by bob elsewhere.")).to_be_visible()
+    expect(button(page, "Approve")).to_have_count(0)
+
+
+def test_a_refusal_is_told_apart_from_the_question(open_case: OpenCase) -> None:
+    page = open_case("refused")
+    expect(page.get_by_role("heading", level=2)).to_have_text(
+        "Which quarter shall the report cover?"
+    )
+    expect(page.get_by_role("alert")).to_have_text("INVALID_RESUME_PAYLOAD year: is missing.")

@@ -1,0 +1,36 @@
+"""The CopilotKit page on a phone and a desk, light and dark, with a question open."""
+
+from playwright.sync_api import expect
+
+from tests.e2e.browser.axe import axe_faults
+from tests.e2e.browser.conftest import ARTEFACTS, OpenTab
+
+
+def test_the_page_fits_a_phone_and_the_dark(open_tab: OpenTab, name: str) -> None:
+    tab = open_tab()
+    page = tab.page
+    tab.say(f"send {name}")
+    tab.is_asked(f"Send an email to {name}-0@example.com?")
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    for size in ((390, 780), (1280, 800)):
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert axe_faults(page, ".agc") == []
+            assert axe_faults(page, "aside") == []
+            page.screenshot(path=ARTEFACTS / f"copilotkit-{size[0]}-{scheme}.png")
+            assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    page.emulate_media(color_scheme=None, reduced_motion=None)
+
+    page.set_viewport_size({"width": 360, "height": 640})
+    approve = page.get_by_role("button", name="Approve:")
+    approve.scroll_into_view_if_needed()
+    box = approve.bounding_box()
+    assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 360
+    expect(tab.panel("Pending")).not_to_be_visible()
+    page.get_by_role("button", name="Questions").click()
+    expect(tab.panel("Pending")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(tab.panel("Pending")).not_to_be_visible()
+    approve.click()
+    tab.sees("Outcome: sent")

@@ -1,0 +1,93 @@
+"""The store contract (stores/base.py), on every backend: lists of interrupts, page by page."""
+
+from dataclasses import replace
+from typing import Any
+
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ToolCall
+from agui_bridge.stores.base import Expected, InterruptRow, Place, Store
+from tests.stores.samples import KEY, ODD_JSON, OTHER, ask, interrupted, put
+from tests.support.clock import FakeClock
+
+
+async def test_interrupts_are_found_and_counted_by_the_tool_they_ask_about(store: Store) -> None:
+    def about(id: str, tool: str, *, call: str = "c") -> Interrupt:
+        odd = {"x": ODD_JSON, "tool_call": ["c", "pay"], "y": '"tool_call":["c","pay"'}
+        return ask(id, message='"tool_call":["c","pay",', tool_call=ToolCall(call, tool, odd))
+
+    asks = (
+        about("a", "pay"),
+        about("b", "post", call='c","pay",\\"'),
+        about("c", 'ü 😀 "%_\\'),
+        ask("d", message='"tool_call":["c","pay"]', metadata={"tool_call": ["c", "pay"]}),
+        about("f", "pay", call="\\"),
+    )
+    expected = {"pay": ["a", "f"], "post": ["b"], 'ü 😀 "%_\\': ["c"], "PAY": [], "": []}
+    await put(store, interrupted(), interrupts=asks)
+    for tool, ids in expected.items():
+        for status in (None, InterruptStatus.OPEN):
+            rows = await store.list_interrupts("scope", tool=tool, status=status)
+            assert [row.interrupt.id for row in rows] == ids, tool
+            assert await store.count_interrupts("scope", tool=tool, status=status) == len(ids)
+
+
+async def test_interrupts_are_listed_page_by_page_each_once(store: Store, clock: FakeClock) -> None:
+    threads = ("ä", "z", "a b", "a-b", "a", "é/{1}", "日")
+    for moment in range(3):
+        for name in threads:
+            key = replace(KEY, thread=name, agent=f"agent{moment}")
+            some = tuple(ask(f"{moment}{n}", position=n) for n in (10, 9, 2))
+            await put(store, interrupted(key), interrupts=some)
+        clock.advance(0.123456)
+
+    whole = await store.list_interrupts("scope")
+    assert len(whole) == len({row.place for row in whole}) == 63
+    assert whole == sorted(whole, key=lambda row: row.place)
+    for limit in (1, 4, 63):
+        pages: list[InterruptRow] = []
+        after: Place | None = None
+        while page := await store.list_interrupts(
+            "scope", status=InterruptStatus.OPEN, after=after, limit=limit
+        ):
+            assert len(page) <= limit
+            pages += page
+            after = page[-1].place
+        assert pages == whole
+
+
+async def test_a_page_begins_behind_its_place_also_when_nothing_stands_there(
+    store: Store, clock: FakeClock
+) -> None:
+    for id in "abc":
+        await put(store, interrupted(replace(KEY, thread=id)), interrupts=(ask(id),))
+        clock.advance(1)
+    first, second, third = await store.list_interrupts("scope")
+    await store.delete(second.key, Expected(version=1000))
+
+    assert await store.list_interrupts("scope", after=second.place) == [third]
+    assert await store.list_interrupts("scope", after=first.place) == [third]
+    assert await store.list_interrupts("scope", after=third.place) == []
+    assert await store.list_interrupts("scope", after=(0.0, "", "", 0, "")) == [first, third]
+
+
+async def test_interrupts_are_counted_with_the_filters_of_the_list(
+    store: Store, clock: FakeClock
+) -> None:
+    asks = (ask("a"), ask("b", expires_at=clock.time() + 10), ask("c", position=1))
+    await put(store, interrupted(), interrupts=asks)
+    await put(store, interrupted(OTHER), interrupts=(ask("d", status=InterruptStatus.ANSWERED),))
+    await put(store, interrupted(replace(KEY, scope="other")), interrupts=(ask("hidden"),))
+
+    every: tuple[dict[str, Any], ...] = (
+        {},
+        {"status": InterruptStatus.OPEN},
+        {"agent": "agent"},
+        {"agent": "nobody"},
+        {"thread": "other", "status": InterruptStatus.ANSWERED},
+        {"agent": "agent", "thread": "thread"},
+    )
+    for filters in every:
+        listed = await store.list_interrupts("scope", **filters)
+        assert await store.count_interrupts("scope", **filters) == len(listed)
+    assert await store.count_interrupts("scope", status=InterruptStatus.OPEN) == 3
+    clock.advance(10)
+    assert await store.count_interrupts("scope", status=InterruptStatus.OPEN) == 2
