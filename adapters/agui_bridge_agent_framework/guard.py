@@ -78,7 +78,7 @@ class Guard(FunctionMiddleware):
         self.tools: dict[str, FunctionTool] = {}
         self.requests: int = 0
         self.must_be_approved: set[str] = set(decided)
-        self.gate = gate(lambda call: call.id in self.must_be_approved)
+        self.gate: ToolGate = gate(lambda call: call.id in self.must_be_approved)
         self._decided = decided
 
     def watch(self) -> None:

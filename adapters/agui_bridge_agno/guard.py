@@ -108,7 +108,7 @@ class Guard:
         self._verdicts: dict[str, GateVerdict] = {}
         self._must_be_approved: set[str] = set()
         self._taken = set(known)
-        self.gate = gate(lambda call: call.id in self._must_be_approved)
+        self.gate: ToolGate = gate(lambda call: call.id in self._must_be_approved)
 
     def begin(self) -> None:
         """Guard what runs in this task, and in those that it begins."""

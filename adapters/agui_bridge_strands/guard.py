@@ -132,7 +132,7 @@ class Guard:
         self._unreadable: set[str] = set()
         self._working: dict[int, str] = {}
         self._guarded: set[int] = set()
-        self.gate = gate(lambda call: call.id in self._gated or call.name in approve)
+        self.gate: ToolGate = gate(lambda call: call.id in self._gated or call.name in approve)
 
     def install(self, agent: Agent) -> None:
         """Stand before the tools of an agent, and of those that are its tools."""
