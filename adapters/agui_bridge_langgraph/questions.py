@@ -312,7 +312,7 @@ def _ask_own(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
     ask = Ask(
         found.id,
         reason if isinstance(reason, str) and reason else default,
-        _text(value if isinstance(value, str) else told.get("message")),
+        _text(value if isinstance(value, str) else _member(told, "message", "question")),
         tool_call=call,
         parameters=schemas(call.name) if call is not None else None,
         response_schema=schema if isinstance(schema, Mapping) else None,

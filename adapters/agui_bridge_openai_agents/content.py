@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from agui_bridge.protocol.threads.content_parts import file_name
 from agui_bridge.protocol.turns import Content
 
 __all__ = ["UNREADABLE", "arguments_of", "output_text", "user_content"]
@@ -69,8 +70,7 @@ def _parts(content: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             audio = {"data": value, "format": _AUDIO[media_type]}
             yield {"type": "input_audio", "input_audio": audio}
         elif is_data:
-            name = str(part.get("filename") or "file")
-            yield {"type": "input_file", "file_data": url, "filename": name}
+            yield {"type": "input_file", "file_data": url, "filename": file_name(part) or "file"}
         else:
             yield {"type": "input_file", "file_url": url}
 

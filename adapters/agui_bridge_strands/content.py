@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic_core import to_jsonable_python
 from strands.types.session import decode_bytes_values, encode_bytes_values
 
+from agui_bridge.protocol.threads.content_parts import file_name
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Content
 
@@ -99,7 +100,7 @@ def _blocks(content: list[dict[str, Any]]) -> Iterator[Block]:
         elif media_type in _VIDEOS:
             yield {"video": {"format": _VIDEOS[media_type], "source": {"bytes": data}}}
         elif media_type in _DOCUMENTS:
-            name = _NOT_IN_NAMES.sub(" ", str(part.get("filename") or "")).strip()
+            name = _NOT_IN_NAMES.sub(" ", file_name(part)).strip()
             yield {
                 "document": {
                     "format": _DOCUMENTS[media_type],

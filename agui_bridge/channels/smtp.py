@@ -114,6 +114,8 @@ class Smtp(Channel):
         mail["Date"] = format_datetime(datetime.fromtimestamp(notice.at, UTC))
         # The same at every try: whoever has it already sees one mail.
         mail["Message-ID"] = f"<{name}@{host}>"
+        # No mail has this id; all mails of one question are shown together because they name it.
+        mail["References"] = mail["In-Reply-To"] = f"<{_conversation(notice)}@{host}>"
         mail["Auto-Submitted"] = "auto-generated"
         mail.set_content(self._text(notice, person))
         return mail
@@ -186,6 +188,12 @@ class _Server:
             connection.close()
             raise
         return connection
+
+
+def _conversation(notice: Notice) -> str:
+    key = notice.key
+    question = "\n".join((key.scope, key.agent, key.thread, notice.ask.id))
+    return hashlib.sha256(question.encode()).hexdigest()[:32]
 
 
 def _no_server() -> ConfigurationError:

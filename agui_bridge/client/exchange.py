@@ -189,6 +189,18 @@ def _name(error: BaseException) -> str:
     return type(error).__name__
 
 
+def _detail(detail: Any) -> Any:
+    """FastAPI's `detail`: a text, or a list of what is wrong with which field, made one text."""
+    if not isinstance(detail, list):
+        return detail
+    faults = [
+        f"{'.'.join(map(str, fault.get('loc') or ['input']))}: {fault['msg']}"
+        for fault in detail
+        if isinstance(fault, dict) and isinstance(fault.get("msg"), str)
+    ]
+    return "; ".join(faults) or None
+
+
 def _told(body: bytes) -> tuple[str | None, str]:
     """The code and the message of an error's body, in the shapes that servers use."""
     try:
@@ -198,7 +210,7 @@ def _told(body: bytes) -> tuple[str | None, str]:
     if isinstance(found, dict):
         inner = found.get("error", found)
         if isinstance(inner, dict):
-            told = inner.get("message") or inner.get("detail")
+            told = inner.get("message") or _detail(inner.get("detail"))
             code = inner.get("code")
             if isinstance(told, str):
                 return (code if isinstance(code, str) else None), told[:_LONGEST_TEXT]

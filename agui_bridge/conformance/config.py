@@ -31,7 +31,7 @@ _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 NEAR_MISSES: Final[tuple[Any, ...]] = (
     {"approved": "true"}, {"approved": "false"}, {"approved": 1}, {"approved": None}, {},
-    "no", "yes", True, [], None,
+    "no", "yes", "ok", True, [], None, {"approve": True},
 )  # fmt: skip
 """Payloads that are no approval, though careless code takes them for one."""
 

@@ -19,7 +19,8 @@ __all__ = ["EventStreamResponse", "Source", "stream_of"]
 
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-cache"),
+    # A CDN that compresses a stream on the way would give it out as one lump at its end.
+    (b"cache-control", b"no-cache, no-transform"),
     (b"connection", b"keep-alive"),
     # Proxies such as nginx would hold the stream back.
     (b"x-accel-buffering", b"no"),

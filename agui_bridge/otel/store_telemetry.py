@@ -55,12 +55,14 @@ class StoreTelemetry:
                 try:
                     yield
                 except (Conflict, asyncio.CancelledError) as error:
-                    # A lost race is how the store decides; neither is a failure.
+                    # A lost race is how the store decides; neither is a failure, here or below.
                     describe(current, {ERROR: type(error).__name__})
                     raise
                 except BaseException as error:
                     fail(current, type(error).__name__)
                     raise
+        except (Conflict, asyncio.CancelledError):
+            raise
         except BaseException as error:
             attributes = {**attributes, ERROR: type(error).__name__}
             raise

@@ -148,18 +148,27 @@ class Conversation:
         self._numbers = itertools.count(1)
         self._messages = itertools.count(1)
 
-    def begin(self, text: Json = None, resume: Sequence[Json] | None = None) -> Stream:
+    def begin(
+        self,
+        text: Json = None,
+        resume: Sequence[Json] | None = None,
+        *,
+        tools: Sequence[Json] = (),
+        state: Json = None,
+    ) -> Stream:
         """Send an input; its stream is read by the caller.
 
         Args:
             text: a user's message, as text or content parts; None sends none.
             resume: entries that answer or cancel questions, as a client sends them.
+            tools: the frontend's, as AG-UI tools: `name`, `description`, `parameters`.
+            state: the frontend's shared state; None sends none.
         """
         messages = []
         if text is not None:
             number = next(self._messages)
             messages = [{"id": f"{self._ids}-{number}", "role": "user", "content": text}]
-        return self._submit(messages, resume)
+        return self._submit(messages, resume, tools, state)
 
     async def send(self, messages: Sequence[Json]) -> Stream:
         """Send a whole list of messages, as a client does that goes back, and read what comes.
@@ -175,7 +184,13 @@ class Conversation:
         loaded = await self._engine.store.load(key, messages=True)
         return [dict(stored.message) for stored in loaded.messages]
 
-    def _submit(self, messages: Sequence[Json], resume: Sequence[Json] | None = None) -> Stream:
+    def _submit(
+        self,
+        messages: Sequence[Json],
+        resume: Sequence[Json] | None = None,
+        tools: Sequence[Json] = (),
+        state: Json = None,
+    ) -> Stream:
         number = next(self._numbers)
         body: dict[str, Any] = {
             "threadId": self.thread,
@@ -185,16 +200,22 @@ class Conversation:
         }
         if resume is not None:
             body["resume"] = resume
+        if tools:
+            body["tools"] = list(tools)
+        if state is not None:
+            body["state"] = state
         call = Submission(self._agent, self._principal, parse_input(body), on_disconnect="continue")
         return Stream(self._engine.submit(call)[0], self._patience)
 
-    async def say(self, text: str) -> Stream:
+    async def say(self, text: str, *, tools: Sequence[Json] = (), state: Json = None) -> Stream:
         """Send a message and read what comes back.
 
         Args:
             text: the message.
+            tools: as `begin` takes them.
+            state: the same.
         """
-        return await self.begin(text).rest()
+        return await self.begin(text, tools=tools, state=state).rest()
 
     async def answer(self, asked: Stream, *payloads: Json) -> Stream:
         """Answer what a stream asked, in its order, and read what comes back.

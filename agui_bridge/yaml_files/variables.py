@@ -1,4 +1,7 @@
-"""Environment variables within the values of a file: `${NAME}` and `${NAME:-default}`."""
+"""Environment variables within the values of a file, written as in Compose files.
+
+`${NAME}`, `${NAME:-default}`, and `${NAME:?what to do if it is not set}`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from agui_bridge.yaml_files.document import Document, KeyPath, dotted, scalar_of
 __all__ = ["Filled", "fill_in", "read_filled", "unfilled"]
 
 _REFERENCE: Final = re.compile(
-    r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}"
+    r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"(?::-(?P<default>[^}]*)|:\?(?P<missing>[^}]*))?\}"
     r"|(?P<broken>\{))"
 )
 
@@ -21,9 +25,10 @@ class Filled(str):
 
 
 def fill_in(document: Document, environment: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """Put the environment's values in the place of `${NAME}` and `${NAME:-default}`.
+    """Put the environment's values in the place of `${NAME}` and what else begins with `${`.
 
-    `$${` stands for `${` itself. A default is taken for a variable that is empty, too.
+    `$${` stands for `${` itself. A default is taken for a variable that is empty, too, and so is
+    what `:?` says.
 
     Returns:
         The values, and what is wrong with them, one line each: a file's faults are told at once.
@@ -51,9 +56,17 @@ def _meaning(
     if match["escaped"]:
         return "$"
     if match["broken"]:
-        faults.append(f"{place}: `${{` begins no ${{NAME}} or ${{NAME:-default}}; write `$${{`.")
+        faults.append(
+            f"{place}: `${{` begins no ${{NAME}}, ${{NAME:-default}} or ${{NAME:?message}}; "
+            "write `$${`."
+        )
         return ""
     found = environment.get(name)
+    if not found and match["missing"] is not None:
+        state = "not set" if found is None else "empty"
+        said = match["missing"].strip() or "Set it."
+        faults.append(f"{place}: the environment variable {name} is {state}: {said}")
+        return ""
     if found is None and default is None:
         faults.append(
             f"{place}: the environment variable {name} is not set. "

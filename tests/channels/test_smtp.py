@@ -139,6 +139,19 @@ async def test_a_mail_that_is_sent_again_is_the_same_mail(smtp: Smtp, mailbox: M
     assert ids[0].endswith("@agents.example>")
 
 
+async def test_all_mails_of_one_question_are_one_conversation(smtp: Smtp, mailbox: Mailbox) -> None:
+    await smtp.send(notice())
+    await smtp.send(replace(notice(), id="reminder"))
+    other = notice()
+    await smtp.send(replace(other, id="other", ask=replace(other.ask, id="i2")))
+    threads = [mail["References"] for mail in mailbox.mails]
+
+    assert len({mail["Message-ID"] for mail in mailbox.mails}) == 6
+    assert len(set(threads[:4])) == 1
+    assert len(set(threads)) == 2
+    assert threads == [mail["In-Reply-To"] for mail in mailbox.mails]
+
+
 async def test_after_a_failure_only_those_without_a_mail_get_one(
     smtp: Smtp, mailbox: Mailbox
 ) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from agui_bridge import Settings
 from agui_bridge.cli import app
 from agui_bridge.client import HttpError, InboxClient, NotReached
 from tests.http.agui.test_interrupts import by_name
@@ -26,8 +28,11 @@ async def invoke(*args: str, token: str | None = "ann") -> Result:
 class Served:
     """An office with two questions, behind HTTP."""
 
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._settings = settings
+
     async def __aenter__(self) -> tuple[str, Office]:
-        office = Office()
+        office = Office(settings=self._settings)
         office.bridge.authenticate = by_name
         await office.ask()
         self._served = serve(office.bridge.app())
@@ -59,6 +64,15 @@ async def test_questions_are_listed_shown_and_answered() -> None:
         assert told["answer"]["payload"] == {"approved": False, "reason": "not today"}
         assert (await invoke("list", url)).stdout == "0 of 0 questions\n"
         assert "2 of 2" in (await invoke("list", url, "--status", "resolved")).stdout
+
+
+async def test_the_list_says_until_when_each_can_be_answered() -> None:
+    async with Served(Settings(expires_in=60)) as (url, _):
+        about = "  office, thread t; open; asked by ann; yours to answer; until "
+        line = (await invoke("list", url)).stdout.splitlines()[1]
+    assert line.startswith(about)
+    left = datetime.fromisoformat(line.removeprefix(about)) - datetime.now(UTC)
+    assert 0 < left.total_seconds() <= 60
 
 
 async def test_a_refused_answer_has_exit_code_1_and_says_why() -> None:

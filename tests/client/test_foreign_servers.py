@@ -88,6 +88,15 @@ async def test_a_broken_stream_is_told(body: bytes, said: str) -> None:
         ("502 Bad Gateway", "text/html", b"<h1>oh</h1>", None, "<h1>oh</h1>"),
         ("409 Conflict", "application/json", b'{"detail":"busy"}', None, "busy"),
         (
+            "422 Unprocessable Content",
+            "application/json",
+            b'{"detail":[{"type":"missing","loc":["body","runId"],"msg":"Field required"},'
+            b'{"type":"missing","loc":["body","messages",0,"id"],"msg":"Field required"}]}',
+            None,
+            "422: body.runId: Field required; body.messages.0.id: Field required$",
+        ),
+        ("422 No", "application/json", b'{"detail":[1,{"loc":[]}]}', None, r'422: {"detail":'),
+        (
             "429 Too Many",
             "application/json",
             b'{"error":{"code":"TOO_MANY_RUNS","message":"wait"}}',

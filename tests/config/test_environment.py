@@ -35,6 +35,18 @@ def test_every_variable_that_is_not_set_is_told_at_once(folder: Path) -> None:
     ]
 
 
+def test_a_variable_that_is_missing_may_say_what_to_do(folder: Path) -> None:
+    text = "store: ${A:?ask the platform team}\ncors_origins: ['${B:?}']\n"
+    assert refused(folder, text, A="").splitlines() == [
+        "bridge.yaml has 2 faults:",
+        "  bridge.yaml:1: store: the environment variable A is empty: ask the platform team",
+        "  bridge.yaml:2: cors_origins.0: the environment variable B is not set: Set it.",
+    ]
+    path = written(folder, text)
+    values = load_config(path, environment={"A": "memory:", "B": "https://a.example"}).values
+    assert (values.store, values.cors_origins) == ("memory:", ["https://a.example"])
+
+
 @pytest.mark.parametrize("text", ["${", "${1}", "${A", "${A:x}", "${a b}"])
 def test_a_reference_that_names_no_variable_is_refused(folder: Path, text: str) -> None:
     assert "write `$${`" in refused(folder, f"store: '{text}'\n", A="x")

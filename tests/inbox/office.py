@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agui_bridge import Bridge, FunctionRun, Principal
+from agui_bridge import Bridge, FunctionRun, Principal, Settings
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.inbox.reference import Reference
 from agui_bridge.inbox.settings import Inbox
@@ -30,8 +30,13 @@ class Office:
         waits: the only tool that waits; None: each.
     """
 
-    def __init__(self, store: str | Store = "memory:", inbox: Inbox | None = None) -> None:
-        self.bridge = Bridge(store, inbox=inbox)
+    def __init__(
+        self,
+        store: str | Store = "memory:",
+        inbox: Inbox | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.bridge = Bridge(store, inbox=inbox, settings=settings)
         self.done: list[str] = []
         self.may_go_on: asyncio.Event | None = None
         self.waits: str | None = None

@@ -184,6 +184,8 @@ async def test_a_lost_claim_shows_as_a_conflict_and_another_decision() -> None:
     lost = backend.one("store.commit")
     assert attributes_of(lost)["error.type"] == "Conflict"
     assert lost.status.status_code is StatusCode.UNSET
+    timed = backend.points("agui.store.operation.duration", "error.type")
+    assert set(timed) == {None}
     run = backend.one(RUN)
     assert attributes_of(run)["agui.decision"] == "replay"
     # The decision of the run that asked is in the metrics too.

@@ -43,6 +43,19 @@ async def who(run: FunctionRun) -> str:
     return run.principal.actor
 
 
+@bridge.agent
+async def page(run: FunctionRun) -> str:
+    return f"{[tool.name for tool in run.input.tools or ()]} {run.state}"
+
+
+async def test_a_frontends_tools_and_state_go_along_with_a_message() -> None:
+    locate = {"name": "locate", "description": "Where it is", "parameters": {"type": "object"}}
+    async with talk(bridge, "page") as it:
+        said = await it.say("hello", tools=[locate], state={"open": "map"})
+        assert said.text == "['locate'] {'open': 'map'}"
+        assert (await it.say("hello")).text == "[] {'open': 'map'}"
+
+
 async def test_an_approved_call_runs_once() -> None:
     deleted.clear()
     async with talk(bridge, "ops") as it:

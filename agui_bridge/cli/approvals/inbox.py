@@ -283,6 +283,8 @@ def _about(question: dict[str, Any]) -> str:
     if question["status"] == "open":
         why = question["why"]
         parts.append("yours to answer" if why is None else _plain(why["message"]))
+        if question.get("expiresAt"):
+            parts.append(f"until {question['expiresAt']}")
     return "; ".join(parts)
 
 

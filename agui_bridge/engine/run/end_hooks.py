@@ -5,6 +5,7 @@ Source: seed 001_e2fced3b13d7ce4f.txt, "after_agent hooks"; docs/stopping.md.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,6 +22,9 @@ logger: Final = logging.getLogger("agui_bridge")
 RunEndHook = Callable[[Run, EndReason], Awaitable[None] | None]
 """Called once for each run, when its end is stored and its stream is complete."""
 
+_PATIENCE: Final = 30.0
+"""Seconds after which a hook is cancelled: behind one that hangs, the others would not be told."""
+
 
 async def tell_run_end(hooks: Sequence[RunEndHook], execution: Execution, ending: Ending) -> None:
     """Call the hooks one after the other; what one raises is logged and ends nothing.
@@ -32,14 +36,17 @@ async def tell_run_end(hooks: Sequence[RunEndHook], execution: Execution, ending
     """
     run, reason = execution.run, _reason(execution, ending)
     for hook in hooks:
+        limit = asyncio.timeout(_PATIENCE)
         try:
-            waiting = hook(run, reason)
-            if inspect.isawaitable(waiting):
-                await waiting
+            async with limit:
+                waiting = hook(run, reason)
+                if inspect.isawaitable(waiting):
+                    await waiting
         except (Exception, SystemExit):
             # Let through, sys.exit() would end the whole server.
             name = getattr(hook, "__qualname__", type(hook).__name__)
-            logger.exception("on_run_end hook %s failed (run %r)", name, run.run_id)
+            what = f"was cancelled after {_PATIENCE:g} s" if limit.expired() else "failed"
+            logger.exception("on_run_end hook %s %s (run %r)", name, what, run.run_id)
 
 
 def _reason(execution: Execution, ending: Ending) -> EndReason:

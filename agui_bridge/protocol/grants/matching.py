@@ -13,6 +13,7 @@ from agui_bridge.protocol.threads.records import Json
 __all__ = ["is_matcher", "matches"]
 
 _ABSENT: Final = object()
+_LIMITS: Final = ("max", "min")
 
 
 def matches(
@@ -27,6 +28,7 @@ def matches(
     - `"prefix"`, or `{"prefix": text}`: a text that begins with the approved one, or with this, and
       has no `..` between slashes.
     - `"max"`, or `{"max": number}`: a number that is at most the approved one, or this.
+    - `"min"`, or `{"min": number}`: a number that is at least the approved one, or this.
 
     Args:
         approved: the arguments that somebody approved.
@@ -49,11 +51,13 @@ def matches(
 def is_matcher(matcher: object) -> bool:
     """Whether `matches` knows a matcher."""
     if isinstance(matcher, str):
-        return matcher in ("exact", "any", "prefix", "max")
+        return matcher in ("exact", "any", "prefix", *_LIMITS)
     if not isinstance(matcher, Mapping) or len(matcher) != 1:
         return False
     ((kind, bound),) = matcher.items()
-    return (kind == "prefix" and isinstance(bound, str)) or (kind == "max" and _is_number(bound))
+    if kind == "prefix":
+        return isinstance(bound, str)
+    return kind in _LIMITS and _is_number(bound)
 
 
 def _fits(matcher: Any, approved: object, value: object) -> bool:
@@ -70,7 +74,9 @@ def _fits(matcher: Any, approved: object, value: object) -> bool:
     if kind == "prefix":
         text = isinstance(value, str) and isinstance(bound, str)
         return text and str(value).startswith(str(bound)) and ".." not in _steps(str(value))
-    return _is_number(value) and _is_number(bound) and value <= bound
+    if not _is_number(value) or not _is_number(bound):
+        return False
+    return value <= bound if kind == "max" else value >= bound
 
 
 def _steps(text: str) -> list[str]:

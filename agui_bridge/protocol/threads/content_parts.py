@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 __all__ = [
     "KNOWN_PARTS",
+    "file_name",
     "is_unknown_part",
     "known_messages",
     "upgrade_parts",
@@ -37,6 +38,14 @@ def is_unknown_part(part: Any) -> bool:
         and isinstance(part.get("type"), str)
         and part["type"] not in KNOWN_PARTS
     )
+
+
+def file_name(part: Mapping[str, Any]) -> str:
+    """The name of a part's file, in its metadata or, as 0.x has it, in itself; "" if none."""
+    metadata = part.get("metadata")
+    found = metadata.get("filename") if isinstance(metadata, Mapping) else None
+    name = found or part.get("filename")
+    return name if isinstance(name, str) else ""
 
 
 def upgrade_parts(message: Any) -> Any:

@@ -284,6 +284,8 @@ def _options(address: Address) -> dict[str, Any]:
         "port": address.port,
         "username": address.username,
         "password": address.password,
+        # Whoever shares the server sees in CLIENT LIST whose connections these are.
+        "client_name": "agui-bridge",
         "decode_responses": True,
         "protocol": 2,
         # Each call has a limit of its own; redis-py would make a task of every send to limit it.

@@ -68,7 +68,7 @@ const EVERYTHING = {
     title: { type: "string", description: "As it stands on the first page.", minLength: 3 },
     quarter: { enum: ["Q1", "Q2", "Q3", "Q4"] },
     year: { type: "integer", minimum: 2000 },
-    share: { type: ["number", "null"], maximum: 1 },
+    share: { type: ["number", "null"], maximum: 1, multipleOf: 0.25 },
     urgent: { type: "boolean" },
     due: { type: "string", format: "date" },
     owner: { $ref: "#/$defs/Person" },

@@ -128,7 +128,7 @@ async def test_the_keys_of_other_integrations_are_understood() -> None:
         assert (ask["reason"], ask["message"]) == ("input_required", "Who?")
         second = await one.answer(first, {"name": "Ann"})
         (ask,) = second.asks
-        assert ask["reason"] == "langgraph:interrupt"
+        assert (ask["reason"], ask["message"]) == ("langgraph:interrupt", "Sure?")
         assert ask["metadata"]["value"] == {"question": "Sure?", "options": ["a", "b"]}
         await one.cancel(second)
     assert got[-2:] == [{"name": "Ann"}, "nobody"]

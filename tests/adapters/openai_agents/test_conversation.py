@@ -59,6 +59,18 @@ async def test_images_reach_the_model_now_and_in_the_history() -> None:
         assert content[1]["image_url"] == "data:image/png;base64,iVBORw=="
 
 
+async def test_a_document_keeps_its_name() -> None:
+    mailer = Mailer()
+    source = {"type": "data", "value": "aGk=", "mimeType": "application/pdf"}
+    named = {"type": "document", "source": source, "metadata": {"filename": "terms.pdf"}}
+    legacy = {"type": "binary", "mimeType": "application/pdf", "data": "aGk=", "filename": "a.pdf"}
+    message = {"id": "u1", "role": "user", "content": [named, legacy]}
+    async with conversing(serving(mailer)) as one:
+        await one._send(messages=[message])
+    content = mailer.requests[-1][0]["content"]
+    assert [part["filename"] for part in content] == ["terms.pdf", "a.pdf"]
+
+
 # --- what a run gives, and is given ---
 
 

@@ -87,7 +87,7 @@ async def test_pictures_are_heard_through_a_pause_and_after_it(tmp_path: Path) -
     paper = {"type": "data", "value": data, "mimeType": "application/pdf"}
     content = [
         {"type": "image", "source": source},
-        {"type": "document", "source": paper, "filename": "a_b.pdf"},
+        {"type": "document", "source": paper, "metadata": {"filename": "a_b.pdf"}},
         {"type": "text", "text": "send bob"},
     ]
     async with conversing(serving(Mailer(), store)) as one:

@@ -240,7 +240,7 @@ def test_a_form_has_a_field_for_whatever_a_schema_says(open_case: OpenCase) -> N
     field(page, "Title").fill("Growth")
     field(page, "Quarter").select_option("Q4")
     field(page, "Year").fill("1999")
-    field(page, "Share").fill("0.5")
+    field(page, "Share").fill("0.3")
     field(page, "Due").fill("2026-12-24")
     field(page, "Name").fill("Ann")
     button(page, "Add to Readers").click()
@@ -254,7 +254,9 @@ def test_a_form_has_a_field_for_whatever_a_schema_says(open_case: OpenCase) -> N
     button(page, "Send").click()
     expect(page.get_by_text("Year must be 2000 or more.")).to_be_visible()
     expect(page.get_by_text("Extra must be JSON")).to_be_visible()
+    expect(page.get_by_text("Share must be a multiple of 0.25.")).to_be_visible()
     field(page, "Year").fill("2026")
+    field(page, "Share").fill("0.5")
     field(page, "Extra").fill('{"a": [1]}')
     button(page, "Send").click()
     assert payload(page) == {

@@ -13,6 +13,7 @@ import pytest
 from agui_bridge import Bridge, EndReason, FunctionRun
 from agui_bridge.adapters import Adapter, Pause, Run, RunItem
 from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.engine.run import end_hooks
 from agui_bridge.errors import NotDelivered
 from agui_bridge.protocol.threads.records import ThreadStatus
 from tests.docs.pages import Conversation
@@ -153,6 +154,28 @@ async def test_what_a_hook_raises_is_logged_and_the_others_are_told(
     await eventually(lambda: seen == [EndReason.SUCCESS])
     assert "broken failed" in caplog.text
     assert outcome(await bench.say("more")) == "success"
+
+
+async def test_a_hook_that_hangs_is_cancelled_and_the_next_one_told(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(end_hooks, "_PATIENCE", 0.05)
+    done: list[str] = []
+
+    async def hanging(run: Run, reason: EndReason) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            done.append("cancelled")
+
+    async def sound(run: Run, reason: EndReason) -> None:
+        done.append(reason.name)
+
+    bench = Bench(Scripted(["x"]), on_run_end=[hanging, sound])
+    assert outcome(await bench.say("go")) == "success"
+    await eventually(lambda: len(done) == 2)
+    assert done == ["cancelled", "SUCCESS"]
+    assert "hanging was cancelled after 0.05 s" in caplog.text
 
 
 async def test_function_and_keyword_agents_report_reasons_and_iterations() -> None:

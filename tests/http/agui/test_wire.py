@@ -22,7 +22,7 @@ async def test_a_stream_is_data_lines_with_lf_and_the_headers_of_one(serving: Se
     async with serving(Scripted(["Grüße\r\n\u2028", " ende"])) as site:
         stream = await site.run("hi")
         assert stream.response.headers["content-type"] == "text/event-stream; charset=utf-8"
-        assert stream.response.headers["cache-control"] == "no-cache"
+        assert stream.response.headers["cache-control"] == "no-cache, no-transform"
         assert stream.response.headers["x-accel-buffering"] == "no"
         raw = bytes(stream.raw)
         assert b"\r" not in raw and raw.endswith(b"\n\n")

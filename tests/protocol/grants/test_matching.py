@@ -21,7 +21,9 @@ JSON = st.recursive(
 ARGS = st.dictionaries(st.sampled_from("abc"), JSON)
 MATCHERS = st.dictionaries(
     st.sampled_from(["/a", "/b", "/a/b", "/a/0", "", "c", "/c~1"]),
-    st.sampled_from(["exact", "any", "prefix", "max", {"max": 3}, {"prefix": "a"}, "other", {}]),
+    st.sampled_from(
+        ["exact", "any", "prefix", "max", "min", {"max": 3}, {"prefix": "a"}, "other", {}]
+    ),
 )
 
 APPROVED = {"to": "/home/ann/", "amount": 10, "deep": {"list": [1, {"x": "y"}]}, "dry": True}
@@ -41,6 +43,15 @@ TABLE: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({"/amount": {"max": 50}}, {"amount": 50}, True),
     ({"/amount": {"max": 50}}, {"amount": 51}, False),
     ({"/amount": "max"}, {"amount": 9, "dry": False}, False),
+    ({"/amount": "min"}, {"amount": 11}, True),
+    ({"/amount": "min"}, {"amount": 10}, True),
+    ({"/amount": "min"}, {"amount": 9.5}, False),
+    ({"/amount": "min"}, {"amount": True}, False),
+    ({"/amount": "min"}, {"amount": float("inf")}, False),
+    ({"/amount": {"min": 5}}, {"amount": 5}, True),
+    ({"/amount": {"min": 5}}, {"amount": 4}, False),
+    ({"/amount": {"min": "5"}}, {"amount": 10}, False),
+    ({"/amount": {"min": 5, "max": 9}}, {"amount": 7}, False),
     ({"/to": "prefix"}, {"to": "/home/ann/x"}, True),
     ({"/to": "prefix"}, {"to": "/home/an"}, False),
     ({"/to": "prefix"}, {"to": "/home/ann/../bob"}, False),
@@ -106,3 +117,8 @@ def test_what_differs_is_named_by_a_matcher(
 @given(st.integers(), st.integers())
 def test_max_is_at_most(bound: int, value: int) -> None:
     assert matches({"n": 0}, {"/n": {"max": bound}}, {"n": value}) == (value <= bound)
+
+
+@given(st.integers(), st.integers())
+def test_min_is_at_least(bound: int, value: int) -> None:
+    assert matches({"n": 0}, {"/n": {"min": bound}}, {"n": value}) == (value >= bound)

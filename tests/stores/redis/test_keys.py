@@ -56,6 +56,14 @@ async def test_one_prefix_knows_nothing_of_another(store: RedisStore, server: Re
     await other.aclose()
 
 
+async def test_its_connections_say_whose_they_are(store: RedisStore, server: RedisServer) -> None:
+    await put(store, idle())
+    with server.client() as client:
+        own = str(client.client_id())
+        names = [one["name"] for one in client.client_list() if one["id"] != own]
+    assert names and set(names) == {"agui-bridge"}
+
+
 async def test_a_deleted_thread_leaves_no_key(store: RedisStore, server: RedisServer) -> None:
     await full(store)
     assert len(keys_of(server)) > 10

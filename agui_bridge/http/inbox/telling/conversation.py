@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agui_bridge.protocol.threads.content_parts import file_name
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import Json
 
@@ -82,7 +83,13 @@ def _texts(content: Json) -> Iterator[str]:
         for part in content:
             if isinstance(part, Mapping):
                 text = part.get("text")
-                yield text if isinstance(text, str) else f"[{part.get('type', 'part')}]"
+                yield text if isinstance(text, str) else _named(part)
+
+
+def _named(part: Mapping[str, Json]) -> str:
+    """What stands for a file: its kind, and its name where it has one."""
+    kind, name = part.get("type", "part"), file_name(part)
+    return f"[{kind}: {name}]" if name else f"[{kind}]"
 
 
 def _calls(calls: Json) -> Iterator[str]:

@@ -94,6 +94,7 @@ function lacking({ kind, schema, options }: Shape, value: unknown): string | und
     if (value > (maximum ?? Infinity)) return `must be ${maximum} or less`;
     if (value <= (exclusiveMinimum ?? -Infinity)) return `must be more than ${exclusiveMinimum}`;
     if (value >= (exclusiveMaximum ?? Infinity)) return `must be less than ${exclusiveMaximum}`;
+    if (schema.multipleOf && !isMultiple(value, schema.multipleOf)) return `must be a multiple of ${schema.multipleOf}`;
   }
   if (kind === "tick" && typeof value !== "boolean") return "must be yes or no";
   const alike = (option: unknown) => JSON.stringify(option) === JSON.stringify(value);
@@ -106,6 +107,12 @@ function lacking({ kind, schema, options }: Shape, value: unknown): string | und
   if (kind === "group" && (typeof value !== "object" || Array.isArray(value)))
     return "must have members";
   return undefined;
+}
+
+/** Lenient where doubles are inexact, as 0.3 / 0.1 is: the bridge judges. */
+function isMultiple(value: number, step: number): boolean {
+  const quotient = value / step;
+  return Math.abs(quotient - Math.round(quotient)) <= Number.EPSILON * Math.max(1, Math.abs(quotient)) * 4;
 }
 
 function matches(pattern: string, value: string): boolean {

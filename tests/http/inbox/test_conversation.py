@@ -1,0 +1,30 @@
+"""What stands for each message before a question."""
+
+from typing import Any
+
+import pytest
+
+from agui_bridge.http.inbox.telling.conversation import conversation_of
+from agui_bridge.protocol.threads.history import StoredMessage
+
+SOURCE = {"type": "url", "value": "https://files.example/1", "mimeType": "application/pdf"}
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        ({"type": "text", "text": "hello"}, "hello"),
+        ({"type": "document", "source": SOURCE}, "[document]"),
+        (
+            {"type": "document", "source": SOURCE, "metadata": {"filename": "terms.pdf"}},
+            "[document: terms.pdf]",
+        ),
+        ({"type": "binary", "id": "1", "filename": "a.png"}, "[binary: a.png]"),
+        ({"type": "document", "source": SOURCE, "metadata": {"filename": 1}}, "[document]"),
+        ({"type": "document", "source": SOURCE, "metadata": "terms"}, "[document]"),
+    ],
+)
+def test_a_file_is_shown_by_its_kind_and_its_name(part: dict[str, Any], shown: str) -> None:
+    message = {"id": "u", "role": "user", "content": [part]}
+    (turn,) = conversation_of([StoredMessage("u", 1, message)]).turns
+    assert turn.text == shown
