@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.shell_completion import get_completion_class
 
 from agui_bridge import __version__
-from agui_bridge.cli.approvals import audit, channels, grants, inbox
-from agui_bridge.cli.commands import (
-    adapters,
-    chat,
-    check,
-    conformance,
-    migrate,
-    proxy,
-    prune,
-    schema,
-    serve,
-    stdio,
-)
-from agui_bridge.cli.faults import CommandGroup
+from agui_bridge.cli.later_commands import Later, LaterCommands
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "app", "main"]
 
 PROGRAM = "agui-bridge"
 VARIABLE = "_AGUI_BRIDGE_COMPLETE"
@@ -46,6 +33,42 @@ Begin here
 Every command explains itself: agui-bridge COMMAND --help.
 """
 
+COMMANDS: Final = {
+    "serve": Later("commands.serve", "Serve the agents of a bridge."),
+    "proxy": Later("commands.proxy", "Serve an agent that speaks AG-UI already, made safe."),
+    "chat": Later("commands.chat", "Talk to an agent in the terminal."),
+    "inbox": Later("approvals.inbox", "Find, show and answer what agents ask people."),
+    "stdio": Later(
+        "commands.stdio", "Serve the agents of a bridge to the process that started this one."
+    ),
+    "check": Later("commands.check", "Say what is wrong with a bridge, without serving it."),
+    "conformance": Later(
+        "commands.conformance",
+        "Judge an AG-UI endpoint by what it does: pauses, answers, replays, races, stops.",
+    ),
+    "schema": Later(
+        "commands.schema", "Print the JSON Schema of a wire shape or of the configuration file."
+    ),
+    "adapters": Later(
+        "commands.adapters",
+        "List the adapters that are installed, and how to install what one lacks.",
+    ),
+    "channels": Later("approvals.channels", "Where people are told of questions."),
+    "migrate": Later(
+        "commands.migrate", "Make a store's tables, or bring them up to this version."
+    ),
+    "prune": Later(
+        "commands.prune", "Delete threads that nobody has touched for long, with all their history."
+    ),
+    "audit": Later(
+        "approvals.audit", "Export or verify what was decided, by whom and through what."
+    ),
+    "grants": Later(
+        "approvals.grants", "List or revoke decisions that are remembered, so that nobody is asked."
+    ),
+}
+"""In the order in which they are looked for."""
+
 
 def _version(context: click.Context, _: click.Parameter, shown: bool) -> None:
     if shown:
@@ -61,7 +84,8 @@ def _completion(context: click.Context, _: click.Parameter, shell: str | None) -
 
 
 @click.group(
-    cls=CommandGroup,
+    cls=LaterCommands,
+    later=COMMANDS,
     help=HELP,
     context_settings={
         "help_option_names": ["-h", "--help"],
@@ -87,25 +111,6 @@ def _completion(context: click.Context, _: click.Parameter, shell: str | None) -
 )
 def app() -> None:
     """The commands; their help is HELP."""
-
-
-for _command in (
-    serve.serve,
-    proxy.proxy,
-    chat.chat,
-    inbox.inbox,
-    stdio.stdio,
-    check.check,
-    conformance.conformance,
-    schema.schema,
-    adapters.adapters,
-    channels.channels,
-    migrate.migrate,
-    prune.prune,
-    audit.audit,
-    grants.grants,
-):
-    app.add_command(_command)
 
 
 def main() -> None:

@@ -131,7 +131,8 @@ def attribute_words(kind: type) -> str:
 def is_constant_described(module: ModuleType, name: str) -> bool:
     """Whether a value has a docstring below it, in the module that makes it."""
     tree = ast.parse(inspect.getsource(module))
-    for node in tree.body:
+    # The names of the package itself are imported for checkers only.
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names):
             return is_constant_described(sys.modules[str(node.module)], name)
     return name in set(described_in(tree.body))

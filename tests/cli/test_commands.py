@@ -20,13 +20,12 @@ from agui_bridge.cli import app, banner
 from agui_bridge.config.environment import VARIABLES
 from agui_bridge.conformance.reports import FORMATS
 from agui_bridge.documents.schemas import documents
+from tests.cli.commands import COMMANDS, HELP
 from tests.cli.processes import command, environment
 from tests.support.installed import install
 from tests.support.logs import logging_as_before
 from tests.support.own_modules import importing_own
 
-HELP = {name: command.help or "" for name, command in app.commands.items()}
-COMMANDS = list(HELP)
 MODULE = """
 from agui_bridge import Bridge
 
@@ -101,15 +100,6 @@ def test_the_help_names_every_command_and_where_to_begin(folder: Path) -> None:
     beginning = said.partition("Begin here")[2].partition("Every command")[0]
     lines = [line for line in beginning.splitlines() if line.strip()]
     assert all(line.startswith("  agui-bridge ") for line in lines)
-
-
-def test_the_help_imports_nothing_that_only_one_command_needs() -> None:
-    listing = "import sys, agui_bridge.cli; print(*sys.modules)"
-    told = subprocess.run([sys.executable, "-c", listing], capture_output=True, check=True)
-
-    imported = set(told.stdout.decode().split())
-    assert "agui_bridge.cli.commands.conformance" in imported
-    assert imported.isdisjoint({"httpx", "agui_bridge.client", "agui_bridge.conformance"})
 
 
 def test_the_help_of_conformance_names_every_ending_of_a_report() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agui_bridge.cli import app
+from agui_bridge.cli import COMMANDS
+from agui_bridge.cli.commands.serve import serve
 from agui_bridge.config import bridge_from, load_config
 from tests.docs.pages import ROOT, run_page, snippets_of
 from tests.support.logs import logging_as_before
@@ -73,7 +74,6 @@ async def test_the_filter_of_the_page_can_be_used() -> None:
 
 def test_every_command_and_flag_of_serve_is_on_the_page() -> None:
     text = (ROOT / "docs" / "command-line.md").read_text()
-    commands = app.commands
-    assert set(re.findall(r"^\| `agui-bridge (\w+)", text, re.MULTILINE)) == set(commands)
-    flags = {flag for option in commands["serve"].params for flag in option.opts if "--" in flag}
+    assert set(re.findall(r"^\| `agui-bridge (\w+)", text, re.MULTILINE)) == set(COMMANDS)
+    flags = {flag for option in serve.params for flag in option.opts if "--" in flag}
     assert {flag for flag in flags if f"`{flag}`" not in text} == set()
