@@ -36,7 +36,8 @@ ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgraph openai_agents pydantic_ai strands) \
 	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py frameworks.py langgraph.py openai_agents.py pydantic_ai.py strands.py)
 FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/docs/test_site.py tests/test_docs.py)
-NODE_FOLDERS := tests/e2e examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit
+NODE_FOLDERS := tests/e2e examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
+FRONTEND_FOLDERS := tests/e2e examples/assistant-ui examples/copilotkit examples/tanstack-ai
 E2E_PEERS := agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
 TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest matrix)
@@ -52,7 +53,7 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 	exit 1; \
 	fi
 
-.PHONY: help demo test soak lint types format docs site schemas coverage e2e e2e-lowest pictures lowest frameworks-lowest bench load matrix seeded clean
+.PHONY: help demo test soak lint types format docs site schemas coverage e2e e2e-lowest frontends pictures lowest frameworks-lowest bench load matrix seeded clean
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
@@ -112,6 +113,11 @@ e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra, pyd
 	fi
 endif
 
+# Those of the terminal are among the quick tests.
+frontends: $(VENV)/.installed-dev ## Run the tests that show what each client can do, and write docs/frontends.md
+	@$(MAKE) $(addsuffix /node_modules/.installed,$(FRONTEND_FOLDERS))
+	@$(VENV)/bin/python -m pytest -p tests.frontends -m feature tests/e2e tests/cli $(PYTEST_ARGS)
+
 MASTRA_LOWEST := tests/servers/mastra/lowest
 MASTRA_TESTS := $(addprefix tests/e2e/test_mastra,.py _application.py _depth.py _guards.py _restarts.py _stop.py _workflows.py)
 
@@ -147,7 +153,7 @@ seeded: $(VENV)/.installed-dev ## Break the code in 40 ways, one at a time, and 
 
 clean: ## Remove the environments, caches and builds
 	@rm -rf $(VENV) $(LOWEST) $(FRAMEWORKS_LOWEST) $(PEERS_VENV) $(SITE_VENV) $(MATRIX_VENVS) build dist site htmlcov .coverage .coverage.* \
-		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/assistant-ui/dist examples/cards/dist examples/copilotkit/dist \
+		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/assistant-ui/dist examples/cards/dist examples/copilotkit/dist examples/tanstack-ai/dist \
 		$(addsuffix /node_modules,$(NODE_FOLDERS))
 	@find agui_bridge adapters tests examples benchmarks loadtest matrix -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -205,6 +211,11 @@ tests/e2e/node_modules/.installed: tests/e2e/package.json tests/e2e/package-lock
 examples/assistant-ui/node_modules/.installed: examples/assistant-ui/package.json examples/assistant-ui/package-lock.json
 	@echo 'Installing assistant-ui and the rest of its page'
 	@npm ci --prefix examples/assistant-ui --silent
+	@touch $@
+
+examples/tanstack-ai/node_modules/.installed: examples/tanstack-ai/package.json examples/tanstack-ai/package-lock.json
+	@echo 'Installing TanStack AI and the rest of its page'
+	@npm ci --prefix examples/tanstack-ai --silent
 	@touch $@
 
 tests/servers/mastra/node_modules/.installed: tests/servers/mastra/package.json tests/servers/mastra/package-lock.json

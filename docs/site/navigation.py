@@ -38,6 +38,7 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("Testing an agent", "testing.md"),
     ),
     "Frontends": (
+        ("All clients", "frontends.md"),
         ("CopilotKit", "copilotkit.md"),
         ("assistant-ui", "assistant-ui.md"),
         ("TanStack AI", "tanstack-ai.md"),

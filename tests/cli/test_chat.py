@@ -34,6 +34,7 @@ def executed(target: Target, name: str) -> list[str]:
     return [line["body"] for line in target.effects if line["to"].startswith(f"{name}-")]
 
 
+@pytest.mark.feature("terminal", "approve", "deny", "edit", "cancel")
 def test_approve_decline_edit_and_cancel(target: Target, url: str) -> None:
     with terminal("chat", url) as chat:
         chat.answer("you > ", "hello")
@@ -75,6 +76,7 @@ def test_approve_decline_edit_and_cancel(target: Target, url: str) -> None:
     ]
 
 
+@pytest.mark.feature("terminal", "several", "form")
 def test_parallel_questions_a_form_and_a_confirmation(target: Target, url: str) -> None:
     with terminal("chat", url, "--agent", "target") as chat:
         chat.answer("you > ", "both eve")
@@ -100,6 +102,7 @@ def test_parallel_questions_a_form_and_a_confirmation(target: Target, url: str) 
     assert executed(target, "eve") == ["original"]
 
 
+@pytest.mark.feature("terminal", "confirm")
 def test_a_confirmation_is_asked_until_it_is_understood(url: str) -> None:
     with terminal("chat", url, "--agent", "target") as chat:
         chat.answer("you > ", "confirm Gus")
@@ -109,6 +112,7 @@ def test_a_confirmation_is_asked_until_it_is_understood(url: str) -> None:
         chat.answer("you > ", CTRL_D)
 
 
+@pytest.mark.feature("terminal", "stop")
 def test_ctrl_c_stops_the_run_and_the_chat_goes_on(url: str) -> None:
     with terminal("chat", url) as chat:
         chat.answer("you > ", "slow 2000")
@@ -124,6 +128,7 @@ def test_ctrl_c_stops_the_run_and_the_chat_goes_on(url: str) -> None:
         assert "To go on: add --thread " in chat.shown
 
 
+@pytest.mark.feature("terminal", "reload")
 def test_a_thread_is_gone_on_with_and_its_open_question_asked(target: Target, url: str) -> None:
     with terminal("chat", url, "--thread", "kept") as chat:
         chat.answer("you > ", "send hal")
@@ -141,6 +146,7 @@ def test_a_thread_is_gone_on_with_and_its_open_question_asked(target: Target, ur
     assert executed(target, "hal") == ["original"]
 
 
+@pytest.mark.feature("terminal", "follow")
 def test_a_run_that_goes_on_is_followed_from_where_it_is(target: Target, url: str) -> None:
     with terminal("chat", url, "--thread", "long") as first:
         first.answer("you > ", "slow 200")
@@ -307,6 +313,7 @@ def test_a_key_that_means_nothing_is_told_so(target: Target, url: str) -> None:
     assert executed(target, "ida") == []
 
 
+@pytest.mark.feature("terminal", "page tool")
 @pytest.mark.parametrize(
     ("typed", "told"),
     [(["x", "r", "page 1 is shown"], "page 1 is shown"), (["s"], "Not carried out")],

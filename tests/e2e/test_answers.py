@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.clients import OpenPage, Page, cancelled, resolved
 from tests.e2e.target import Target
 
 
+@pytest.mark.feature("HttpAgent", "approve")
 def test_an_approved_call_is_executed_once_with_the_arguments_shown(
     page: Page, target: Target, name: str
 ) -> None:
@@ -27,6 +30,7 @@ def test_an_approved_call_is_executed_once_with_the_arguments_shown(
     assert page.pending == []
 
 
+@pytest.mark.feature("HttpAgent", "deny")
 def test_a_denied_call_is_not_executed_and_its_result_gives_the_reason(
     page: Page, target: Target, name: str
 ) -> None:
@@ -41,6 +45,7 @@ def test_a_denied_call_is_not_executed_and_its_result_gives_the_reason(
     assert target.executed(name) == []
 
 
+@pytest.mark.feature("HttpAgent", "cancel")
 def test_a_cancelled_call_is_not_executed_and_its_result_says_so(
     page: Page, target: Target, name: str
 ) -> None:
@@ -54,6 +59,7 @@ def test_a_cancelled_call_is_not_executed_and_its_result_says_so(
     assert target.statuses(page.thread) == ["cancelled"]
 
 
+@pytest.mark.feature("HttpAgent", "edit")
 def test_edited_arguments_replace_those_of_the_model_whole(
     page: Page, target: Target, name: str
 ) -> None:
@@ -65,6 +71,7 @@ def test_edited_arguments_replace_those_of_the_model_whole(
     assert page.last_text == f"Outcome: sent to {name}-edited@example.com."
 
 
+@pytest.mark.feature("HttpAgent", "form")
 def test_a_form_reaches_the_agent_as_it_was_filled_in(page: Page, name: str) -> None:
     page.say(f"form {name}")
     [ask] = page.pending
@@ -81,6 +88,7 @@ def test_a_form_that_is_cancelled_leaves_the_agent_without_an_answer(page: Page,
     assert page.last_text == "No quarter."
 
 
+@pytest.mark.feature("HttpAgent", "confirm")
 def test_a_confirmation_is_confirmed(page: Page, name: str) -> None:
     page.say(f"confirm {name}")
     [ask] = page.pending
@@ -95,6 +103,7 @@ def test_a_confirmation_that_is_declined_is_not_confirmed(page: Page, name: str)
     assert page.last_text == "Not confirmed."
 
 
+@pytest.mark.feature("HttpAgent", "several")
 def test_of_two_parallel_calls_the_approved_one_runs_and_the_cancelled_one_does_not(
     page: Page, target: Target, name: str
 ) -> None:
@@ -147,6 +156,7 @@ def test_a_question_outlives_the_server_that_asked_it(
         assert len(second.executed(name)) == 1
 
 
+@pytest.mark.feature("HttpAgent", "state")
 def test_a_state_that_the_client_sends_is_kept(open_page: OpenPage, name: str) -> None:
     page = open_page(state={"theme": "dark"})
     page.say(f"confirm {name}")

@@ -31,6 +31,7 @@ def test_only_a_client_that_can_cancel_what_has_expired_is_told_when(
     assert "expiresAt" in target.audit(page.thread)[0]
 
 
+@pytest.mark.feature("HttpAgent", "expired")
 def test_an_answer_after_the_time_is_refused_and_a_new_message_starts_anew(
     open_page: OpenPage, target: Target, name: str
 ) -> None:

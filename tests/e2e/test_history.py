@@ -1,5 +1,7 @@
 """The conversation that a client has is the thread's: reloading, going back, regenerating."""
 
+import pytest
+
 from tests.e2e.clients import OpenPage, Page, resolved
 from tests.e2e.target import Target
 
@@ -11,6 +13,7 @@ def texts(page: Page) -> list[str]:
     return [m["content"] for m in page.messages if "content" in m and m["role"] != "tool"]
 
 
+@pytest.mark.feature("HttpAgent", "rewrite")
 def test_an_edited_message_supersedes_what_followed_it(page: Page) -> None:
     page.say("one")
     page.say("two")

@@ -58,6 +58,7 @@ def test_the_same_answer_again_while_a_later_question_is_open_brings_that_questi
     assert len(target.executed(name)) == 1
 
 
+@pytest.mark.feature("HttpAgent", "elsewhere")
 @pytest.mark.parametrize("late", [DENY, {**APPROVE, "reason": "sure"}, None], ids=repr)
 def test_another_answer_afterwards_is_refused_and_the_page_goes_on(
     open_page: OpenPage, target: Target, name: str, late: dict[str, object] | None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.clients import OpenPage, Page, resolved
 from tests.e2e.target import Target
 
@@ -11,6 +13,7 @@ TOKENS = 60
 WHOLE = "".join(f"{number} " for number in range(TOKENS))
 
 
+@pytest.mark.feature("HttpAgent", "follow")
 def test_a_page_that_comes_in_the_middle_of_a_run_is_told_the_rest_live(
     open_page: OpenPage,
 ) -> None:
@@ -75,6 +78,7 @@ def test_a_page_of_another_process_has_the_whole_run_at_its_end(
         assert following.outcome == "success"
 
 
+@pytest.mark.feature("HttpAgent", "reload")
 def test_a_page_that_comes_back_to_a_question_answers_it(
     open_page: OpenPage, target: Target, name: str
 ) -> None:

@@ -52,6 +52,7 @@ def test_edited_arguments_that_the_tool_does_not_take_are_refused(
     assert target.executed(name) == []
 
 
+@pytest.mark.feature("HttpAgent", "refused")
 @pytest.mark.parametrize(
     "filled_in",
     [{"quarter": "Q5", "year": 2026}, {"quarter": "Q1"}, {"quarter": "Q1", "year": "2026"}],

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.e2e.clients import Driver, OpenPage, Page, Run, cancelled, resolved
 from tests.e2e.target import Target
 
@@ -49,6 +51,7 @@ def test_aborted_before_the_first_token_the_user_message_is_kept(
     went_on(page)
 
 
+@pytest.mark.feature("HttpAgent", "stop")
 def test_aborted_mid_text_the_thread_keeps_what_was_streamed(page: Page, target: Target) -> None:
     page.begin_say("slow 100").until("TEXT_MESSAGE_CONTENT", 3)
     page.abort()

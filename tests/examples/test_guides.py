@@ -164,6 +164,7 @@ def test_the_readme_lists_every_example() -> None:
         "pydantic_ai",
         "stop_and_continue",
         "strands",
+        "tanstack-ai",
         "third_party_adapter",
     }
     assert set(PRINTED) == set(listed) - told_otherwise

@@ -1,1 +1,1 @@
-"""A real browser: pages of CopilotKit and assistant-ui against a real bridge."""
+"""A real browser: pages of CopilotKit, assistant-ui and TanStack AI against a real bridge."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["button", "field", "fill"]
+__all__ = ["button", "field", "fill", "focused", "has_focus", "payload", "sent"]
 
 
 def button(within: Page | Locator, name: str) -> Locator:
@@ -28,3 +30,40 @@ def fill(within: Page | Locator, label: str, value: str) -> None:
         found.select_option(value)
     else:
         found.fill(value)
+
+
+def sent(page: Page) -> Any:
+    """The answers of the last time that some were sent."""
+    told = page.get_by_test_id("sent")
+    expect(told).not_to_have_text("[]")
+    return json.loads(told.inner_text())[-1]
+
+
+def payload(page: Page) -> Any:
+    """What the only answer says."""
+    [answer] = sent(page)
+    return answer["payload"]
+
+
+def focused(page: Page) -> str:
+    """What has the focus: the first line of its name or its text."""
+    return str(
+        page.evaluate(
+            """() => {
+              const it = document.activeElement;
+              const title = document.getElementById(it.getAttribute('aria-labelledby'));
+              const label = it.labels?.[0]?.textContent;
+              return it.ariaLabel ?? title?.textContent ?? label ?? it.tagName;
+            }"""
+        )
+    )
+
+
+def has_focus(page: Page, name: str) -> None:
+    """Wait until something has the focus."""
+    page.wait_for_function("() => document.activeElement !== document.body")
+    for _ in range(40):
+        if focused(page) == name:
+            return
+        page.wait_for_timeout(25)
+    assert focused(page) == name

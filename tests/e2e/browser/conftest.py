@@ -4,18 +4,23 @@ import os
 import re
 import secrets
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import BrowserContext, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
-from tests.e2e.browser.demo import demo_in
-from tests.e2e.browser.site import COPILOTKIT, build, served
+from tests.e2e.browser.demo import await_health, demo_in
+from tests.e2e.browser.pages import OpenPage
+from tests.e2e.browser.site import CARDS, COPILOTKIT, ROOT, build, served
 from tests.e2e.browser.tab import PATIENCE, VIAS, Tab, Via
 from tests.e2e.target import Target
 from tests.support import unavailable
+from tests.support.ports import free_port
 
 HERE: Final = Path(__file__).parent
 SECONDS: Final = 180
@@ -38,6 +43,7 @@ QUIET: Final = (
 expect.set_options(timeout=PATIENCE)
 
 OpenTab = Callable[..., Tab]
+OpenCase = Callable[..., Page]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -112,3 +118,86 @@ def open_tab(
 def tab(open_tab: OpenTab, via: Via) -> Tab:
     """A tab on a new thread, in each way to reach the bridge."""
     return open_tab(via)
+
+
+@pytest.fixture
+def thread() -> str:
+    """A thread of its own."""
+    return f"thread-{secrets.token_hex(4)}"
+
+
+@pytest.fixture
+def open_page(
+    request: pytest.FixtureRequest,
+    window: BrowserContext,
+    address: str,
+    target: Target,
+    thread: str,
+) -> Iterator[OpenPage]:
+    """Opens the page at `address`; nothing may break in it that no test is about."""
+    broken: list[str] = []
+    pages: list[Page] = []
+
+    def open_page(**choices: str) -> Page:
+        page = window.new_page()
+        pages.append(page)
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.goto(f"{address}?{urlencode({'url': target.url, 'thread': thread, **choices})}")
+        return page
+
+    yield open_page
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    file = request.path.stem.removeprefix("test_").replace("_", "-")
+    for number, page in enumerate(pages, 1):
+        name = request.node.name.removeprefix("test_")[:80]
+        page.screenshot(path=ARTEFACTS / f"{file}-{name}-{number}.png")
+        page.close()
+    assert broken == []
+
+
+@pytest.fixture(scope="module")
+def steady() -> Iterator[str]:
+    """The URL of an agent that goes on while nobody listens."""
+    port = free_port()
+    path = f"{ROOT}{os.pathsep}{ROOT / 'adapters'}"
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.e2e.browser.steady_server", str(port)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as process:
+        try:
+            await_health(port)
+            yield f"http://127.0.0.1:{port}/agents/steady"
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The gallery's address."""
+    folder: Path = tmp_path_factory.mktemp("cards")
+    build(CARDS, folder, "gallery")
+    with served(folder) as address:
+        yield address
+
+
+@pytest.fixture
+def open_case(window: BrowserContext, gallery: str) -> Iterator[OpenCase]:
+    """Opens a case of the gallery; nothing may break in it."""
+    broken: list[str] = []
+    pages: list[Page] = []
+
+    def open_case(case: str, *flags: str) -> Page:
+        page = window.new_page()
+        pages.append(page)
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.on("console", lambda said: broken.append(said.text) if said.type == "error" else None)
+        page.goto(f"{gallery}?case={case}{''.join(f'&{flag}' for flag in flags)}")
+        return page
+
+    yield open_case
+    for page in pages:
+        page.close()
+    assert broken == []

@@ -13,13 +13,14 @@ from typing import Final
 
 from tests.support import unavailable
 
-__all__ = ["ASSISTANT_UI", "CARDS", "COPILOTKIT", "build", "run_script", "served"]
+__all__ = ["ASSISTANT_UI", "CARDS", "COPILOTKIT", "TANSTACK_AI", "build", "run_script", "served"]
 
 ROOT: Final = Path(__file__).parents[3]
 
 ASSISTANT_UI: Final = ROOT / "examples" / "assistant-ui"
 CARDS: Final = ROOT / "examples" / "cards"
 COPILOTKIT: Final = ROOT / "examples" / "copilotkit"
+TANSTACK_AI: Final = ROOT / "examples" / "tanstack-ai"
 
 
 def build(page: Path, folder: Path, script: str = "build") -> None:

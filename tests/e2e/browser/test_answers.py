@@ -1,10 +1,13 @@
 """Questions are answered on the page, in each way to reach the bridge."""
 
+import pytest
+
 from tests.e2e.browser.conftest import OpenTab
 from tests.e2e.browser.tab import Tab, Via
 from tests.e2e.target import Target
 
 
+@pytest.mark.feature("CopilotKit", "approve")
 def test_nothing_runs_before_the_approval_and_once_after_it(
     tab: Tab, target: Target, name: str
 ) -> None:
@@ -19,6 +22,7 @@ def test_nothing_runs_before_the_approval_and_once_after_it(
     assert target.statuses(tab.thread) == ["resolved"]
 
 
+@pytest.mark.feature("CopilotKit", "deny")
 def test_a_denied_call_does_not_run_and_the_reason_is_kept(
     tab: Tab, target: Target, name: str
 ) -> None:
@@ -33,6 +37,7 @@ def test_a_denied_call_does_not_run_and_the_reason_is_kept(
     assert ask["answer"]["payload"] == {"approved": False, "reason": "not on a Sunday"}
 
 
+@pytest.mark.feature("CopilotKit", "cancel")
 def test_a_cancelled_call_does_not_run_and_the_chat_goes_on(
     tab: Tab, target: Target, name: str
 ) -> None:
@@ -45,6 +50,7 @@ def test_a_cancelled_call_does_not_run_and_the_chat_goes_on(
     tab.sees("You said: hello")
 
 
+@pytest.mark.feature("CopilotKit", "edit")
 def test_edited_arguments_are_those_that_run(tab: Tab, target: Target, name: str) -> None:
     tab.say(f"send {name}")
     tab.press("Edit")
@@ -55,6 +61,7 @@ def test_edited_arguments_are_those_that_run(tab: Tab, target: Target, name: str
     assert (line["to"], line["body"]) == (f"{name}-0@example.com", "shorter")
 
 
+@pytest.mark.feature("CopilotKit", "form")
 def test_a_form_is_made_from_the_schema_and_checked_before_it_is_sent(
     tab: Tab, target: Target, name: str
 ) -> None:
@@ -69,6 +76,7 @@ def test_a_form_is_made_from_the_schema_and_checked_before_it_is_sent(
     tab.sees("Quarter: Q3 2026.")
 
 
+@pytest.mark.feature("CopilotKit", "confirm")
 def test_a_confirmation_is_a_yes_or_a_no(tab: Tab, name: str) -> None:
     tab.say(f"confirm {name}")
     tab.press("No")
@@ -78,6 +86,7 @@ def test_a_confirmation_is_a_yes_or_a_no(tab: Tab, name: str) -> None:
     tab.sees("Confirmed.")
 
 
+@pytest.mark.feature("CopilotKit", "several")
 def test_parallel_questions_are_shown_and_sent_together(
     tab: Tab, target: Target, name: str
 ) -> None:
@@ -92,6 +101,7 @@ def test_parallel_questions_are_shown_and_sent_together(
     assert [line["to"] for line in target.executed(name)] == [f"{name}-0@example.com"]
 
 
+@pytest.mark.feature("CopilotKit", "refused")
 def test_after_a_refused_answer_the_question_is_back_and_a_good_one_is_taken(
     open_tab: OpenTab, via: Via, target: Target, name: str
 ) -> None:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import expect
 
 from tests.e2e.browser.axe import axe_faults
 from tests.e2e.browser.cards import button, fill
 from tests.e2e.browser.conftest import ARTEFACTS
-from tests.e2e.browser.demo import await_health
-from tests.e2e.browser.site import ASSISTANT_UI, ROOT, build, served
+from tests.e2e.browser.pages import OpenPage, card, say, sees
+from tests.e2e.browser.site import ASSISTANT_UI, build, served
 from tests.e2e.browser.tab import PATIENCE
 from tests.e2e.target import Target
-from tests.support.ports import free_port
-
-OpenPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
@@ -34,74 +26,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def thread() -> str:
-    """A thread of its own."""
-    return f"thread-{secrets.token_hex(4)}"
-
-
-@pytest.fixture
-def open_page(
-    request: pytest.FixtureRequest,
-    window: BrowserContext,
-    address: str,
-    target: Target,
-    thread: str,
-) -> Iterator[OpenPage]:
-    """Opens the page on the test's thread; nothing may break in it that no test is about."""
-    broken: list[str] = []
-    pages: list[Page] = []
-
-    def open_page(**choices: str) -> Page:
-        page = window.new_page()
-        pages.append(page)
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: broken.append(str(error)))
-        page.goto(f"{address}?{urlencode({'url': target.url, 'thread': thread, **choices})}")
-        return page
-
-    yield open_page
-    ARTEFACTS.mkdir(parents=True, exist_ok=True)
-    for number, page in enumerate(pages, 1):
-        name = request.node.name.removeprefix("test_")[:80]
-        page.screenshot(path=ARTEFACTS / f"assistant-ui-{name}-{number}.png")
-        page.close()
-    assert broken == []
-
-
-@pytest.fixture(scope="module")
-def steady() -> Iterator[str]:
-    """The URL of an agent that goes on while nobody listens."""
-    port = free_port()
-    path = f"{ROOT}{os.pathsep}{ROOT / 'adapters'}"
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.e2e.browser.steady_server", str(port)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path},
-    ) as process:
-        try:
-            await_health(port)
-            yield f"http://127.0.0.1:{port}/agents/steady"
-        finally:
-            process.terminate()
-
-
-def say(page: Page, text: str) -> None:
-    """Type a message and send it, once one can be sent."""
-    page.get_by_label("Message").fill(text)
-    page.get_by_role("button", name="Send", exact=True).click()
-
-
-def card(page: Page) -> Locator:
-    """What is asked."""
-    return page.get_by_role("article")
-
-
-def sees(page: Page, text: str) -> None:
-    """Wait until the conversation shows a text."""
-    expect(page.get_by_role("main")).to_contain_text(text, timeout=PATIENCE)
-
-
+@pytest.mark.feature("assistant-ui", "approve", "edit", "reload")
 def test_after_a_reload_the_approval_is_there_and_runs_once_with_edited_arguments(
     open_page: OpenPage, target: Target, name: str, thread: str
 ) -> None:
@@ -127,6 +52,7 @@ def test_after_a_reload_the_approval_is_there_and_runs_once_with_edited_argument
     assert len(target.executed(name)) == 1
 
 
+@pytest.mark.feature("assistant-ui", "form")
 def test_after_a_reload_the_form_is_there_and_the_page_fits_a_phone_and_the_dark(
     open_page: OpenPage, target: Target, name: str
 ) -> None:
@@ -151,6 +77,7 @@ def test_after_a_reload_the_form_is_there_and_the_page_fits_a_phone_and_the_dark
     sees(page, "Quarter: Q3 2026.")
 
 
+@pytest.mark.feature("assistant-ui", "several", "deny")
 def test_two_at_once_are_answered_together_also_after_a_reload(
     open_page: OpenPage, target: Target, name: str
 ) -> None:
@@ -168,6 +95,7 @@ def test_two_at_once_are_answered_together_also_after_a_reload(
     assert [line["to"] for line in target.executed(name)] == [f"{name}-0@example.com"]
 
 
+@pytest.mark.feature("assistant-ui", "follow", "confirm", "state")
 def test_after_a_reload_in_a_run_the_run_goes_on_and_its_question_is_answered(
     open_page: OpenPage, steady: str
 ) -> None:
@@ -184,6 +112,7 @@ def test_after_a_reload_in_a_run_the_run_goes_on_and_its_question_is_answered(
     expect(card(page)).to_have_count(0)
 
 
+@pytest.mark.feature("assistant-ui", "refused")
 def test_a_form_that_is_filled_in_wrongly_twice_can_still_be_corrected(
     open_page: OpenPage, target: Target, name: str, thread: str
 ) -> None:
@@ -202,6 +131,7 @@ def test_a_form_that_is_filled_in_wrongly_twice_can_still_be_corrected(
     expect(card(page)).to_have_count(0)
 
 
+@pytest.mark.feature("assistant-ui", "expired")
 def test_a_question_whose_time_is_over_goes_away_and_the_chat_goes_on(
     open_page: OpenPage, target: Target, name: str
 ) -> None:
@@ -215,6 +145,7 @@ def test_a_question_whose_time_is_over_goes_away_and_the_chat_goes_on(
     assert target.executed(name) == []
 
 
+@pytest.mark.feature("assistant-ui", "elsewhere")
 def test_an_answer_given_in_another_tab_is_told(
     open_page: OpenPage, target: Target, name: str
 ) -> None:
@@ -231,6 +162,7 @@ def test_an_answer_given_in_another_tab_is_told(
     assert len(target.executed(name)) == 1
 
 
+@pytest.mark.feature("assistant-ui", "page tool")
 def test_a_tool_of_the_page_runs_there_and_its_result_goes_on(
     open_page: OpenPage, name: str
 ) -> None:
@@ -240,6 +172,7 @@ def test_a_tool_of_the_page_runs_there_and_its_result_goes_on(
     assert page.title() == name
 
 
+@pytest.mark.feature("assistant-ui", "stop")
 def test_what_was_said_before_a_stop_stays_and_the_chat_goes_on(
     open_page: OpenPage, target: Target, thread: str
 ) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import expect
 
 from tests.e2e.browser.axe import axe_faults
-from tests.e2e.browser.cards import button, field
-from tests.e2e.browser.conftest import ARTEFACTS
-from tests.e2e.browser.site import CARDS, build, run_script, served
-from tests.e2e.browser.tab import PATIENCE
+from tests.e2e.browser.cards import button, field, focused, has_focus, payload, sent
+from tests.e2e.browser.conftest import ARTEFACTS, OpenCase
+from tests.e2e.browser.site import CARDS, run_script
 
 LARGEST: Final = 15 * 1024
 """Bytes of the package's script and style sheet, gzipped, without React."""
@@ -26,75 +23,6 @@ CASES: Final = (
     *("several", "expiring", "expired", "rule", "forbidden", "decided", "refused"),
 )
 SIZES: Final = {"phone": (390, 780), "desktop": (1280, 800), "narrow": (320, 640)}
-
-OpenCase = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The gallery's address."""
-    folder: Path = tmp_path_factory.mktemp("cards")
-    build(CARDS, folder, "gallery")
-    with served(folder) as address:
-        yield address
-
-
-@pytest.fixture
-def open_case(window: BrowserContext, gallery: str) -> Iterator[OpenCase]:
-    """Opens a case of the gallery; nothing may break in it."""
-    broken: list[str] = []
-    pages: list[Page] = []
-
-    def open_case(case: str, *flags: str) -> Page:
-        page = window.new_page()
-        pages.append(page)
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: broken.append(str(error)))
-        page.on("console", lambda said: broken.append(said.text) if said.type == "error" else None)
-        page.goto(f"{gallery}?case={case}{''.join(f'&{flag}' for flag in flags)}")
-        return page
-
-    yield open_case
-    for page in pages:
-        page.close()
-    assert broken == []
-
-
-def sent(page: Page) -> Any:
-    """The answers of the last time that some were sent."""
-    told = page.get_by_test_id("sent")
-    expect(told).not_to_have_text("[]")
-    return json.loads(told.inner_text())[-1]
-
-
-def payload(page: Page) -> Any:
-    """What the only answer says."""
-    [answer] = sent(page)
-    return answer["payload"]
-
-
-def focused(page: Page) -> str:
-    """What has the focus: the first line of its name or its text."""
-    return str(
-        page.evaluate(
-            """() => {
-              const it = document.activeElement;
-              const title = document.getElementById(it.getAttribute('aria-labelledby'));
-              const label = it.labels?.[0]?.textContent;
-              return it.ariaLabel ?? title?.textContent ?? label ?? it.tagName;
-            }"""
-        )
-    )
-
-
-def has_focus(page: Page, name: str) -> None:
-    """Wait until something has the focus."""
-    page.wait_for_function("() => document.activeElement !== document.body")
-    for _ in range(40):
-        if focused(page) == name:
-            return
-        page.wait_for_timeout(25)
-    assert focused(page) == name
 
 
 def test_the_package_is_small(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def test_a_message_typed_while_a_question_is_open_goes_with_the_answer(
     assert len(target.executed(name)) == 1
 
 
+@pytest.mark.feature("CopilotKit", "stop")
 def test_what_was_said_before_a_stop_stays_and_the_chat_goes_on(tab: Tab, target: Target) -> None:
     tab.say("slow 200")
     tab.sees("0 1 2 3")
@@ -70,6 +71,7 @@ def test_an_expired_question_is_refused_and_the_chat_goes_on(
     assert hasty.statuses(tab.thread) == ["expired"]
 
 
+@pytest.mark.feature("CopilotKit", "expired")
 def test_a_question_says_when_its_time_is_over_and_goes_away(
     open_tab: OpenTab, hasty: Target, name: str
 ) -> None:
@@ -83,6 +85,7 @@ def test_a_question_says_when_its_time_is_over_and_goes_away(
     assert hasty.executed(name) == []
 
 
+@pytest.mark.feature("CopilotKit", "rewrite")
 def test_an_edited_message_takes_the_place_of_the_old_one(tab: Tab, target: Target) -> None:
     for text in ("one", "two", "three"):
         tab.say(text)

@@ -35,6 +35,7 @@ def say(page: Page, text: str) -> str:
     return str(body["threadId"])
 
 
+@pytest.mark.feature("playground", "approve", "edit")
 def test_a_tool_call_is_approved_with_other_arguments_and_its_events_are_listed(
     page: Page, demo: int
 ) -> None:
@@ -48,6 +49,7 @@ def test_a_tool_call_is_approved_with_other_arguments_and_its_events_are_listed(
     assert [ask["status"] for ask in history["interrupts"]] == ["resolved"]
 
 
+@pytest.mark.feature("playground", "cancel")
 def test_a_question_is_cancelled_and_nothing_is_deleted(page: Page) -> None:
     say(page, "Clean up the users")
     page.get_by_role("button", name="Cancel interrupt").click()

@@ -14,6 +14,7 @@ def asked(tab: Tab, name: str) -> None:
     tab.is_asked(f"Send an email to {name}-0@example.com?")
 
 
+@pytest.mark.feature("CopilotKit", "reload")
 @RUNTIME
 def test_after_a_reload_the_conversation_and_the_open_question_are_there(
     open_tab: OpenTab, via: Via, target: Target, name: str
@@ -35,6 +36,7 @@ def test_after_a_reload_the_conversation_and_the_open_question_are_there(
     tab.is_asked_nothing()
 
 
+@pytest.mark.feature("CopilotKit", "follow")
 @RUNTIME
 def test_a_run_that_goes_on_during_a_reload_is_followed(
     open_tab: OpenTab, via: Via, target: Target
@@ -110,6 +112,7 @@ def test_beside_the_chat_stands_what_waits_and_what_was_answered(
     seen(first.panel("Conversations"), first.thread)
 
 
+@pytest.mark.feature("CopilotKit", "elsewhere")
 def test_a_tab_whose_question_was_answered_in_another_one_says_so_and_shows_the_outcome(
     open_tab: OpenTab, target: Target, name: str
 ) -> None:

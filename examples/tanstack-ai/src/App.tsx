@@ -1,0 +1,131 @@
+// A page made with TanStack AI on one thread of one agent.
+//
+//     ?url=ADDRESS OF THE AGENT&thread=ID&check=off
+
+import { type Answer, Questions, useRecords } from "@agui-bridge/react-cards";
+import { toolDefinition } from "@tanstack/ai/client";
+import { useChat } from "@tanstack/ai-react";
+import { type FormEvent, useMemo, useState } from "react";
+
+import { bridgeConnection } from "./bridge";
+
+const address = new URLSearchParams(location.search);
+const url = address.get("url") ?? "http://127.0.0.1:8787/agents/ops";
+const thread = address.get("thread") ?? begin();
+
+/** A tool of the page's own, which the agent calls: it changes the page's title. */
+const showPage = toolDefinition({
+  name: "show_page",
+  description: "Shows a page to the user.",
+  inputSchema: { type: "object", required: ["page"], properties: { page: { type: "string" } } },
+}).client((input) => {
+  const { page } = input as { page: string };
+  document.title = page;
+  return `the page ${page}`;
+});
+const tools = [showPage];
+
+export function App() {
+  const connection = useMemo(() => bridgeConnection({ url, thread }), []);
+  const { messages, sendMessage, isLoading, stop, interrupts, error } = useChat({
+    threadId: thread,
+    connection,
+    // The bridge has the conversation, and a page that is loaded anew asks it.
+    persistence: true,
+    tools,
+  });
+  const records = useRecords({ url, thread: interrupts.length ? thread : null });
+  // TanStack AI sends the answers together, once each question has one.
+  const send = (answers: Answer[]) => {
+    for (const answer of answers) {
+      const asked = interrupts.find(({ id }) => id === answer.interruptId);
+      if (asked?.kind !== "generic") continue;
+      if (answer.status === "cancelled") asked.cancel();
+      else asked.resolveInterrupt(answer.payload);
+    }
+  };
+  return (
+    <div className="thread">
+      <main>
+        <h1>agui-bridge with TanStack AI</h1>
+        {messages.map(({ id, role, parts }) => (
+          <div key={id} className={role === "user" ? "message said" : "message"}>
+            {parts.map((part, place) => {
+              if (part.type === "text") return <p key={place}>{part.content}</p>;
+              if (part.type !== "tool-call") return null;
+              return <ToolLine key={place} name={part.name} output={part.output} />;
+            })}
+          </div>
+        ))}
+        <Questions
+          interrupts={interrupts}
+          records={records}
+          check={address.get("check") !== "off"}
+          send={send}
+          onReload={() => location.reload()}
+        />
+      </main>
+      {error && (
+        <div className="notice" role="alert">
+          {error.message} <button onClick={() => location.reload()}>Reload</button>
+        </div>
+      )}
+      <Composer running={isLoading} waiting={interrupts.length > 0} onSay={sendMessage} onStop={stop} />
+    </div>
+  );
+}
+
+interface ComposerProps {
+  running: boolean;
+  /** TanStack AI sends nothing while a question is open. */
+  waiting: boolean;
+  onSay: (text: string) => unknown;
+  onStop: () => void;
+}
+
+function Composer({ running, waiting, onSay, onStop }: ComposerProps) {
+  const [text, setText] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSay(text);
+    setText("");
+  };
+  return (
+    <footer>
+      <form className="composer" onSubmit={submit}>
+        <textarea
+          aria-label="Message"
+          placeholder={waiting ? "Answer first" : "Say something"}
+          rows={1}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+        {running ? (
+          <button type="button" onClick={onStop}>
+            Stop
+          </button>
+        ) : (
+          <button disabled={waiting || !text}>Send</button>
+        )}
+      </form>
+    </footer>
+  );
+}
+
+/** A tool call: its name, and what came of it. */
+function ToolLine({ name, output }: { name: string; output?: unknown }) {
+  const told = typeof output === "string" ? output : JSON.stringify(output);
+  return (
+    <p className="tool">
+      <code>{name}</code> {output == null ? "waiting" : told}
+    </p>
+  );
+}
+
+/** A new thread, which a reload finds again. */
+function begin(): string {
+  const made = `thread-${crypto.randomUUID().slice(0, 8)}`;
+  address.set("thread", made);
+  window.history.replaceState(null, "", `?${address}`);
+  return made;
+}

@@ -1,0 +1,89 @@
+import {
+  canonicalInterruptJson,
+  digestInterruptJson,
+  type Interrupt,
+  type StreamChunk,
+  withInterruptBinding,
+} from "@tanstack/ai/client";
+import { fetchServerSentEvents, type ResumableConnectConnectionAdapter } from "@tanstack/ai-client";
+
+interface Place {
+  /** The agent's own: `https://agents.example/agents/ops`. */
+  url: string;
+  thread: string;
+  headers?: Record<string, string>;
+}
+
+/** How TanStack AI reaches a thread of the bridge: its questions can be answered, also after a reload. */
+export function bridgeConnection({ url, thread, headers = {} }: Place): ResumableConnectConnectionAdapter {
+  const path = `${url}/threads/${encodeURIComponent(thread)}`;
+  // A RUN_ERROR would take the question away.
+  const runs = fetchServerSentEvents(url, { headers: { "AG-UI-Refusals": "ask", ...headers } });
+  const follows = fetchServerSentEvents(`${path}/connect`, { headers });
+  return {
+    async *connect(messages, data, signal, context) {
+      const tools = context?.clientTools?.map(({ name }) => name) ?? [];
+      const chunks = runs.connect(messages, data, signal, context);
+      yield* withTools(bound(chunks, context?.runId ?? ""), new Set(tools));
+    },
+
+    /** What was said, what is open, and the run that goes on, if one does. */
+    async *joinRun(runId, signal) {
+      yield* bound(follows.connect([], undefined, signal, { threadId: thread, runId }), runId);
+    },
+
+    async hydrate() {
+      const { status, ok } = await fetch(path, { headers });
+      if (!ok && status !== 404) throw new Error(`The thread can't be read: HTTP ${status}.`);
+      // A thread begins with its first message. The connect route tells all of it.
+      const activeRun = ok ? { runId: crypto.randomUUID() } : null;
+      return { messages: [], interrupts: null, activeRun };
+    },
+  };
+}
+
+/** TanStack AI answers only what is bound to the run that it has begun itself. */
+async function* bound(chunks: AsyncIterable<StreamChunk>, runId: string): AsyncGenerator<StreamChunk> {
+  for await (const chunk of chunks) {
+    if (chunk.type !== "RUN_FINISHED" || chunk.outcome?.type !== "interrupt") {
+      yield chunk;
+      continue;
+    }
+    const interrupts = chunk.outcome.interrupts.map((interrupt) => bind(interrupt, runId));
+    yield { ...chunk, outcome: { type: "interrupt", interrupts } };
+  }
+}
+
+function bind(interrupt: Interrupt, interruptedRunId: string): Interrupt {
+  const { id, responseSchema } = interrupt;
+  const hash = responseSchema && digestInterruptJson(canonicalInterruptJson(responseSchema));
+  return withInterruptBinding(interrupt, {
+    v: 1,
+    kind: "generic",
+    interruptId: id,
+    interruptedRunId,
+    generation: 0,
+    ...(hash && { responseSchemaHash: hash }),
+  });
+}
+
+/** TanStack AI carries out a tool of the page when it is told so, before the run ends. */
+async function* withTools(
+  chunks: AsyncIterable<StreamChunk>,
+  tools: ReadonlySet<string>,
+): AsyncGenerator<StreamChunk> {
+  const calls = new Map<string, { toolName: string; args: string }>();
+  for await (const chunk of chunks) {
+    if (chunk.type === "TOOL_CALL_START" && tools.has(chunk.toolCallName))
+      calls.set(chunk.toolCallId, { toolName: chunk.toolCallName, args: "" });
+    const call = chunk.type === "TOOL_CALL_ARGS" && calls.get(chunk.toolCallId);
+    if (call) call.args += chunk.delta;
+    if (chunk.type === "TOOL_CALL_RESULT") calls.delete(chunk.toolCallId);
+    if (chunk.type === "RUN_FINISHED" && chunk.outcome?.type === "success")
+      for (const [toolCallId, { toolName, args }] of calls) {
+        const value = { toolCallId, toolName, input: JSON.parse(args || "{}") };
+        yield { type: "CUSTOM", name: "tool-input-available", value } as StreamChunk;
+      }
+    yield chunk;
+  }
+}

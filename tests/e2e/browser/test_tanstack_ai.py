@@ -1,0 +1,171 @@
+"""TanStack AI's page: answers by its own means, reloads, refusals, stops, a tool of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.browser.axe import axe_faults
+from tests.e2e.browser.cards import button, fill
+from tests.e2e.browser.pages import OpenPage, card, say, sees
+from tests.e2e.browser.site import TANSTACK_AI, build, served
+from tests.e2e.browser.tab import PATIENCE
+from tests.e2e.target import Target
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The page's address."""
+    folder: Path = tmp_path_factory.mktemp("tanstack-ai")
+    build(TANSTACK_AI, folder)
+    with served(folder) as address:
+        yield address
+
+
+@pytest.mark.feature("TanStack AI", "approve", "edit", "reload")
+def test_after_a_reload_the_approval_is_there_and_runs_once_with_edited_arguments(
+    open_page: OpenPage, target: Target, name: str, thread: str
+) -> None:
+    page = open_page()
+    say(page, f"send {name}")
+    expect(card(page)).to_contain_text(f"Send an email to {name}-0@example.com?", timeout=PATIENCE)
+    page.reload()
+    sees(page, f"send {name}")
+    expect(card(page)).to_contain_text(f"Send an email to {name}-0@example.com?", timeout=PATIENCE)
+    assert target.executed(name) == []
+    assert axe_faults(page) == []
+    button(page, "Edit").click()
+    fill(page, "Body", "shorter")
+    button(page, "Approve with changes").click()
+    sees(page, f"Outcome: sent to {name}-0@example.com.")
+    expect(card(page)).to_have_count(0)
+    assert [line["body"] for line in target.executed(name)] == ["shorter"]
+    page.reload()
+    sees(page, f"Outcome: sent to {name}-0@example.com.")
+    expect(card(page)).to_have_count(0)
+    say(page, "hello")
+    sees(page, "You said: hello")
+    assert target.statuses(thread) == ["resolved"]
+    assert len(target.executed(name)) == 1
+
+
+@pytest.mark.feature("TanStack AI", "cancel")
+def test_a_cancelled_call_does_not_run_and_the_chat_goes_on(
+    open_page: OpenPage, target: Target, name: str, thread: str
+) -> None:
+    page = open_page()
+    say(page, f"send {name}")
+    button(card(page), "Cancel").click()
+    sees(page, "Outcome: not sent.")
+    say(page, "hello")
+    sees(page, "You said: hello")
+    assert target.statuses(thread) == ["cancelled"]
+    assert target.executed(name) == []
+
+
+@pytest.mark.feature("TanStack AI", "several", "deny")
+def test_two_at_once_are_answered_together(open_page: OpenPage, target: Target, name: str) -> None:
+    page = open_page()
+    say(page, f"both {name}")
+    expect(card(page)).to_have_count(2, timeout=PATIENCE)
+    button(page, "Approve").first.click()
+    button(page, "Deny").last.click()
+    fill(page, "Reason", "not on a Sunday")
+    assert target.executed(name) == []
+    button(page, "Deny").last.click()
+    sees(page, f"Outcomes: sent to {name}-0@example.com, not sent.")
+    assert [line["to"] for line in target.executed(name)] == [f"{name}-0@example.com"]
+
+
+@pytest.mark.feature("TanStack AI", "follow", "confirm")
+def test_after_a_reload_in_a_run_the_run_goes_on_and_its_question_is_answered(
+    open_page: OpenPage, steady: str
+) -> None:
+    page = open_page(url=steady)
+    say(page, "count")
+    sees(page, "0 1 2 3")
+    page.reload()
+    sees(page, "0 1 2 3")
+    sees(page, "77 78 79")
+    expect(card(page)).to_contain_text("Was 80 enough?", timeout=PATIENCE)
+    button(page, "Yes").click()
+    sees(page, "Confirmed.")
+    expect(card(page)).to_have_count(0)
+
+
+@pytest.mark.feature("TanStack AI", "form", "refused")
+def test_a_form_that_is_filled_in_wrongly_twice_can_still_be_corrected(
+    open_page: OpenPage, target: Target, name: str, thread: str
+) -> None:
+    page = open_page(check="off")
+    say(page, f"form {name}")
+    for _ in range(2):
+        fill(page, "Quarter", "Q2")
+        button(card(page), "Send").click()
+        expect(card(page).get_by_role("alert")).to_contain_text("INVALID_RESUME_PAYLOAD")
+        expect(card(page).get_by_role("heading")).to_have_text(f"Which quarter for {name}?")
+    assert target.statuses(thread) == ["open"]
+    fill(page, "Quarter", "Q2")
+    fill(page, "Year", "2026")
+    button(card(page), "Send").click()
+    sees(page, "Quarter: Q2 2026.")
+    expect(card(page)).to_have_count(0)
+
+
+@pytest.mark.feature("TanStack AI", "expired")
+def test_a_question_whose_time_is_over_says_so_and_the_chat_goes_on(
+    open_page: OpenPage, target: Target, name: str
+) -> None:
+    page = open_page()
+    say(page, f"brief {name}")
+    sees(page, "The time to answer is over.")
+    button(page, "Show the outcome").click()
+    expect(page.get_by_role("main")).not_to_contain_text("The time to answer is over.")
+    say(page, "hello")
+    sees(page, "You said: hello")
+    assert target.executed(name) == []
+
+
+@pytest.mark.feature("TanStack AI", "elsewhere")
+def test_an_answer_given_in_another_tab_is_told(
+    open_page: OpenPage, target: Target, name: str
+) -> None:
+    first = open_page()
+    say(first, f"send {name}")
+    expect(card(first)).to_have_count(1, timeout=PATIENCE)
+    second = open_page()
+    expect(card(second)).to_have_count(1, timeout=PATIENCE)
+    button(first, "Approve").click()
+    sees(first, "Outcome: sent")
+    sees(second, "Approved by anonymous elsewhere.")
+    button(second, "Show the outcome").click()
+    sees(second, "Outcome: sent")
+    assert len(target.executed(name)) == 1
+
+
+@pytest.mark.feature("TanStack AI", "page tool")
+def test_a_tool_of_the_page_runs_there_and_its_result_goes_on(
+    open_page: OpenPage, name: str
+) -> None:
+    page = open_page()
+    say(page, f"frontend {name}")
+    sees(page, f"Shown: the page {name}.")
+    assert page.title() == name
+
+
+@pytest.mark.feature("TanStack AI", "stop")
+def test_what_was_said_before_a_stop_stays_and_the_chat_goes_on(
+    open_page: OpenPage, target: Target, thread: str
+) -> None:
+    page = open_page()
+    say(page, "slow 200")
+    sees(page, "0 1 2 3")
+    page.get_by_role("button", name="Stop").click()
+    target.settled(thread)
+    sees(page, "0 1 2 3")
+    say(page, "hello")
+    sees(page, "You said: hello")
+    expect(page.get_by_role("main")).not_to_contain_text("197 198 199")

@@ -1,0 +1,72 @@
+"""Writes docs/frontends.md from the tests that ran: `python -m pytest -p tests.frontends`.
+
+A client none of whose tests ran keeps what the page says of it. The page stays as it is, and the
+run fails, if a marked test of another client didn't run, was skipped or failed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from docs.generators.frontends import (
+    CLIENTS,
+    PAGE,
+    ROOT,
+    Claim,
+    claims_of,
+    frontends_page,
+    shown_by,
+    versions_of,
+)
+
+_claims: Final[dict[str, frozenset[Claim]]] = {}
+_passed: Final[dict[str, bool]] = {}
+
+
+# What was not selected is gone by then.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Note what each test is to show."""
+    for item in items:
+        _claims[item.nodeid] = frozenset(
+            Claim(mark.args[0], feature, _path(item.path), item.originalname)
+            for mark in item.iter_markers("feature")
+            for feature in mark.args[1:]
+            if isinstance(item, pytest.Function)
+        )
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note how each of its phases ended."""
+    _passed[report.nodeid] = _passed.get(report.nodeid, True) and report.passed
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the page, or say what has not been shown."""
+    page = PAGE.read_text(encoding="utf-8")
+    seen = frozenset(claim for claims in _claims.values() for claim in claims)
+    ran = {claim.client for claim in seen}
+    marked = claims_of()
+    not_run = {claim for claim in marked - seen if claim.client in ran}
+    lacking = {f"{claim.path}::{claim.test} did not run" for claim in not_run}
+    marked_here = [test for test, claims in _claims.items() if claims]
+    lacking |= {f"{test} did not pass" for test in marked_here if not _passed.get(test)}
+    lacking |= {
+        f"{client.name} has another version, and none of its tests ran"
+        for client in CLIENTS
+        if client.name not in ran and f" {versions_of(client)} |" not in page
+    }
+    if lacking:
+        print("", "docs/frontends.md stays as it is:", *sorted(lacking), sep="\n")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return
+    kept = {claim for claim in shown_by(page) & marked if claim.client not in ran}
+    PAGE.write_text(frontends_page(page, seen | kept), encoding="utf-8")
+
+
+def _path(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
