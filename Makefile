@@ -10,6 +10,9 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# Where it is set, each worker of the tests compiles all of them anew, and each process that they start
+# compiles the package: half of what either takes to start.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 LOWEST := .venv-lowest

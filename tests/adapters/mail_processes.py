@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests.support.examples import few_or_many
+from tests.support.forks import Nursery
 from tests.support.mails import MailServer, asks_of, mail_servers
 
 __all__ = ["MailProcesses"]
@@ -33,12 +34,12 @@ class MailProcesses:
         return []
 
     @pytest.fixture
-    def start(self, tmp_path: Path) -> Iterator[Callable[[], MailServer]]:
-        with mail_servers(self.example, tmp_path, *self.options(tmp_path)) as started:
+    def start(self, its_nursery: Nursery, tmp_path: Path) -> Iterator[Callable[..., MailServer]]:
+        with mail_servers(its_nursery, tmp_path, *self.options(tmp_path)) as started:
             yield started
 
     def test_a_pause_outlives_its_process_and_two_others_execute_its_answer_once(
-        self, start: Callable[[], MailServer]
+        self, start: Callable[..., MailServer]
     ) -> None:
         before = start()
         asks = asks_of(before.send("send bob"))
@@ -53,9 +54,10 @@ class MailProcesses:
 
     @pytest.mark.soak
     def test_a_process_killed_in_the_approved_tool_is_never_followed_by_a_second_execution(
-        self, start: Callable[[], MailServer]
+        self, start: Callable[..., MailServer]
     ) -> None:
-        first, second = start(), start()
+        # The second waits for the first one's lease to end.
+        first, second = start(lease=3.0), start(lease=3.0)
         asks = asks_of(first.send("crash bob"))
         assert first.send(answers=asks)[-1:] != [{"type": "RUN_FINISHED"}]
         first.process.wait(30)
@@ -69,7 +71,7 @@ class MailProcesses:
 
     @few_or_many(5, 500)
     def test_of_the_same_answer_in_two_processes_at_once_one_executes(
-        self, start: Callable[[], MailServer], examples: int
+        self, start: Callable[..., MailServer], examples: int
     ) -> None:
         servers = (start(), start())
 

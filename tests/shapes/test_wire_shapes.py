@@ -9,7 +9,6 @@ import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from agui_bridge.documents.schemas import documents
 from agui_bridge.errors import CODES, Refused
 from agui_bridge.http.endpoint import error_response
 from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema, find_fault
@@ -29,9 +28,9 @@ from agui_bridge.protocol.wire.run_events import (
 )
 from tests.http.agui.test_refusals import VALID, WRONG_FIELDS
 from tests.shapes.instances import smallest, spoilt
-from tests.support.shapes import fault_of
+from tests.support.shapes import SCHEMAS, fault_of
 
-EVENTS: Final = documents()["events.json"]
+EVENTS: Final = json.loads((SCHEMAS / "events.json").read_text(encoding="utf-8"))
 BRANCHES: Final = {
     EVENTS["$defs"][choice["$ref"].removeprefix("#/$defs/")]["properties"]["type"]["const"]: (
         EVENTS["$defs"][choice["$ref"].removeprefix("#/$defs/")]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,13 +12,14 @@ from typing import Any
 
 import httpx
 
+from tests.support.forks import Forked, Nursery
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 __all__ = ["YES", "Event", "MailServer", "asks_of", "mail_servers"]
 
-ROOT = Path(__file__).parents[2]
-LEASE = 3.0
+LEASE = 30.0
+"""Seconds of a lease that no load of the machine outlasts."""
 YES = {"approved": True}
 Event = dict[str, Any]
 
@@ -31,7 +29,7 @@ class MailServer:
     """One process of an example."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: Forked
     effects: Path
 
     def send(
@@ -59,8 +57,7 @@ class MailServer:
 
     def kill(self) -> None:
         """End the process at once."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait(30)
+        self.process.kill()
 
     @property
     def done(self) -> list[str]:
@@ -76,32 +73,40 @@ def asks_of(events: list[Event]) -> list[Event]:
 
 
 @contextmanager
-def mail_servers(module: str, folder: Path, *options: str) -> Iterator[Callable[[], MailServer]]:
-    """A function that starts one more process of an example.
+def mail_servers(
+    nursery: Nursery, folder: Path, *options: str
+) -> Iterator[Callable[..., MailServer]]:
+    """A function that starts one more process of an example, which may be told its lease.
 
     Args:
-        module: the example.
+        nursery: the example's.
         folder: where its store and its effects are.
         *options: what its command line takes besides.
     """
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[Forked] = []
 
-    def started() -> MailServer:
+    def started(lease: float = LEASE) -> MailServer:
         port = free_port()
         effects = folder / "effects.jsonl"
-        command = [sys.executable, "-m", module, "--port", str(port)]
-        command += ["--effects", str(effects), "--store", f"sqlite:///{folder}/mails.db"]
-        running.append(subprocess.Popen([*command, "--lease", str(LEASE), *options], cwd=ROOT))
+        log = folder / f"mails-{port}.log"
+        arguments = ["--port", str(port), "--effects", str(effects), "--lease", str(lease)]
+        arguments += ["--store", f"sqlite:///{folder}/mails.db", *options]
+        running.append(nursery.begin(arguments, log))
         url = f"http://127.0.0.1:{port}"
+        with httpx.Client(verify=False, trust_env=False) as client:
 
-        def ready() -> bool:
+            def ready() -> bool:
+                try:
+                    return client.get(f"{url}/readyz").status_code == 200
+                except httpx.TransportError:
+                    return False
+
+            # The first waits for the nursery to import a framework, which takes seconds of a core,
+            # and on a busy machine many more.
             try:
-                return httpx.get(f"{url}/readyz").status_code == 200
-            except httpx.TransportError:
-                return False
-
-        # To import a framework takes seconds of a core, and on a busy machine many more.
-        wait_until(ready, 90)
+                wait_until(ready, 90)
+            except AssertionError as never:
+                raise AssertionError(log.read_text()) from never
         return MailServer(url, running[-1], effects)
 
     try:
@@ -109,4 +114,3 @@ def mail_servers(module: str, folder: Path, *options: str) -> Iterator[Callable[
     finally:
         for process in running:
             process.kill()
-            process.wait(30)

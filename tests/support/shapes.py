@@ -16,7 +16,7 @@ from agui_bridge.http.agui import views
 from agui_bridge.http.app.components import VIEWS
 from agui_bridge.shapes.readable_schema import within
 
-__all__ = ["check_event", "check_response", "fault_of", "validator"]
+__all__ = ["SCHEMAS", "check_event", "check_response", "fault_of", "validator"]
 
 SCHEMAS: Final = Path(__file__).parents[2] / "schemas"
 OWN: Final = (

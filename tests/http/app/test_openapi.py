@@ -17,7 +17,6 @@ from starlette.routing import Mount
 
 from agui_bridge import Bridge
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.documents.schemas import documents
 from agui_bridge.errors import CODES
 from agui_bridge.http.app.openapi import openapi
 from agui_bridge.http.app.operations import OPERATIONS
@@ -26,9 +25,10 @@ from agui_bridge.shapes.readable_schema import within
 from tests.http.conftest import Serving, by_token
 from tests.support.agents import Scripted
 from tests.support.server import client, open_stream, run_input, serve
-from tests.support.shapes import check_event, check_response
+from tests.support.shapes import SCHEMAS, check_event, check_response
 
-DOCUMENT: Final = documents()["openapi.json"]
+# To make it anew takes a second of each worker; tests/shapes holds the file to what is made.
+DOCUMENT: Final = json.loads((SCHEMAS / "openapi.json").read_text(encoding="utf-8"))
 METHODS: Final = ("get", "post", "delete")
 
 

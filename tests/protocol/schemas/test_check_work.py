@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -13,6 +14,8 @@ from agui_bridge.protocol.schemas.checking import check_schema, find_schema_faul
 from tests.protocol.loaded_threads import ask, interrupted, resume, yes
 
 Schema = dict[str, Any]
+Made = Callable[[], tuple[Schema, Any]]
+"""Makes a schema and an answer once their test runs: together they take a second and 200 MB."""
 
 LIMIT: Final = 5.0
 """Seconds of the processor for the answers of one input. The worst known one takes half a second,
@@ -39,47 +42,56 @@ def times(count: int, schema: Any) -> Schema:
     return {"anyOf": [schema] * count}
 
 
-WORST: Final[dict[str, tuple[Schema, Any]]] = {
-    "list[str]": (array({"type": "string"}), [""] * ITEMS),
-    "list[str | int]": (array(any_of("string", "integer")), [1] * ITEMS),
-    "a union of four": (array(any_of("string", "array", "object", "integer")), [1] * ITEMS),
-    "none of a union": (array(any_of("string", "array", "object", "integer")), [None] * ITEMS),
-    "items without a rule": (array({"title": "any"}), [0] * ITEMS),
-    "every item a fault": (times(1, array({"type": "string"})), [0] * ITEMS),
-    "a hundred alternatives": (times(100, {"type": "string"}), [0.5] * 100_000),
-    "alternatives of false": (times(1000, False), [0] * 100_000),
-    "a long text": (times(1000, {"type": "integer"}), "\x01" * 1_400_000),
-    "a text beyond the BMP": (times(1000, {"type": "integer"}), "\U0001f600" * 2_000_000),
-    "patterns": (
+WORST: Final[dict[str, Made]] = {
+    "list[str]": lambda: (array({"type": "string"}), [""] * ITEMS),
+    "list[str | int]": lambda: (array(any_of("string", "integer")), [1] * ITEMS),
+    "a union of four": lambda: (array(any_of("string", "array", "object", "integer")), [1] * ITEMS),
+    "none of a union": lambda: (
+        array(any_of("string", "array", "object", "integer")),
+        [None] * ITEMS,
+    ),
+    "items without a rule": lambda: (array({"title": "any"}), [0] * ITEMS),
+    "every item a fault": lambda: (times(1, array({"type": "string"})), [0] * ITEMS),
+    "a hundred alternatives": lambda: (times(100, {"type": "string"}), [0.5] * 100_000),
+    "alternatives of false": lambda: (times(1000, False), [0] * 100_000),
+    "a long text": lambda: (times(1000, {"type": "integer"}), "\x01" * 1_400_000),
+    "a text beyond the BMP": lambda: (times(1000, {"type": "integer"}), "\U0001f600" * 2_000_000),
+    "patterns": lambda: (
         {"anyOf": [{"pattern": f"^(.*)(x+x+)+y{n}$"} for n in range(1000)]},
         "x" * 8_000_000,
     ),
-    "patterns of many look-aheads": (
+    "patterns of many look-aheads": lambda: (
         {"anyOf": [{"pattern": "^" + r"(?=.*x)" * 16 + rf".*y{n}$"} for n in range(100)]},
         "x" * 200_000,
     ),
-    "more patterns than are kept for all schemas": (
+    "more patterns than are kept for all schemas": lambda: (
         array({"anyOf": [{"pattern": rf"^(?=.*a{n})(?!.*b).{{{n},}}$"} for n in range(500)]}),
         [""] * 30_000,
     ),
-    "formats": (times(1000, {"format": "uri"}), "a:" + "x" * 8_000_000 + " "),
-    "a format of every item": (array({"format": "date-time"}), ["2026-01-01T00:00:00"] * 90_000),
-    "a schema that branches as it refers to itself": (
+    "formats": lambda: (times(1000, {"format": "uri"}), "a:" + "x" * 8_000_000 + " "),
+    "a format of every item": lambda: (
+        array({"format": "date-time"}),
+        ["2026-01-01T00:00:00"] * 90_000,
+    ),
+    "a schema that branches as it refers to itself": lambda: (
         {"anyOf": [{"type": "array", "items": {"$ref": "#"}, "maxItems": n} for n in (1, 2, 3, 4)]},
         nested("x", 40),
     ),
-    "patterns of names": (
+    "patterns of names": lambda: (
         {"patternProperties": {f"x{n}": {} for n in range(1000)}},
         {str(n): 0 for n in range(100_000)},
     ),
-    "a large enum": (array({"enum": [{"n": [n]} for n in range(2000)]}), [{"n": [-1]}] * 10_000),
-    "integers of 4,200 digits": (times(1, array({"type": "string"})), [10**4200] * 2_000),
-    "unique items": ({"allOf": [{"uniqueItems": True}] * 100}, list(range(20_000))),
-    "required names": (
+    "a large enum": lambda: (
+        array({"enum": [{"n": [n]} for n in range(2000)]}),
+        [{"n": [-1]}] * 10_000,
+    ),
+    "integers of 4,200 digits": lambda: (times(1, array({"type": "string"})), [10**4200] * 2_000),
+    "unique items": lambda: ({"allOf": [{"uniqueItems": True}] * 100}, list(range(20_000))),
+    "required names": lambda: (
         times(1, array({"required": [f"name{n}" for n in range(2000)]})),
         [{}] * 10_000,
     ),
-    "unevaluated items": (
+    "unevaluated items": lambda: (
         {
             "allOf": [{"contains": {}}] * 900,
             "type": "array",
@@ -87,7 +99,7 @@ WORST: Final[dict[str, tuple[Schema, Any]]] = {
         },
         [""] * 3_000,
     ),
-    "unevaluated names": (
+    "unevaluated names": lambda: (
         {"allOf": [{"additionalProperties": True}] * 900, "unevaluatedProperties": False},
         {str(n): 0 for n in range(3_000)},
     ),
@@ -96,7 +108,7 @@ WORST: Final[dict[str, tuple[Schema, Any]]] = {
 
 @pytest.mark.parametrize("name", WORST)
 def test_worst_answer_is_refused_within_a_moment(name: str) -> None:
-    schema, payload = WORST[name]
+    schema, payload = WORST[name]()
     check_schema(schema)  # compiled before the time is taken
     begun = time.process_time()
 
@@ -116,12 +128,12 @@ ROW: Final[Schema] = {
     "properties": {"sku": {"type": "string"}, "count": {"type": "integer"}},
 }
 
-LARGE: Final[dict[str, tuple[Schema, Any]]] = {
-    "500 fields": (
+LARGE: Final[dict[str, Made]] = {
+    "500 fields": lambda: (
         {"type": "object", "required": list(FIELDS), "properties": FIELDS},
         dict.fromkeys(FIELDS, "x" * 200),
     ),
-    "500 fields and 10,000 short items": (
+    "500 fields and 10,000 short items": lambda: (
         {
             "type": "object",
             "required": list(FIELDS),
@@ -129,16 +141,19 @@ LARGE: Final[dict[str, tuple[Schema, Any]]] = {
         },
         {**dict.fromkeys(FIELDS, "x"), "tags": ["short"] * 10_000},
     ),
-    "10,000 items of a union": (array(any_of("string", "integer")), [1] * 10_000),
-    "5,000 rows": (array(ROW), [{"sku": "a", "count": 1}] * 5_000),
-    "a text of 8 MB": ({"type": "string", "minLength": 1, "pattern": "^x"}, "x" * 8_000_000),
-    "arguments without a rule": ({"type": "object"}, {str(n): [n] for n in range(100_000)}),
+    "10,000 items of a union": lambda: (array(any_of("string", "integer")), [1] * 10_000),
+    "5,000 rows": lambda: (array(ROW), [{"sku": "a", "count": 1}] * 5_000),
+    "a text of 8 MB": lambda: (
+        {"type": "string", "minLength": 1, "pattern": "^x"},
+        "x" * 8_000_000,
+    ),
+    "arguments without a rule": lambda: ({"type": "object"}, {str(n): [n] for n in range(100_000)}),
 }
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_answer_that_is_cheap_to_check_passes(name: str) -> None:
-    schema, payload = LARGE[name]
+    schema, payload = LARGE[name]()
     begun = time.process_time()
 
     assert find_schema_fault(schema, payload) is None
@@ -147,7 +162,7 @@ def test_large_answer_that_is_cheap_to_check_passes(name: str) -> None:
 
 def test_all_answers_of_an_input_are_bounded_together() -> None:
     """Each of a hundred questions could otherwise take as long as one."""
-    schema, payload = LARGE["5,000 rows"]
+    schema, payload = LARGE["5,000 rows"]()
     ids = [f"ask{n}" for n in range(10)]
     loaded = interrupted(*(ask(id, tool=False, schema=schema) for id in ids))
     begun = time.process_time()
