@@ -27,8 +27,8 @@ __all__ = ["Filters", "Listed", "Page", "Why", "find_page", "listed"]
 _CHUNK: Final = 500
 """Rows that are read at a time where each is looked at."""
 
-_MOST_LOOKED_AT: Final = 10_000
-"""Rows that one list looks at; beyond that it tells no count."""
+_MOST_COUNTED: Final = 1_000
+"""Questions that one list counts; beyond that it tells no count, and costs no more."""
 
 _LONGEST_CURSOR: Final = 16 * 1024
 
@@ -75,7 +75,8 @@ class Page:
     Attributes:
         rows: the questions.
         cursor: `after` of the next page; None on the last.
-        count: how many fit on all pages together; None where they are too many to look at each.
+        count: how many fit on all pages together; None where they are more than a thousand, or
+            where it would take more than that to tell.
     """
 
     rows: tuple[Listed, ...]
@@ -154,16 +155,21 @@ async def find_page(
     begin = None if after is None else _read_cursor(after)
     scopes, store = scopes_of(principal), engine.store
     if filters.mine:
-        rows, count = await _waiting_for(principal, store, scopes, filters, begin, limit + 1)
+        rows = await _waiting_for(principal, store, scopes, filters, begin, limit + 1)
+        count = await _count_waiting_for(principal, store, scopes, filters)
     else:
-        found = [
+        lists = [
             await store.list_interrupts(scope, **filters.stored, after=begin, limit=limit + 1)
             for scope in scopes
         ]
-        rows = list(heapq.merge(*found, key=lambda row: row.place))[: limit + 1]
-        count = sum([await store.count_interrupts(s, **filters.stored) for s in scopes])
+        rows = list(heapq.merge(*lists, key=lambda row: row.place))[: limit + 1]
+        count = 0
+        for scope in scopes:
+            most = _MOST_COUNTED + 1 - count
+            count += await store.count_interrupts(scope, **filters.stored, most=most)
     cursor = _write_cursor(rows[limit - 1].place) if len(rows) > limit else None
-    return Page(tuple(listed(row, principal, references) for row in rows[:limit]), cursor, count)
+    found = tuple(listed(row, principal, references) for row in rows[:limit])
+    return Page(found, cursor, count if count <= _MOST_COUNTED else None)
 
 
 async def _waiting_for(
@@ -173,39 +179,52 @@ async def _waiting_for(
     filters: Filters,
     begin: Place | None,
     limit: int,
-) -> tuple[list[InterruptRow], int | None]:
-    """The first questions behind a place that wait for somebody, and how many do in all."""
-
-    def waits(row: InterruptRow) -> bool:
-        ask = row.interrupt
-        voted = any(vote.actor == principal.actor for vote in ask.votes)
-        return not voted and why_not(ask, principal) is None
-
+) -> list[InterruptRow]:
+    """The first questions behind a place that wait for somebody."""
     rows: list[InterruptRow] = []
-    count, looked_at = 0, 0
     for scope in scopes:
         some: list[InterruptRow] = []
-        async for row in _each(store, scope, filters):
-            looked_at += 1
-            if waits(row):
-                count += 1
-                if len(some) < limit and (begin is None or row.place > begin):
-                    some.append(row)
-            if looked_at > _MOST_LOOKED_AT and len(some) == limit:
-                break
+        async for row in _each(store, scope, filters, begin, limit):
+            if _waits_for(principal, row):
+                some.append(row)
+                if len(some) == limit:
+                    break
         rows = list(heapq.merge(rows, some, key=lambda row: row.place))[:limit]
-    return rows, count if looked_at <= _MOST_LOOKED_AT else None
+    return rows
 
 
-async def _each(store: Store, scope: str, filters: Filters) -> AsyncIterator[InterruptRow]:
-    after: Place | None = None
+async def _count_waiting_for(
+    principal: Principal, store: Store, scopes: Iterable[str], filters: Filters
+) -> int:
+    """How many questions wait for somebody; more than are counted where too many would be read."""
+    count, read = 0, 0
+    for scope in scopes:
+        async for row in _each(store, scope, filters):
+            if read == _MOST_COUNTED:
+                return _MOST_COUNTED + 1
+            read += 1
+            count += _waits_for(principal, row)
+    return count
+
+
+def _waits_for(principal: Principal, row: InterruptRow) -> bool:
+    ask = row.interrupt
+    voted = any(vote.actor == principal.actor for vote in ask.votes)
+    return not voted and why_not(ask, principal) is None
+
+
+async def _each(
+    store: Store, scope: str, filters: Filters, after: Place | None = None, first: int = _CHUNK
+) -> AsyncIterator[InterruptRow]:
+    """The questions behind a place; `first` are read at first, then as many as fit in a chunk."""
+    size = first
     while True:
-        rows = await store.list_interrupts(scope, **filters.stored, after=after, limit=_CHUNK)
+        rows = await store.list_interrupts(scope, **filters.stored, after=after, limit=size)
         for row in rows:
             yield row
-        if len(rows) < _CHUNK:
+        if len(rows) < size:
             return
-        after = rows[-1].place
+        after, size = rows[-1].place, _CHUNK
 
 
 def _write_cursor(place: Place) -> str:

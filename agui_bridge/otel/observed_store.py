@@ -128,11 +128,12 @@ class ObservedStore:
         tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        most: int | None = None,
     ) -> int:
         """See `Store.count_interrupts`."""
         with self._observer.operation("count_interrupts"):
             return await self.inner.count_interrupts(
-                scope, agent=agent, tool=tool, thread=thread, status=status
+                scope, agent=agent, tool=tool, thread=thread, status=status, most=most
             )
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:

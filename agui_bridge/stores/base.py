@@ -267,8 +267,9 @@ class Store(Protocol):
         tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        most: int | None = None,
     ) -> int:
-        """How many `list_interrupts` would list of a scope's, without a limit.
+        """How many `list_interrupts` would list of a scope's.
 
         Args:
             scope: whose.
@@ -276,6 +277,7 @@ class Store(Protocol):
             tool: name of the tool whose call is asked about; None is any, and none.
             thread: its id; None is any.
             status: as there.
+            most: counts no further than this, so that it costs no more; None is all.
         """
         ...
 

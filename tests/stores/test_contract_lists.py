@@ -91,3 +91,32 @@ async def test_interrupts_are_counted_with_the_filters_of_the_list(
     assert await store.count_interrupts("scope", status=InterruptStatus.OPEN) == 3
     clock.advance(10)
     assert await store.count_interrupts("scope", status=InterruptStatus.OPEN) == 2
+
+
+async def test_interrupts_are_counted_no_further_than_is_asked_for(store: Store) -> None:
+    await put(store, interrupted(), interrupts=tuple(ask(id) for id in "abcd"))
+
+    for filters in ({}, {"status": InterruptStatus.OPEN}, {"thread": "thread"}):
+        for most in (1, 3, 4, 5, None):
+            counted = await store.count_interrupts("scope", **filters, most=most)
+            assert counted == min(most or 4, 4)
+
+
+async def test_few_are_found_and_counted_behind_very_many(store: Store, clock: FakeClock) -> None:
+    for number in range(5):
+        many = tuple(ask(f"{number}-{n}", position=n) for n in range(500))
+        await put(store, interrupted(replace(KEY, thread=f"many-{number}")), interrupts=many)
+        clock.advance(1)
+    call = ToolCall("c", "pay", {})
+    few = tuple(ask(id, position=n, tool_call=call) for n, id in enumerate("abc"))
+    await put(store, interrupted(OTHER), interrupts=few)
+
+    filters: dict[str, Any] = {"tool": "pay", "status": InterruptStatus.OPEN}
+    for limit in (2, 3, 4):
+        rows = await store.list_interrupts("scope", **filters, limit=limit)
+        assert [row.interrupt.id for row in rows] == ["a", "b", "c"][:limit]
+    assert await store.count_interrupts("scope", **filters) == 3
+    assert await store.count_interrupts("scope", status=InterruptStatus.OPEN) == 2503
+    assert await store.count_interrupts("scope", status=InterruptStatus.OPEN, most=2400) == 2400
+    every = await store.list_interrupts("scope", status=InterruptStatus.OPEN, limit=9999)
+    assert len({row.place for row in every}) == 2503

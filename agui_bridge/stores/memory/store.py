@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.history import StoredMessage
@@ -188,9 +189,11 @@ class MemoryStore:
         tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        most: int | None = None,
     ) -> int:
         """Count a scope's interrupts (see `Store.count_interrupts`)."""
-        return sum(1 for _ in self._interrupts(scope, agent, tool, thread, status))
+        found = self._interrupts(scope, agent, tool, thread, status)
+        return sum(1 for _ in islice(found, most))
 
     def _interrupts(
         self,

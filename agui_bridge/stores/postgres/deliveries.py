@@ -8,7 +8,14 @@ from typing import Any
 from agui_bridge.protocol.threads.records import InterruptStatus, Json, ThreadKey
 from agui_bridge.stores.deliveries import Asked, Delivery, DeliveryState
 from agui_bridge.stores.postgres.statements import BEGAN, GIVEN, KEY, NOW, SAME, Statement
-from agui_bridge.stores.sql.deliveries import COLUMNS, encode_noted, read_asked, read_delivery
+from agui_bridge.stores.sql.deliveries import (
+    COLUMNS,
+    OF_IT,
+    OF_ITS_END,
+    encode_noted,
+    read_asked,
+    read_delivery,
+)
 
 __all__ = ["PostgresDeliveries"]
 
@@ -31,18 +38,20 @@ class DeliveryStatements:
         """
         now, began = (GIVEN, GIVEN) if timed else (NOW, BEGAN)
         threads, interrupts = f"{prefix}agui_threads", f"{prefix}agui_interrupts"
-        announced, deliveries = f"{prefix}agui_announced", f"{prefix}agui_deliveries"
-        same = SAME.format("a", "i")
+        deliveries = f"{prefix}agui_deliveries"
         self.unannounced = Statement.of(f"""
 SELECT i.scope, i.agent, i.thread, i.id FROM {interrupts} i
-WHERE i.status = '{OPEN}' AND (i.expires_at IS NULL OR i.expires_at > {began})
-    AND NOT EXISTS (SELECT FROM {announced} a WHERE {same} AND a.interrupt = i.id)
+WHERE i.told = 0 AND i.status = '{OPEN}' AND (i.expires_at IS NULL OR i.expires_at > {began})
 ORDER BY i.raised_at, i.agent COLLATE "C", i.thread COLLATE "C", i.position, i.id COLLATE "C"
 LIMIT :limit""")
         self.over = Statement.of(f"""
-SELECT a.scope, a.agent, a.thread, a.interrupt
-FROM {announced} a JOIN {interrupts} i ON {same} AND i.id = a.interrupt
-WHERE NOT a.ended AND (i.status <> '{OPEN}' OR i.expires_at <= {began}) LIMIT :limit""")
+(SELECT scope, agent, thread, id FROM {interrupts}
+    WHERE told = 1 AND status <> '{OPEN}' ORDER BY raised_at LIMIT :limit)
+UNION ALL
+(SELECT scope, agent, thread, id FROM {interrupts}
+    WHERE told = 1 AND status = '{OPEN}' AND expires_at <= {began}
+    ORDER BY expires_at LIMIT :limit)
+LIMIT :limit""")
         # The lock keeps the thread from being deleted before its rows are there.
         self.plan = Statement.of(f"""
 WITH thread AS (
@@ -50,9 +59,8 @@ WITH thread AS (
     AND EXISTS (SELECT FROM {interrupts} i WHERE {KEY.format("i")} AND i.id = :interrupt)
     FOR KEY SHARE
 ), mark AS (
-    INSERT INTO {announced} AS a (scope, agent, thread, interrupt, ended)
-    SELECT scope, agent, thread, :interrupt, :ended::boolean FROM thread
-    ON CONFLICT (scope, agent, thread, interrupt) DO UPDATE SET ended = a.ended OR excluded.ended
+    UPDATE {interrupts} i SET told = greatest(i.told, :told::bigint) FROM thread
+    WHERE {SAME.format("i", "thread")} AND i.id = :interrupt
 ), put AS (
     INSERT INTO {deliveries} (scope, agent, thread, id, interrupt, channel, event, due_at, state,
         attempts, created_at, updated_at)
@@ -117,7 +125,7 @@ class PostgresDeliveries:
         """Note that a question is planned for (see `DeliveryStore.plan`)."""
         values = {
             "interrupt": asked[1],
-            "ended": over,
+            "told": OF_ITS_END if over else OF_IT,
             "ids": [one.id for one in deliveries],
             "channels": [one.channel for one in deliveries],
             "events": [one.event for one in deliveries],

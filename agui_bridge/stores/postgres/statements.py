@@ -265,9 +265,10 @@ FROM page ORDER BY updated_at DESC, thread COLLATE "C\""""
         )
 
     def _count_interrupts(self, filters: frozenset[str], *, unexpired: bool) -> Statement:
-        """How many interrupts a scope has; see `_list_interrupts`."""
+        """How many interrupts a scope has, up to a limit; see `_list_interrupts`."""
         return Statement.of(
-            f"SELECT count(*) FROM {self._interrupts} WHERE {self._fitting(filters, unexpired)}"
+            f"SELECT count(*) FROM (SELECT FROM {self._interrupts}"
+            f" WHERE {self._fitting(filters, unexpired)} LIMIT :limit::bigint) found"
         )
 
     def _fitting(self, filters: frozenset[str], unexpired: bool) -> str:

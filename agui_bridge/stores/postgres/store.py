@@ -228,12 +228,13 @@ class PostgresStore:
         tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        most: int | None = None,
     ) -> int:
         """Count a scope's interrupts (see `Store.count_interrupts`)."""
         wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
         unexpired = status is InterruptStatus.OPEN
         statement = self._statements.interrupt_count(frozenset(wanted), unexpired=unexpired)
-        ((found,),) = await self._run(statement, None, {"scope": scope, **wanted})
+        ((found,),) = await self._run(statement, None, {"scope": scope, "limit": most, **wanted})
         return int(found)
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:

@@ -99,6 +99,7 @@ local base, name = KEYS[1], ARGV[2]
 local time, scope, agent, status, tool = tonumber(now(ARGV[1])), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local since = ARGV[7]
 local PARTS = '^(%S*) (%S*) (%S+) (%S*)$'
+local MOST_SEEN = 2000
 
 -- Whether a row's `tool_call` is one of the tool: it begins with the call's id and the tool's name.
 -- No key before it has that name, and in a string its quotes would be escaped.
@@ -126,15 +127,19 @@ local function fits(member)
   return tool == '' or asks_about(row)
 end
 
--- Calls a function with each member that fits, and its time, until that returns true.
+-- Calls a function with each member that fits, and its time, until that returns true. Gives the
+-- time from which on others have not been looked at, because they are many and all else waits.
 local function each_fitting(visit)
   local at = since == '-inf' and 0 or call('ZCOUNT', base .. name, '-inf', '(' .. since)
+  local seen, last = 0, nil
   while true do
     local some = call('ZRANGE', base .. name, at, at + 199, 'WITHSCORES')
-    if #some == 0 then return end
+    if #some == 0 then return '' end
     at = at + 200
     for n = 1, #some, 2 do
-      if fits(some[n]) and visit(some[n], some[n + 1]) then return end
+      if seen >= MOST_SEEN and some[n + 1] ~= last then return some[n + 1] end
+      seen, last = seen + 1, some[n + 1]
+      if fits(some[n]) and visit(some[n], last) then return '' end
     end
   end
 end
@@ -165,7 +170,7 @@ local function is_behind(member, other)
   return false
 end
 
-each_fitting(function(member, raised)
+local on = each_fitting(function(member, raised)
   if after ~= '' and tonumber(raised) == tonumber(since) and not is_behind(member, after) then
     return false
   end
@@ -174,27 +179,31 @@ each_fitting(function(member, raised)
   found[#found + 1] = member
   found[#found + 1] = raised
 end)
-return found
+return {on, found}
 """
 )
 """ARGV: as `_FITTING`, then the member behind which to begin or nothing, and the limit.
 
-Gives members and times in turns, oldest first; beyond the limit those that the last was raised
-with."""
+Gives where to go on looking or nothing, and members and times in turns, oldest first; beyond the
+limit those that the last was raised with."""
 
 COUNT_INTERRUPTS = Script(
     _FITTING
     + """
 -- An index of a status has no other, but for open ones it does not say whether they have expired.
 if tool == '' and status ~= 'open' and not string.find(name, '//', 1, true) then
-  return call('ZCARD', base .. name)
+  return {'', call('ZCARD', base .. name)}
 end
-local count = 0
-each_fitting(function() count = count + 1 end)
-return count
+local count, most = 0, tonumber(ARGV[8])
+local on = each_fitting(function()
+  count = count + 1
+  return count >= most
+end)
+return {on, count}
 """
 )
-"""ARGV: as `_FITTING`. Gives how many there are."""
+"""ARGV: as `_FITTING`, and how many to count at most. Gives where to go on counting or nothing, and
+how many there are."""
 
 INTERRUPT_ROWS = Script(
     """

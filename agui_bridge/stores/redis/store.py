@@ -7,6 +7,7 @@ in between.
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import islice
 
@@ -237,15 +238,21 @@ class RedisStore:
         index = self._keys.interrupts(scope, agent, thread, status)
         filters = (self._time(), index, *filter_arguments(scope, agent, tool, status))
         behind = ("-inf", "") if after is None else (repr(after[0]), member_of(after))
-        ranges = await self._client.run_each(
-            FIND_INTERRUPTS,
-            [(keys, *filters, *behind, limit) for keys in self._shards()],
-        )
-        places = sorted(
-            place_of(member, raised)
-            for some in ranges
-            for member, raised in zip(some[::2], some[1::2], strict=True)
-        )
+        asked = [(keys, *behind) for keys in self._shards()]
+        places: list[Place] = []
+        while asked:
+            calls = [(keys, *filters, *since, limit) for keys, *since in asked]
+            replies = await self._client.run_each(FIND_INTERRUPTS, calls)
+            for _, some in replies:
+                places += map(place_of, some[::2], some[1::2])
+            places.sort()
+            # What is raised later than those that are found can't be among the first.
+            last = places[limit - 1][0] if 0 < limit <= len(places) else math.inf
+            asked = [
+                (keys, on, "")
+                for (keys, *_), (on, _) in zip(asked, replies, strict=True)
+                if on and float(on) <= last and limit > 0
+            ]
         wanted: dict[ThreadKey, list[str]] = {}
         for _raised, its_agent, its_thread, _position, id in places[: max(limit, 0)]:
             wanted.setdefault(ThreadKey(scope, its_agent, its_thread), []).append(quote(id))
@@ -266,15 +273,19 @@ class RedisStore:
         tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        most: int | None = None,
     ) -> int:
         """Count a scope's interrupts (see `Store.count_interrupts`)."""
         index = self._keys.interrupts(scope, agent, thread, status)
         filters = (self._time(), index, *filter_arguments(scope, agent, tool, status))
-        return sum(
-            await self._client.run_each(
-                COUNT_INTERRUPTS, [(keys, *filters, "-inf") for keys in self._shards()]
-            )
-        )
+        asked = [(keys, "-inf") for keys in self._shards()]
+        count, enough = 0, math.inf if most is None else most
+        while asked and count < enough:
+            calls = [(keys, *filters, since, enough - count) for keys, since in asked]
+            replies = await self._client.run_each(COUNT_INTERRUPTS, calls)
+            count += sum(counted for _, counted in replies)
+            asked = [(keys, on) for (keys, _), (on, _) in zip(asked, replies, strict=True) if on]
+        return int(min(count, enough))
 
     async def history(self, key: ThreadKey) -> list[StoredMessage]:
         """All messages of a thread in order (see `Store.history`)."""

@@ -9,7 +9,11 @@ from agui_bridge.protocol.threads.records import Json, ThreadKey
 from agui_bridge.stores import codec
 from agui_bridge.stores.deliveries import Delivery
 
-__all__ = ["COLUMNS", "encode_noted", "read_asked", "read_delivery"]
+__all__ = ["COLUMNS", "OF_IT", "OF_ITS_END", "encode_noted", "read_asked", "read_delivery"]
+
+OF_IT: Final = 1
+OF_ITS_END: Final = 2
+"""What people have been told of a question, in its column `told`."""
 
 COLUMNS: Final = (
     *("scope", "agent", "thread", "id", "interrupt", "channel", "event", "due_at", "state"),

@@ -8,7 +8,14 @@ from typing import Final
 
 from agui_bridge.protocol.threads.records import InterruptStatus, Json
 from agui_bridge.stores.deliveries import Asked, Delivery, DeliveryState
-from agui_bridge.stores.sql.deliveries import COLUMNS, encode_noted, read_asked, read_delivery
+from agui_bridge.stores.sql.deliveries import (
+    COLUMNS,
+    OF_IT,
+    OF_ITS_END,
+    encode_noted,
+    read_asked,
+    read_delivery,
+)
 from agui_bridge.stores.sql.rows import key_row
 from agui_bridge.stores.sql.tables import KEY
 from agui_bridge.stores.sqlite.database import SqliteDatabase
@@ -17,25 +24,22 @@ __all__ = ["SqliteDeliveries"]
 
 NAMES: Final = ", ".join(COLUMNS)
 OWN: Final = " AND ".join(f"{name} = :{name}" for name in KEY)
-SAME: Final = " AND ".join(f"a.{name} = i.{name}" for name in KEY)
 OPEN: Final = InterruptStatus.OPEN.value
 
 UNANNOUNCED: Final = f"""
-SELECT {", ".join(KEY)}, id FROM agui_interrupts i
-WHERE status = '{OPEN}' AND (expires_at IS NULL OR expires_at > :now)
-    AND NOT EXISTS (SELECT 1 FROM agui_announced a WHERE {SAME} AND a.interrupt = i.id)
+SELECT {", ".join(KEY)}, id FROM agui_interrupts
+WHERE told = 0 AND status = '{OPEN}' AND (expires_at IS NULL OR expires_at > :now)
 ORDER BY raised_at, agent, thread, position, id LIMIT :limit"""
 
 OVER: Final = f"""
-SELECT {", ".join(f"a.{name}" for name in KEY)}, a.interrupt
-FROM agui_announced a JOIN agui_interrupts i ON {SAME} AND i.id = a.interrupt
-WHERE NOT a.ended AND (i.status <> '{OPEN}' OR i.expires_at <= :now) LIMIT :limit"""
+SELECT {", ".join(KEY)}, id FROM agui_interrupts
+WHERE told = 1 AND status <> '{OPEN}'
+UNION ALL
+SELECT {", ".join(KEY)}, id FROM agui_interrupts
+WHERE told = 1 AND status = '{OPEN}' AND expires_at <= :now LIMIT :limit"""
 
 MARK: Final = f"""
-INSERT INTO agui_announced ({", ".join(KEY)}, interrupt, ended)
-SELECT {", ".join(f":{name}" for name in KEY)}, :interrupt, :ended
-WHERE EXISTS (SELECT 1 FROM agui_interrupts WHERE {OWN} AND id = :interrupt)
-ON CONFLICT DO UPDATE SET ended = max(ended, excluded.ended)"""
+UPDATE agui_interrupts SET told = max(told, :told) WHERE {OWN} AND id = :interrupt"""
 
 PUT: Final = f"""
 INSERT INTO agui_deliveries ({", ".join(KEY)}, id, interrupt, channel, event, due_at, state,
@@ -95,7 +99,8 @@ class SqliteDeliveries:
         question = key_row(asked[0]) | {"interrupt": asked[1]}
 
         def body(connection: sqlite3.Connection) -> int:
-            if not connection.execute(MARK, question | {"ended": over}).rowcount:
+            told = OF_ITS_END if over else OF_IT
+            if not connection.execute(MARK, question | {"told": told}).rowcount:
                 return 0
             now = self._database.now()
             return sum(

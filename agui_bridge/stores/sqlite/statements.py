@@ -188,8 +188,11 @@ ORDER BY raised_at, agent, thread, position, id LIMIT :limit"""
 
 @lru_cache
 def count_interrupts(filters: frozenset[str], *, unexpired: bool) -> str:
-    """How many interrupts a scope has; see `list_interrupts`."""
-    return f"SELECT count(*) FROM agui_interrupts WHERE {_fitting(filters, unexpired=unexpired)}"
+    """How many interrupts a scope has, up to a limit; see `list_interrupts`."""
+    return f"""
+SELECT count(*) FROM (
+    SELECT 1 FROM agui_interrupts WHERE {_fitting(filters, unexpired=unexpired)} LIMIT :limit
+)"""
 
 
 def _fitting(filters: frozenset[str], *, unexpired: bool) -> str:

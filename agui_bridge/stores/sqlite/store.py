@@ -244,16 +244,17 @@ class SqliteStore:
         tool: str | None = None,
         thread: str | None = None,
         status: InterruptStatus | None = None,
+        most: int | None = None,
     ) -> int:
         """Count a scope's interrupts (see `Store.count_interrupts`)."""
         wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
-        unexpired = status is InterruptStatus.OPEN
-        statement = statements.count_interrupts(frozenset(wanted), unexpired=unexpired)
+        is_open = status is InterruptStatus.OPEN
+        statement = statements.count_interrupts(frozenset(wanted), unexpired=is_open)
+        values = {"scope": scope, **wanted, "limit": -1 if most is None else most}
 
         def body(connection: sqlite3.Connection) -> int:
-            values = {"scope": scope, **wanted, "now": self._database.now()}
-            (found,) = connection.execute(statement, values).fetchone()
-            return int(found)
+            found = connection.execute(statement, {**values, "now": self._database.now()})
+            return int(found.fetchone()[0])
 
         return await self._database.read(body)
 

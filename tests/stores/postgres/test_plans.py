@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from agui_bridge.stores.postgres.deliveries import DeliveryStatements
 from agui_bridge.stores.postgres.statements import Statement, Statements
 from agui_bridge.stores.postgres.store import PostgresStore
 from tests.support.postgres import execute, new_schema, server, with_schema
@@ -121,6 +122,7 @@ def hot(statements: Statements) -> dict[str, Statement]:
     parts = ("interrupts", "receipts", "messages", "superseded", "audit")
     everything = dict.fromkeys(parts, True)
     listed = statements.interrupts
+    deliveries = DeliveryStatements(f"{statements.schema}.", timed=False)
     return {
         "load": statements.load,
         "record": statements.record,
@@ -140,6 +142,9 @@ def hot(statements: Statements) -> dict[str, Statement]:
         "open of an agent": listed(frozenset({"status", "agent"}), unexpired=True),
         "open behind a place": listed(frozenset({"status", "after"}), unexpired=True),
         "open of a tool": listed(frozenset({"status", "tool", "after"}), unexpired=True),
+        "of a thread alone": listed(frozenset({"status", "thread"}), unexpired=True),
+        "new to channels": deliveries.unannounced,
+        "over for channels": deliveries.over,
         "of a thread": listed(frozenset({"agent", "thread"}), unexpired=False),
         "open of a tool, counted": statements.interrupt_count(
             frozenset({"status", "tool"}), unexpired=True

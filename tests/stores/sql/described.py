@@ -88,7 +88,8 @@ def postgres_tables(schema: str) -> dict[str, Table]:
             tables[table].key = list(names)
         else:
             unquoted = [name.strip('"') for name in names]
-            tables[table].indexes[index] = unquoted, (condition or "").strip("()")
+            # PostgreSQL tells a condition with more brackets than it was given, and with types.
+            tables[table].indexes[index] = unquoted, re.sub(r"[()]|::\w+", "", condition or "")
     for table, definition in references:
         found = re.fullmatch(
             r"FOREIGN KEY \((.*)\) REFERENCES (?:\S+\.)?(\w+)\((.*)\) ON DELETE (.*)", definition
