@@ -106,7 +106,7 @@ e2e:
 else
 e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra, pydantic-ai, agno and Strands servers against the bridge
 	@if command -v npm >/dev/null; then \
-		$(MAKE) $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed \
+		$(MAKE) -j4 $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed \
 			$(E2E_PEERS:%=$(MATRIX_VENVS)/%/.installed); \
 		$(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS); \
 	elif [ -n "$${CI:-}" ]; then \
