@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.history import StoredMessage
@@ -278,7 +279,7 @@ class MemoryStore:
 
 
 def _in_order(thread: StoredThread) -> list[StoredMessage]:
-    return sorted(thread.messages.values(), key=lambda message: (message.position, message.id))
+    return sorted(thread.messages.values(), key=attrgetter("position", "id"))
 
 
 def _waits(ask: Interrupt, now: float) -> bool:
