@@ -26,10 +26,10 @@ print(use.ru_utime + use.ru_stime, peak)
 """
 
 
-def _importer(modules: str, peaks: list[float]) -> Callable[[], float]:
+def _importer(statement: str, peaks: list[float]) -> Callable[[], float]:
     def measure() -> float:
         run = subprocess.run(
-            [sys.executable, "-c", f"import {modules}\n{_REPORT}"],
+            [sys.executable, "-c", f"{statement}\n{_REPORT}"],
             capture_output=True,
             text=True,
             check=False,
@@ -37,7 +37,7 @@ def _importer(modules: str, peaks: list[float]) -> Callable[[], float]:
             env=environment(),
         )
         if run.returncode:
-            raise BenchmarkBroken(f"import {modules} fails:\n{run.stderr}")
+            raise BenchmarkBroken(f"{statement} fails:\n{run.stderr}")
         seconds, peak = map(float, run.stdout.split())
         peaks.append(peak / 1024 / 1024)
         return seconds * 1_000
@@ -66,10 +66,12 @@ def _children() -> float:
 def importing(plan: Plan) -> list[Row]:
     """CPU time and memory of `import agui_bridge`, the interpreter's own included."""
     peaks: list[float] = []
+    with_bridge: list[float] = []
     samples = interleave(
         {
-            "ours": _importer("agui_bridge", peaks),
-            "parts": _importer("starlette.applications, uvicorn, pydantic, ag_ui.core", []),
+            "ours": _importer("import agui_bridge", peaks),
+            "bridge": _importer("from agui_bridge import Bridge", with_bridge),
+            "parts": _importer("import starlette.applications, uvicorn, pydantic, ag_ui.core", []),
             "help": _help,
         },
         plan.imports,
@@ -84,11 +86,23 @@ def importing(plan: Plan) -> list[Row]:
             at_most=42,
         ),
         Row("import/help", "agui-bridge --help: CPU time", "ms", samples["help"], at_most=250),
+        Row(
+            "import/bridge",
+            "from agui_bridge import Bridge: CPU time",
+            "ms",
+            samples["bridge"],
+        ),
+        Row(
+            "import/bridge-memory",
+            "from agui_bridge import Bridge: memory of the process",
+            "MB",
+            tuple(with_bridge[1:]),
+        ),
         ratio(
             "import/parts",
-            "import agui_bridge / starlette, uvicorn, pydantic and ag_ui: CPU",
+            "from agui_bridge import Bridge / starlette, uvicorn, pydantic and ag_ui: CPU",
             samples,
-            "ours",
+            "bridge",
             "parts",
         ),
     ]

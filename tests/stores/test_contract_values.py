@@ -102,7 +102,7 @@ async def test_nothing_that_a_caller_holds_changes_the_store(store: Store) -> No
         store,
         idle(state=given, handoff=given),
         interrupts=(ask("a", metadata=given),),
-        messages=(replace(message("m", 1), message=given),),
+        messages=(message("m", 1)._replace(message=given),),
     )
     looks = [await store.load(KEY, ["a"], messages=True) for _ in range(2)]
     given["list"].append(2)

@@ -6,7 +6,7 @@ Source: docs/contract.md, "Messages and state".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -146,7 +146,7 @@ class StartingConversation:
         return list(
             merge_for_client_history(
                 [
-                    replace(stored, message=now.get(stored.id, stored.message))
+                    stored._replace(message=now.get(stored.id, stored.message))
                     for stored in self.loaded.messages
                 ],
                 self.sent,

@@ -126,7 +126,7 @@ class Claim:
             policy=self.submission.agent.policy,
             mint=owner.mint,
             memo=self._memo(record, raw),
-            superseded=[id for id in record.rewound if id not in {m["id"] for m in raw}],
+            superseded=_not_among(raw, record.rewound),
             unkept=self._unkept(record, raw),
         )
         if self.interrupts and record.batch is not None:
@@ -169,6 +169,13 @@ class Claim:
         return not self.submission.parsed.entries and any(
             self.incoming.loaded.interrupts[i].is_open for i in self.interrupts.keys() - expired
         )
+
+
+def _not_among(messages: Sequence[Mapping[str, Json]], ids: Sequence[str]) -> list[str]:
+    if not ids:
+        return []
+    shown = {message["id"] for message in messages}
+    return [id for id in ids if id not in shown]
 
 
 def _decisions(submission: Submission, loaded: Loaded, ruling: Resume) -> dict[str, Decision]:

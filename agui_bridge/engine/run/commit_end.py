@@ -48,7 +48,7 @@ async def commit_end(execution: Execution, end: FinalWrite) -> None:
 
     history = execution.history
     if end.outcome == "finished":
-        end = replace(end, kept=Kept.of(history.messages, history.last_position))
+        end = replace(end, kept=Kept.of(history.calls, history.last_position))
 
     def build(record: ThreadRecord, now: float) -> Change:
         messages.extend(history.take_dirty(include_open=True))

@@ -7,10 +7,9 @@ makes a new one, and what was handed out stays as it was.
 
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from types import EllipsisType, MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from agui_bridge.protocol.json_patch import apply_patch
 from agui_bridge.protocol.json_values import WireEvent
@@ -32,9 +31,8 @@ TRUNCATED: Final[Mapping[str, Any]] = MappingProxyType({"agui_bridge": {"truncat
 """The metadata of a message whose streaming was stopped."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
-    """A message as it is stored.
+class StoredMessage(NamedTuple):
+    """A message as it is stored; a tuple, since a thread may have thousands.
 
     Attributes:
         id: the message's.
@@ -55,9 +53,11 @@ class History:
         self._entries = {
             m.id: StreamedMessage(m.position, m.message, dirty=False) for m in messages
         }
-        self._calls: dict[str, StreamedMessage] = {}
-        for entry in self._entries.values():
-            self._index_calls(entry)
+        self._calls: dict[str, StreamedMessage] = {
+            call["id"]: entry
+            for entry in self._entries.values()
+            for call in entry.message.get("toolCalls") or ()
+        }
         self._last = messages[-1].position if messages else 0
         self._order: list[StreamedMessage] | None = list(self._entries.values())
         self._messages: list[dict[str, Any]] | None = None
@@ -182,21 +182,21 @@ class History:
         return self._put(StreamedMessage((self._last // STRIDE + 1) * STRIDE, message))
 
     def _put(self, entry: StreamedMessage) -> StreamedMessage:
-        self._messages = self._known = None
-        is_new = entry.message["id"] not in self._entries
+        message = entry.message
+        is_new = message["id"] not in self._entries
+        self._messages = None
+        if not is_new or message["role"] == "tool" or message.get("toolCalls"):
+            self._known = None
         if is_new and entry.position > self._last and self._order is not None:
             # Most are added at the end.
             self._order.append(entry)
         else:
             self._order = None
         self._last = max(self._last, entry.position)
-        self._entries[entry.message["id"]] = entry
-        self._index_calls(entry)
-        return entry
-
-    def _index_calls(self, entry: StreamedMessage) -> None:
-        for call in entry.message.get("toolCalls") or ():
+        self._entries[message["id"]] = entry
+        for call in message.get("toolCalls") or ():
             self._calls[call["id"]] = entry
+        return entry
 
     def _insert_result(self, message: dict[str, Any]) -> StreamedMessage:
         """Put a tool's result after its assistant message and the results that follow it."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.streamed_message import KnownCalls
 
 __all__ = ["Kept"]
 
@@ -28,16 +29,14 @@ class Kept:
     open_calls: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, messages: Sequence[Mapping[str, Any]], until: int) -> Kept:
+    def of(cls, calls: KnownCalls, until: int) -> Kept:
         """What a run leaves that ends by itself.
 
         Args:
-            messages: the whole conversation.
+            calls: those of the whole conversation.
             until: position of its last message.
         """
-        results = {m["toolCallId"] for m in messages if m["role"] == "tool"}
-        calls = (call["id"] for m in messages for call in m.get("toolCalls") or ())
-        return cls(until, tuple(call for call in calls if call not in results))
+        return cls(until, tuple(call for call in calls.ids if call not in calls.answered))
 
     def before(self, stored: Sequence[StoredMessage], gone: Collection[str]) -> Kept:
         """The same once messages are gone from the conversation.

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.history import StoredMessage
@@ -281,7 +282,7 @@ class MemoryStore:
 
 
 def _in_order(thread: StoredThread) -> list[StoredMessage]:
-    return sorted(thread.messages.values(), key=lambda message: (message.position, message.id))
+    return sorted(thread.messages.values(), key=attrgetter("position", "id"))
 
 
 def _waits(ask: Interrupt, now: float) -> bool:
