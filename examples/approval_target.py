@@ -162,9 +162,11 @@ def _append(path: Path, line: dict[str, Any]) -> None:
 def main() -> None:
     """Serve the target until interrupted."""
     parser = argparse.ArgumentParser(description="A fixed agent for black-box checks.")
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--effects", type=Path, required=True, help="file of executions")
-    parser.add_argument("--store", required=True, help="store URL, such as sqlite:///target.db")
+    parser.add_argument("--port", type=int, default=8787)
+    parser.add_argument(
+        "--effects", type=Path, default=Path("effects.jsonl"), help="file of executions"
+    )
+    parser.add_argument("--store", default="memory:", help="store URL, such as sqlite:///target.db")
     parser.add_argument("--expires-in", type=float, help="seconds until an interrupt expires")
     parser.add_argument("--lease", type=float, default=30.0, help="seconds of a run's lease")
     parser.add_argument("--tokens", action="store_true", help="requests need a bearer token")

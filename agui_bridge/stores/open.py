@@ -68,5 +68,5 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
         return await RedisStore.open(url, migrate=migrate)
     if "://" not in url:
         # Not repeated: what stands there instead may be a password.
-        raise ConfigurationError(f"the store's address names no kind before `://`: use {SUPPORTED}")
+        raise ConfigurationError(f"the store's address must begin with its kind: use {SUPPORTED}")
     raise ConfigurationError(f"there is no store of the kind {scheme!r}: use {SUPPORTED}")

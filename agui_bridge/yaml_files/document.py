@@ -69,6 +69,8 @@ def read_yaml(path: Path) -> Document:
         said = f"{where}: this is not valid YAML: {error.problem}."
         if error.problem and "mapping values" in error.problem:
             said += " Write text that has a colon at its end, or before a space, in quotes."
+        elif error.problem and "block end" in error.problem:
+            said += " Look at the indentation of this line and of those above it."
         raise ConfigurationError(said) from None
     except yaml.YAMLError as error:
         fault = getattr(error, "reason", "it has a character that is not allowed")
@@ -76,7 +78,9 @@ def read_yaml(path: Path) -> Document:
     except RecursionError:
         raise ConfigurationError(f"{path}: it nests too deep.") from None
     if not isinstance(values, dict):
-        raise ConfigurationError(f"{path}: it should be a mapping of keys to values.")
+        raise ConfigurationError(
+            f"{path}: the file must be a mapping of keys to values, such as `agents: …`."
+        )
     return Document(path, values, walk.lines)
 
 

@@ -25,7 +25,7 @@ _WORDS = {
     "float_type": "must be a number",
     "bool_type": "must be true or false",
     "string_type": "must be text; write it in quotes",
-    "list_type": "must be a list",
+    "list_type": "must be a list, such as [a, b]",
     "dict_type": "must be a mapping of keys to values",
     "model_type": "must be a mapping of keys to values",
     "finite_number": "must be a finite number",

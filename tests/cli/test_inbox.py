@@ -128,6 +128,8 @@ async def test_what_fails_is_told_in_a_line() -> None:
     nobody = await invoke("list", f"http://127.0.0.1:{free_port()}")
     assert "can't be reached" in nobody.stderr
     assert "is no address" in (await invoke("list", "ftp://x")).stderr
+    empty = await invoke("answer", "http://127.0.0.1:1", "", "--approve")
+    assert empty.stderr.startswith("error: The reference is empty.")
 
 
 @pytest.mark.parametrize("command", ["list", "show", "answer"])

@@ -21,7 +21,7 @@ from tests.support.installed import install
         ("port: 1\n", "bridge.yaml:1: port: unknown key; did you mean 'server.port'?"),
         ("lease_secnds: 1\n", "unknown key; did you mean 'settings.lease_seconds'?"),
         ("server: 5\n", "server: must be a mapping of keys to values."),
-        ("cors_origins: x\n", "cors_origins: must be a list."),
+        ("cors_origins: x\n", "cors_origins: must be a list, such as [a, b]."),
         ("logging: {format: xml}\n", "logging.format: must be one of 'text', 'json'."),
         ("settings: {lease_seconds: 0}\n", "settings.lease_seconds: must be above 0."),
         ("settings: {max_depth: 101}\n", "settings.max_depth: must be at most 100."),
@@ -41,7 +41,7 @@ from tests.support.installed import install
             "authentication: {bearer: [{token_sha256: a, actor: c}]}\n",
             "bearer.0.token_sha256: must be of the form 64 hexadecimal digits.",
         ),
-        ("approvals: {}\n", "approvals: must be a list."),
+        ("approvals: {}\n", "approvals: must be a list, such as [a, b]."),
         ("approvals: [{aprovers: [a]}]\n", "approvals.0.aprovers: unknown key"),
         (
             "approvals:\n  - {approvers: [a]}\n  - {quorum: 0}\n",

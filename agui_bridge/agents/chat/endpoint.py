@@ -11,7 +11,15 @@ from importlib.util import find_spec
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-import openai
+try:
+    import openai
+except ModuleNotFoundError as error:
+    if error.name != "openai":
+        raise
+    raise ModuleNotFoundError(
+        'Agents that are a chat model need a package: pip install "agui-bridge[openai]"',
+        name="openai",
+    ) from None
 from openai.types.chat import ChatCompletionChunk
 
 from agui_bridge.agents.chat.messages import ChatMessage

@@ -66,7 +66,7 @@ class RunView:
     def messages_since(self) -> list[Message]:
         """What the conversation gained since the function first started.
 
-        Other at each run: never let it decide the path before a question that was answered.
+        It differs at each run: before a question that was answered, never let it decide the path.
         """
         return known_messages(self._run.raw_messages[self._execution.context[0] :])
 

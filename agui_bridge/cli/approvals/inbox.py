@@ -149,7 +149,7 @@ def show(url: str, ref: str, token: str | None, header: tuple[str, ...], as_json
       agui-bridge inbox show http://127.0.0.1:8787 REF
       agui-bridge inbox show http://127.0.0.1:8787 REF --json
     """
-    question = _ask(url, token, header, lambda client: client.show(ref))
+    question = _ask(url, token, header, lambda client: client.show(ref), ref)
     if as_json:
         _print(question)
     else:
@@ -202,6 +202,7 @@ def answer(
         token,
         header,
         lambda client: client.answer(ref, given, cancel=cancel, wait=wait),
+        ref,
     )
     if as_json:
         _print(outcome)
@@ -244,12 +245,17 @@ def _ask(
     token: str | None,
     header: tuple[str, ...],
     work: Callable[[InboxClient], Coroutine[Any, Any, T]],
+    ref: str | None = None,
 ) -> T:
     # httpx takes a while to import.
     from agui_bridge.client.inbox import InboxClient
 
     if not url.startswith(("http://", "https://")):
         raise ConfigurationError(f"{url!r} is no address.\nBegin it with http:// or https://.")
+    if ref == "":
+        raise ConfigurationError(
+            "The reference is empty.\n`agui-bridge inbox list` prints one for each question."
+        )
     headers = dict(map(read_header, header))
     if token:
         headers["Authorization"] = f"Bearer {token}"

@@ -225,7 +225,7 @@ def _pending(loaded: Loaded, request: Request) -> Ruling | None:
     names = [ask.id for ask in loaded.waiting]
     return _reject(
         "INTERRUPT_PENDING",
-        f"The thread waits for an answer to {_names(names)}: resolve or cancel with `resume`.",
+        f"The thread waits for an answer to {_names(names)}: send it, or a cancel, in `resume`.",
         names,
     )
 

@@ -259,7 +259,7 @@ def _raise_plainly(error: Exception, shown: str) -> NoReturn:
         raise ConnectionCut("Redis was started and is still loading its data") from None
     if isinstance(error, (RedisConnectionError, RedisClusterException, OSError)):
         kind = StoreUnavailable if _found_nobody(error) else ConnectionCut
-        raise kind(f"there is no connection to {shown!r}, or it broke off") from None
+        raise kind(f"no connection to {shown!r}: nobody answers there, or it broke off") from None
     raise StoreUnavailable(f"Redis can't be used ({type(error).__name__})") from None
 
 

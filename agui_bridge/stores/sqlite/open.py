@@ -40,7 +40,7 @@ async def open_database(
 def _path_of(url: str) -> str:
     kind, _, path = url.partition("://")
     if kind != "sqlite" or (path and not path.startswith("/")) or "?" in path:
-        raise ConfigurationError(f"{url!r} is not the address of a SQL store: write {FORMS}")
+        raise ConfigurationError(f"{url!r} is not the address of a SQLite file: write {FORMS}")
     if path in ("", "/", "/:memory:"):
         raise ConfigurationError(
             f"{url!r} would be lost with its connection: use the store `memory:`, or {FORMS}"
@@ -52,7 +52,9 @@ def _path_of(url: str) -> str:
 def _prepare(path: str, url: str, migrate: bool) -> None:
     """Check or migrate a file, and set what is kept in the file itself."""
     if not Path(path).parent.is_dir():
-        raise ConfigurationError(f"{url!r}: the directory does not exist, create it first")
+        raise ConfigurationError(
+            f"{url!r}: there is no folder {str(Path(path).parent)!r}: create it first"
+        )
     if not migrate and not Path(path).exists():
         # To connect would create it.
         raise SchemaMismatch(

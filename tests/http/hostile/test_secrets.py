@@ -180,7 +180,7 @@ async def test_the_password_of_a_store_is_in_no_error_and_no_log(
 
 
 async def test_what_is_no_address_at_all_is_not_repeated() -> None:
-    with pytest.raises(ConfigurationError, match="names no kind") as error:
+    with pytest.raises(ConfigurationError, match="begin with its kind") as error:
         await open_store(MARKER)
     assert MARKER not in str(error.value)
     with pytest.raises(ConfigurationError, match="of the kind 'mysql'") as error:

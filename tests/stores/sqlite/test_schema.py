@@ -122,7 +122,7 @@ async def test_a_file_that_is_no_database_is_refused_and_left_alone(url: str, pa
 
 
 async def test_a_missing_directory_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="directory does not exist"):
+    with pytest.raises(ConfigurationError, match="there is no folder"):
         await open_and_close(f"sqlite:///{tmp_path}/nowhere/store.db")
 
 
