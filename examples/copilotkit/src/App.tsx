@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-import { type Agents, threadPath, type Threads, useBridge } from "./bridge";
+import { type Agents, threadPath, type Threads, useBridge, useSaid } from "./bridge";
 import { Conversation } from "./Conversation";
 import { Asked } from "./panels/Asked";
 import { Conversations } from "./panels/Conversations";
@@ -14,6 +14,8 @@ export function App() {
   const agent = place.agent ?? agents?.[0]?.name;
   const path = agent ? `/agents/${encodeURIComponent(agent)}/threads` : null;
   const threads = useBridge<Threads>(server, path && `${path}?limit=20`)?.threads ?? [];
+  const pathOf = (id: string) => threadPath(agent ?? "", id);
+  const said = useSaid(server, threads.map(({ threadId }) => pathOf(threadId)));
   // Begun anew, the chat connects again and shows what the bridge has.
   const [attempt, setAttempt] = useState(0);
 
@@ -48,7 +50,7 @@ export function App() {
           Questions
         </button>
         <div className="panel" id="conversations" popover="auto">
-          <Conversations threads={threads} here={thread} />
+          <Conversations threads={threads} here={thread} titleOf={(id) => said[pathOf(id)] || id} />
         </div>
       </aside>
       <main>

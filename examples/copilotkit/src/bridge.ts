@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 
 /** The bridge's own API, as far as this page reads it: agents, threads, and who answered what. */
 export interface Agents {
@@ -54,4 +54,32 @@ export function useBridge<T>(server: string, path: string | null): T | null {
     };
   }, [read]);
   return found;
+}
+
+interface Said {
+  messages: { role: string; content?: unknown }[];
+}
+
+/** What was said first on each of an agent's threads, by the thread's path: it stays, and is read once. */
+export function useSaid(server: string, paths: string[]): Record<string, string> {
+  const [said, setSaid] = useState<Record<string, string>>({});
+  const read = useRef(new Set<string>());
+  useEffect(() => {
+    for (const path of paths) {
+      if (read.current.has(path)) continue;
+      read.current.add(path);
+      fetch(server + path)
+        .then((answer) => (answer.ok ? (answer.json() as Promise<Said>) : { messages: [] }))
+        .then(({ messages }) => messages.find(({ role }) => role === "user"))
+        .then((first) => setSaid((before) => ({ ...before, [path]: textOf(first?.content) })))
+        .catch(() => read.current.delete(path));
+    }
+  }, [server, paths.join("\n")]);
+  return said;
+}
+
+/** The words of a message, which may have pictures besides. */
+function textOf(content: unknown): string {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : "";
+  return content.map((part: { text?: string }) => part.text ?? "").join(" ").trim();
 }

@@ -102,14 +102,14 @@ def test_beside_the_chat_stands_what_waits_and_what_was_answered(
     first.say(f"send {name}")
     asked(first, name)
     second = open_tab(thread=f"another-{name}")
-    seen(second.panel("Pending"), f"{name}-0@example.com", "send_email", "target")
+    seen(second.panel("Pending"), f"{name}-0@example.com", "send_email", "target, just now")
     second.panel("Pending").get_by_role("button", name=name).click()
     asked(second, name)
     second.press("Approve")
     second.sees("Outcome: sent")
     for tab in (first, second):
         seen(tab.panel("History"), f"{name}-0@example.com", "open", "approved", "anonymous")
-    seen(first.panel("Conversations"), first.thread)
+    seen(first.panel("Conversations"), f"send {name}")
 
 
 @pytest.mark.feature("CopilotKit", "elsewhere")

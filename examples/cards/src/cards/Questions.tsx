@@ -41,7 +41,6 @@ export function Questions(props: QuestionsProps) {
   const place = useRef<HTMLElement>(null);
   const { given, failure, answer, cancel, change, sending } = useQuestions({ interrupts, send, each });
   const asked = interrupts.map(({ id }) => id).join(" ") || null;
-  const left = interrupts.filter(({ id }) => !(id in given));
   useFocus(place, asked);
   useEffect(() => {
     const [first] = interrupts;
@@ -51,8 +50,12 @@ export function Questions(props: QuestionsProps) {
   }, [asked]);
   // The button that was pressed is gone: the next card is the one to go to.
   const answered = Object.keys(given).length;
+  const changed = useRef<string>(null);
   useEffect(() => {
-    if (answered && left.length) place.current?.querySelector<HTMLElement>(OPEN)?.focus();
+    const open = [...(place.current?.querySelectorAll<HTMLElement>(OPEN) ?? [])];
+    const again = open.find(({ parentElement }) => parentElement?.dataset.ask === changed.current);
+    if (again ?? answered) (again ?? open[0])?.focus();
+    changed.current = null;
   }, [answered]);
 
   // A cancel decides nothing any more: the bridge says so, and what is asked is gone.
@@ -93,7 +96,10 @@ export function Questions(props: QuestionsProps) {
                   <button
                     className="agc-quiet"
                     aria-label={`Change: ${titleOf(ask)}`}
-                    onClick={() => change(ask.id)}
+                    onClick={() => {
+                      changed.current = ask.id;
+                      change(ask.id);
+                    }}
                   >
                     Change
                   </button>
@@ -101,7 +107,7 @@ export function Questions(props: QuestionsProps) {
               </div>
             )}
             {/* Out of sight, what was typed is still there if the answer is not taken. */}
-            <div hidden={!!done}>
+            <div hidden={!!done} data-ask={ask.id}>
               <Shown
                 ask={ask}
                 record={record}

@@ -22,7 +22,9 @@ export function Asked({ server, thread }: AskedProps) {
               <li key={ask.id}>
                 <button onClick={() => go({ agent: ask.agent, thread: ask.threadId })}>
                   <Title {...ask} />
-                  <small>{ask.agent}</small>
+                  <small>
+                    {ask.agent}, {sinceOf(ask)}
+                  </small>
                 </button>
               </li>
             ))}
@@ -60,9 +62,23 @@ export function Asked({ server, thread }: AskedProps) {
 function Title({ message, reason, toolCall }: AskedOf) {
   return (
     <span className="title">
-      {message ?? reason} {toolCall && <code>{toolCall.name}</code>}
+      {message ?? reason}{" "}
+      {toolCall && <code title={JSON.stringify(toolCall.args)}>{toolCall.name}</code>}
     </span>
   );
+}
+
+const AGES = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+] as const;
+
+/** How long it has waited. */
+function sinceOf({ history }: AskedOf): string {
+  const waited = Date.now() - Date.parse(history[0]?.at ?? "");
+  const [unit, name] = AGES.find(([unit]) => waited >= unit) ?? [];
+  return unit ? `for ${Math.floor(waited / unit)} ${name}` : "just now";
 }
 
 /** What a resolved question was resolved to, where the usual members say it. */

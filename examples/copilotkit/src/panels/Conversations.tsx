@@ -5,10 +5,11 @@ interface ConversationsProps {
   threads: Threads["threads"];
   /** The one that is open. */
   here: string;
+  titleOf: (thread: string) => string;
 }
 
 /** The agent's threads, the last touched first, with how many questions wait in each. */
-export function Conversations({ threads, here }: ConversationsProps) {
+export function Conversations({ threads, here, titleOf }: ConversationsProps) {
   return (
     <nav aria-label="Conversations">
       <h2>Conversations</h2>
@@ -19,7 +20,7 @@ export function Conversations({ threads, here }: ConversationsProps) {
               className={threadId === here ? "here" : ""}
               onClick={() => go({ thread: threadId })}
             >
-              <span>{threadId}</span>
+              <span title={threadId}>{titleOf(threadId)}</span>
               {openInterrupts > 0 && <em title="waits for an answer">{openInterrupts}</em>}
               {status === "running" && <em className="running">runs</em>}
             </button>

@@ -14,21 +14,18 @@ interface QuestionsProps {
   url: string;
   thread: string;
   onReload?: () => void;
-  onAnswer: (payload: unknown, id: string) => Promise<unknown>;
-  onCancel: (id: string) => Promise<unknown>;
+  /** Each answer is handed over at once; else all together. */
+  each?: boolean;
+  send: (answers: Answer[]) => Promise<unknown>;
 }
 
-/** All that the agent waits for. CopilotKit sends the answers once there is one to each. */
+/** All that the agent waits for. */
 export function Questions(props: QuestionsProps) {
-  const { asks, messages, check, url, thread, onReload, onAnswer, onCancel } = props;
+  const { asks, messages, check, url, thread, onReload, each, send } = props;
   const records = useRecords({ url, thread });
-  const send = async ([answer]: Answer[]) => {
-    if (answer?.status === "resolved") await onAnswer(answer.payload, answer.interruptId);
-    else if (answer) await onCancel(answer.interruptId);
-  };
   return (
     <Cards
-      each
+      each={each}
       interrupts={asks}
       records={records}
       callOf={(ask) => callOf(ask.toolCallId, messages)}
