@@ -18,7 +18,7 @@ __all__ = ["PEERS_PYTHON", "ROOT", "Server", "environment", "resident_bytes"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
-_PATIENCE = 60.0
+_PATIENCE = 240.0
 
 
 def environment() -> dict[str, str]:
@@ -84,6 +84,11 @@ class Server:
         self._log.flush()
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), 4_000, max(0, size - 4_000)).decode(errors="replace")
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
 
     @property
     def resident(self) -> int:

@@ -15,7 +15,7 @@ from benchmarks.rounds import interleave
 from benchmarks.rows import BenchmarkBroken, Row, ratio
 from benchmarks.setup import Setup
 
-__all__ = ["approving", "cycles", "interrupt", "round_trips"]
+__all__ = ["answering", "approving", "asking", "cycles", "interrupt", "round_trips"]
 
 _INTERRUPT = re.compile(rb'"outcome":\{"type":"interrupt","interrupts":\[\{"id":"([^"]+)"')
 _CALL = re.compile(rb'"toolCallId":"([^"]+)"')
@@ -37,6 +37,16 @@ def _asked(raw: bytes) -> str:
 def _check_answered(raw: bytes) -> None:
     if _SUCCESS not in raw or _ANSWERED not in raw:
         raise BenchmarkBroken(f"an answer was not carried out: … {raw[-2_000:]!r}")
+
+
+def asking(thread: str) -> Conversation:
+    """Ask, and leave the question open."""
+    _asked((yield request("ask", run_input(thread))))
+
+
+def answering(thread: str, interrupt: str) -> Conversation:
+    """Approve what a thread has asked before."""
+    _check_answered((yield request("ask", run_input(thread, None, resume=[_resume(interrupt)]))))
 
 
 def approving(thread: str, **members: Any) -> Conversation:

@@ -73,6 +73,7 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("Upgrades", "upgrading.md"),
         ("Faults", "faults.md"),
         ("Performance", "performance.md"),
+        ("Scaling", "scaling.md"),
     ),
     "Frameworks' authors": (
         ("Writing an adapter", "adapters.md"),

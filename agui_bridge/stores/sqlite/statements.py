@@ -192,7 +192,7 @@ def count_interrupts(filters: frozenset[str], *, unexpired: bool) -> str:
     return f"""
 SELECT count(*) FROM (
     SELECT 1 FROM agui_interrupts WHERE {_fitting(filters, unexpired=unexpired)} LIMIT :limit
-)"""
+) found"""
 
 
 def _fitting(filters: frozenset[str], *, unexpired: bool) -> str:
