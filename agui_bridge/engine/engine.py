@@ -30,6 +30,7 @@ from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.closing import close_run
 from agui_bridge.engine.run.end_hooks import RunEndHook, tell_run_end
 from agui_bridge.engine.run.execution import Execution
+from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner, commit_safely
 from agui_bridge.engine.scope_slots import ScopeSlots
 from agui_bridge.engine.stop_requests import StopRequests
@@ -96,6 +97,7 @@ class Engine:
         self.telemetry = telemetry
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
+        self._keeper = Keeper(self.store, self.clock)
         self._stops = StopRequests(self.store, self.clock, self.running, settings.stop_poll)
         self.turns: HeavyTurns = turns or HeavyTurns()
         # Apart: a store that is slow keeps no other input from being read.
@@ -293,7 +295,7 @@ class Engine:
         )
         run = claim.run_of(committed, owner)
         return Execution(
-            submission, owner, stream, run, claim, clock=self.clock, mint=mint, watch=watch
+            submission, owner, stream, run, claim, keeper=self._keeper, mint=mint, watch=watch
         )
 
     async def _commit(self, key: ThreadKey, change: Change, loaded: Loaded) -> Committed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from agui_bridge.stores.base import (
     Expected,
     InterruptRow,
     Place,
+    Renewed,
     Store,
     ThreadRow,
 )
@@ -79,6 +80,11 @@ class ObservedStore:
             committed = await self.inner.commit(key, change, expected, write_id)
         self._observer.committed(key, change)
         return committed
+
+    async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
+        """See `Store.renew`."""
+        with self._observer.operation("renew"):
+            return await self.inner.renew(leases, seconds)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """See `Store.request_stop`."""

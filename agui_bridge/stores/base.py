@@ -9,7 +9,7 @@ Every backend passes the one shared suite in tests/stores.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -40,6 +40,7 @@ __all__ = [
     "InterruptStatus",
     "Loaded",
     "Place",
+    "Renewed",
     "StopRequest",
     "Store",
     "StoredMessage",
@@ -79,6 +80,19 @@ class Committed:
     """
 
     record: ThreadRecord
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """What became of leases that were to be renewed.
+
+    Attributes:
+        tokens: of those that hold on; the others are over, or another's.
+        now: the store's time.
+    """
+
+    tokens: frozenset[str]
     now: float
 
 
@@ -194,6 +208,18 @@ class Store(Protocol):
             Fenced: with `expected.lease`, the lease is over or another's, or the thread is
                 gone; nothing is written.
             ValueError, TypeError: a value is not JSON; nothing is written.
+        """
+        ...
+
+    async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
+        """Have leases end `seconds` after the store's now, those that hold.
+
+        Each is judged by itself, as the guard of a commit that names it. A thread whose lease is
+        renewed gets a new version; `write_id` and `updated_at` stay: nothing was written to it.
+
+        Args:
+            leases: the threads, by the tokens of their leases.
+            seconds: how long they are to hold.
         """
         ...
 

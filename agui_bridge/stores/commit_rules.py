@@ -19,7 +19,7 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores.base import Expected
 
-__all__ = ["WAITING", "Head", "check_commit", "join_stops", "next_record"]
+__all__ = ["WAITING", "Head", "check_commit", "join_stops", "lease_holds", "next_record", "renewed"]
 
 WAITING = (InterruptStatus.OPEN, InterruptStatus.ANSWERED)
 """The statuses in which an interrupt can still expire."""
@@ -74,7 +74,7 @@ def check_commit(
     """
     if not_after is not None and now >= not_after:
         raise Conflict("the time to answer was over before the answer could be stored")
-    if expected.lease is not None and not _holds(head, expected.lease, now):
+    if expected.lease is not None and not lease_holds(head, expected.lease, now):
         raise Fenced("the lease of this run is over or was taken over; its owner must stop")
     if expected.version is None:
         if expected.lease is None and head is not None:
@@ -85,7 +85,8 @@ def check_commit(
         raise Conflict("the thread was changed by somebody else")
 
 
-def _holds(head: Head | None, token: str, now: float) -> bool:
+def lease_holds(head: Head | None, token: str, now: float) -> bool:
+    """Whether a thread runs under a lease that is not over."""
     return (
         head is not None
         and head.lease == token
@@ -111,6 +112,12 @@ def next_record(
         created_at=head.created_at if head else now,
         updated_at=now,
     )
+
+
+def renewed(record: ThreadRecord, ends_at: float) -> ThreadRecord:
+    """The record of a running thread whose lease holds on until then."""
+    assert record.run is not None, "a lease that holds is a run's"
+    return replace(record, version=record.version + 1, run=replace(record.run, ends_at=ends_at))
 
 
 def join_stops(head: Head, stop: StopRequest) -> StopRequest:

@@ -183,6 +183,13 @@ class Comparison(RuleBasedStateMachine):
         request = stop(token, force=force, until=float(until))
         self.both(lambda store: store.request_stop(key, request))
 
+    @rule(
+        leases=st.dictionaries(tokens, keys, max_size=2),
+        seconds=st.sampled_from([0.0, 10.0, 40.0]),
+    )
+    def renew(self, leases: dict[str, ThreadKey], seconds: float) -> None:
+        self.both(lambda store: store.renew(leases, seconds))
+
     @rule(key=keys, off=st.sampled_from([0, 0, 1]), token=st.none() | tokens)
     def delete(self, key: ThreadKey, off: int, token: str | None) -> None:
         version = self.version(key)

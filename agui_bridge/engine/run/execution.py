@@ -25,7 +25,6 @@ from agui_bridge.engine.run.ending_after import ending_after
 from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.engine.run.listeners import Listeners
-from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.folding import fold
 from agui_bridge.engine.streaming.signal import Signal
@@ -82,7 +81,7 @@ class Execution:
         run: Run,
         claim: Claim,
         *,
-        clock: Clock,
+        keeper: Keeper,
         mint: Callable[[], str],
         watch: InputTelemetry,
     ) -> None:
@@ -114,7 +113,8 @@ class Execution:
         )
         self._relayed = relayed
         self._settings = submission.agent.settings
-        self._clock = clock
+        self._keeper = keeper
+        self._clock = keeper.clock
         self._repairs = claim.repairs
         self._told_state = False
         self._delivered = False
@@ -168,7 +168,7 @@ class Execution:
         pump = asyncio.create_task(self.watch.adapter(self.run, self._pump))
         pump.add_done_callback(lambda _: self._signal.set())
         interval = min(self._settings.flush_interval, self._settings.lease_seconds / 6)
-        keeper = Keeper(self, self._clock, interval, self._signal.set)
+        keeping = self._keeper.keep(self, interval, self._signal.set)
         self.stream.pipe.on_detach = self._signal.set
         try:
             return await self._supervise(pump)
@@ -180,7 +180,7 @@ class Execution:
         finally:
             self.joinable = False
             self.stream.pipe.on_detach = None
-            await keeper.aclose()
+            await keeping.aclose()
             if self._announcing is not None:
                 self._announcing.cancel()
                 await asyncio.gather(self._announcing, return_exceptions=True)

@@ -1,10 +1,11 @@
-"""What a run does at intervals: write behind what has finished, and renew the lease."""
+"""What is done for runs at intervals: write behind what has finished, and renew the leases."""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from agui_bridge.engine.run.leases import Owner
@@ -12,10 +13,14 @@ from agui_bridge.engine.streaming.clock import Clock, Timer
 from agui_bridge.errors import Fenced, StoreUnavailable
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.records import StopRequest
+from agui_bridge.stores.base import Store
 
-__all__ = ["Keeper"]
+__all__ = ["Keeper", "Keeping"]
 
 logger: Final = logging.getLogger("agui_bridge")
+
+_MOST_TOGETHER = 500
+"""Leases that one call of the store renews: it holds up other writes while it takes place."""
 
 
 class Kept(Protocol):
@@ -41,61 +46,155 @@ class Kept(Protocol):
 
 
 class Keeper:
-    """Keeps a run's lease and the store up to date.
+    """Keeps the runs of a process, their leases and the store up to date.
 
-    It has a task only while it writes: most runs wait most of the time, and there are many.
+    There are many runs, and most wait most of the time. So those of one interval share a timer,
+    and those that have nothing to write renew their leases together.
 
     Args:
-        kept: the run.
+        store: where the leases are.
         clock: what to wait by.
-        interval: seconds between two looks.
-        changed: called when the lease is over.
+
+    Attributes:
+        clock: the same.
     """
 
-    __slots__ = ("_changed", "_clock", "_interval", "_kept", "_timer", "_writing")
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.clock = clock
+        self._store = store
+        self._rounds: dict[float, _Round] = {}
 
-    def __init__(
-        self, kept: Kept, clock: Clock, interval: float, changed: Callable[[], None]
-    ) -> None:
-        self._kept = kept
-        self._clock = clock
-        self._interval = interval
-        self._changed = changed
+    def keep(self, kept: Kept, interval: float, changed: Callable[[], None]) -> Keeping:
+        """Begin to keep a run, in the context of the caller.
+
+        Args:
+            kept: the run.
+            interval: seconds between two looks.
+            changed: called when the lease is over.
+        """
+        rounds = self._rounds
+        if interval not in rounds:
+            rounds[interval] = _Round(self._store, self.clock, interval)
+        keeping = Keeping(kept, changed, rounds[interval])
+        rounds[interval].add(keeping)
+        return keeping
+
+
+class Keeping:
+    """A run that is being kept. It has a task only while it writes."""
+
+    __slots__ = ("_context", "_round", "_writing", "changed", "renewing", "run")
+
+    def __init__(self, run: Kept, changed: Callable[[], None], its_round: _Round) -> None:
+        self.run = run
+        self.changed = changed
+        self.renewing = False
+        self._round = its_round
+        self._context = contextvars.copy_context()
         self._writing: asyncio.Task[None] | None = None
-        self._timer: Timer = clock.call_later(interval, self._look)
 
-    def _look(self) -> None:
-        owner, history = self._kept.owner, self._kept.history
-        if owner.lost:
-            self._changed()
-        elif owner.renewal_due or history.has_finished or history.state_dirty:
-            self._writing = asyncio.get_running_loop().create_task(self._write())
-        else:
-            self._timer = self._clock.call_later(self._interval, self._look)
+    @property
+    def busy(self) -> bool:
+        """Whether its lease is being renewed, by a write or together with others."""
+        return self.renewing or self._writing is not None
+
+    def write(self) -> None:
+        """Begin to store what has finished so far."""
+        loop = asyncio.get_running_loop()
+        self._writing = loop.create_task(self._write(), context=self._context)
 
     async def _write(self) -> None:
-        kept = self._kept
+        run = self.run
         try:
-            await kept.write()
+            await run.write()
         except Fenced:
-            self._changed()
-            return
+            self.changed()
         except StoreUnavailable:
             pass
         except Exception:
             # The lease has to be renewed whatever cannot be written now.
             logger.exception("what the run has said so far can't be stored")
         else:
-            if (stop := kept.owner.record.stop_requested) is not None:
-                kept.notice_stop(stop)
-        self._writing = None
-        self._timer = self._clock.call_later(self._interval, self._look)
+            if (stop := run.owner.record.stop_requested) is not None:
+                run.notice_stop(stop)
+        finally:
+            self._writing = None
 
     async def aclose(self) -> None:
         """Look no more; a write that is under way is carried through by the owner."""
-        self._timer.cancel()
-        if self._writing is not None:
-            self._writing.cancel()
-            await asyncio.gather(self._writing, return_exceptions=True)
-            # It may have set the next look before it heard of this.
+        self._round.discard(self)
+        if (writing := self._writing) is not None:
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+
+
+class _Round:
+    """The runs that are looked at together, every `interval` seconds."""
+
+    def __init__(self, store: Store, clock: Clock, interval: float) -> None:
+        self._store = store
+        self._clock = clock
+        self._interval = interval
+        self._kept: set[Keeping] = set()
+        self._renewals: set[asyncio.Task[None]] = set()
+        self._timer: Timer | None = None
+
+    def add(self, keeping: Keeping) -> None:
+        self._kept.add(keeping)
+        if self._timer is None:
+            # Not in the context of this run: what follows is done for all of them.
+            self._timer = contextvars.Context().run(self._set_timer)
+
+    def discard(self, keeping: Keeping) -> None:
+        self._kept.discard(keeping)
+        if not self._kept and self._timer is not None:
             self._timer.cancel()
+            self._timer = None
+
+    def _set_timer(self) -> Timer:
+        return self._clock.call_later(self._interval, self._look)
+
+    def _look(self) -> None:
+        # First: whatever fails below, the leases are looked at again.
+        self._timer = self._set_timer()
+        now, due = self._clock.monotonic(), []
+        for keeping in self._kept:
+            owner, history = keeping.run.owner, keeping.run.history
+            if owner.lost:
+                keeping.changed()
+            elif keeping.busy:
+                continue
+            elif history.has_finished or history.state_dirty:
+                keeping.write()
+            elif now >= owner.renew_at:
+                keeping.renewing = True
+                due.append(keeping)
+        if due:
+            renewal = asyncio.get_running_loop().create_task(self._renew(due))
+            self._renewals.add(renewal)
+            renewal.add_done_callback(self._renewals.discard)
+
+    async def _renew(self, due: Sequence[Keeping]) -> None:
+        try:
+            for at in range(0, len(due), _MOST_TOGETHER):
+                await self._renew_some(due[at : at + _MOST_TOGETHER])
+        except StoreUnavailable as error:
+            logger.debug("leases can't be renewed: %s", error)
+        except Exception:
+            logger.exception("leases can't be renewed")
+        finally:
+            for keeping in due:
+                keeping.renewing = False
+
+    async def _renew_some(self, due: Sequence[Keeping]) -> None:
+        asked_at = self._clock.monotonic()
+        owners = [keeping.run.owner for keeping in due]
+        leases = {owner.token: owner.key for owner in owners if not owner.lost}
+        renewed = await self._store.renew(leases, owners[0].lease_seconds)
+        for keeping, owner in zip(due, owners, strict=True):
+            if owner.token in renewed.tokens:
+                owner.renewed(asked_at, renewed.now)
+            elif keeping in self._kept:
+                # A run that has ended meanwhile has given its lease up itself.
+                owner.lost = True
+                keeping.changed()

@@ -82,6 +82,7 @@ class Owner:
         time: the store's time, estimated between its answers.
         grants: the decisions that are remembered.
         lost: True once the lease is over or somebody else's; nothing is written from then on.
+        lease_seconds: how long the lease is.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Owner:
         self._store = store
         self._writes: Committing = writes or store
         self._clock = clock
-        self._lease_seconds = lease_seconds
+        self.lease_seconds: float = lease_seconds
         self._store_retry = store_retry
         self.mint = mint
         self._renewed_at = claimed_at
@@ -129,12 +130,22 @@ class Owner:
     @property
     def deadline(self) -> float:
         """Monotonic time after which the owner may do nothing more."""
-        return self._renewed_at + self._lease_seconds * (1 - _MARGIN)
+        return self._renewed_at + self.lease_seconds * (1 - _MARGIN)
 
     @property
-    def renewal_due(self) -> bool:
-        """Whether a third of the lease has passed since it was renewed."""
-        return self._clock.monotonic() >= self._renewed_at + self._lease_seconds / 3
+    def renew_at(self) -> float:
+        """Monotonic time when a third of the lease has passed since it was renewed."""
+        return self._renewed_at + self.lease_seconds / 3
+
+    def renewed(self, asked_at: float, now: float) -> None:
+        """Take note that the store has renewed the lease without a write.
+
+        Args:
+            asked_at: `clock.monotonic()` from before it was asked to.
+            now: the store's time then.
+        """
+        self._renewed_at = max(self._renewed_at, asked_at)
+        self.time.seen(now)
 
     def notice_expiry(self) -> None:
         """Set `lost` if the lease is over by this process's own clock."""
@@ -190,7 +201,7 @@ class Owner:
             began = self._clock.monotonic()
             change = build(self.record, self.time.now())
             if change.record.run is not None:
-                change = replace(change, lease_seconds=self._lease_seconds)
+                change = replace(change, lease_seconds=self.lease_seconds)
 
             def give_up() -> bool:
                 now = self._clock.monotonic()
@@ -217,7 +228,7 @@ class Owner:
             self.record = committed.record
             self.time.seen(committed.now)
             # The store counted the lease from some moment after this one.
-            self._renewed_at = began
+            self._renewed_at = max(self._renewed_at, began)
 
     async def _was_mine(self, change: Change) -> bool:
         """Whether a conflicting last write had in truth arrived, its acknowledgement lost.

@@ -6,7 +6,7 @@ Everything is lost with the process, and no other process sees it.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
@@ -22,13 +22,24 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores.base import Change, Committed, Due, Expected, InterruptRow, Place, ThreadRow
+from agui_bridge.stores.base import (
+    Change,
+    Committed,
+    Due,
+    Expected,
+    InterruptRow,
+    Place,
+    Renewed,
+    ThreadRow,
+)
 from agui_bridge.stores.commit_rules import (
     WAITING,
     Head,
     check_commit,
     join_stops,
+    lease_holds,
     next_record,
+    renewed,
 )
 from agui_bridge.stores.memory import copies
 from agui_bridge.stores.memory.audit import MemoryAudit
@@ -120,6 +131,16 @@ class MemoryStore:
         thread.superseded |= thread.messages.keys() & set(change.superseded)
         self._wakeups.notify(key)
         return Committed(copies.copy_thread(record), now)
+
+    async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
+        """Have leases hold on (see `Store.renew`)."""
+        now, held = self._now(), set()
+        for token, key in leases.items():
+            thread = self._threads.get(key)
+            if thread is not None and lease_holds(Head.of(thread.record), token, now):
+                thread.record = renewed(thread.record, now + seconds)
+                held.add(token)
+        return Renewed(frozenset(held), now)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""

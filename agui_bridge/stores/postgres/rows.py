@@ -9,7 +9,7 @@ from typing import Any
 from agui_bridge.protocol.threads.records import ThreadKey, ThreadRecord
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed
-from agui_bridge.stores.sql.rows import read_stop, read_thread, thread_row
+from agui_bridge.stores.sql.rows import read_stop, read_thread, thread_row, with_end
 
 __all__ = ["change_values", "head_values", "read_committed", "read_record"]
 
@@ -72,10 +72,7 @@ def change_values(change: Change) -> tuple[dict[str, bool], Values]:
 
 def read_record(row: Sequence[Any]) -> ThreadRecord | None:
     """A record, from the columns of `statements.RECORD`; None if all are null."""
-    *thread, lease_ends_at = row
-    if thread[0] is None:
-        return None
-    return _with_lease(read_thread(thread), lease_ends_at)
+    return None if row[0] is None else read_thread(row)
 
 
 def read_committed(key: ThreadKey, change: Change, write_id: str, row: Sequence[Any]) -> Committed:
@@ -84,17 +81,11 @@ def read_committed(key: ThreadKey, change: Change, write_id: str, row: Sequence[
     record = replace(
         change.record,
         key=key,
+        run=with_end(change.record.run, lease_ends_at),
         version=version,
         stop=None if stop[0] is None else read_stop(stop),
         write_id=write_id,
         created_at=created_at,
         updated_at=updated_at,
     )
-    return Committed(_with_lease(record, lease_ends_at), updated_at)
-
-
-def _with_lease(record: ThreadRecord, ends_at: float | None) -> ThreadRecord:
-    """The record with the end of its lease, which the text does not have when it was computed."""
-    if record.run is None or ends_at is None:
-        return record
-    return replace(record, run=replace(record.run, ends_at=ends_at))
+    return Committed(record, updated_at)

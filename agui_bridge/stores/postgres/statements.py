@@ -31,8 +31,8 @@ BEGAN = "extract(epoch FROM statement_timestamp())::float8"
 """The store's time is the database's clock, but where tests give it."""
 
 STOP = ", ".join(tables.STOP)
-RECORD = ", ".join([*tables.RECORD, "lease_ends_at"])
-"""What `sql.rows.read_thread` reads, in its order, and the end of the lease."""
+RECORD = ", ".join(tables.RECORD)
+"""What `sql.rows.read_thread` reads, in its order."""
 
 KEY = "{0}.scope = :scope AND {0}.agent = :agent AND {0}.thread = :thread"
 SAME = "{0}.scope = {1}.scope AND {0}.agent = {1}.agent AND {0}.thread = {1}.thread"
@@ -114,6 +114,7 @@ class Statements:
             ' ORDER BY position, id COLLATE "C"'
         )
         self.request_stop = Statement.of(self._request_stop())
+        self.renew = Statement.of(self._renew())
         self.delete = Statement.of(
             f"DELETE FROM {self._threads} t WHERE {KEY.format('t')} AND {self._guard} RETURNING 1"
         )
@@ -205,6 +206,18 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
     WHERE :not_after::float8 IS NULL OR clock.now < :not_after
     ON CONFLICT DO NOTHING
     RETURNING version, created_at, updated_at, lease_ends_at, {STOP}"""
+
+    def _renew(self) -> str:
+        return f"""
+WITH held AS (
+    UPDATE {self._threads} t SET
+        version = t.version + 1, lease_ends_at = {self._now} + :seconds::float8
+    FROM unnest(:scopes::text[], :agents::text[], :threads::text[], :tokens::text[])
+        AS own (scope, agent, thread, token)
+    WHERE {SAME.format("t", "own")} AND t.lease = own.token AND t.lease_ends_at > {self._now}
+    RETURNING t.lease
+)
+SELECT {self._now}, ARRAY(SELECT lease FROM held)"""
 
     def _request_stop(self) -> str:
         # The same as `join_stops`, decided on the row as it is.

@@ -8,7 +8,7 @@ The store's time is the database's clock.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
 from agui_bridge.errors import Conflict
@@ -30,6 +30,7 @@ from agui_bridge.stores.base import (
     Expected,
     InterruptRow,
     Place,
+    Renewed,
     ThreadRow,
 )
 from agui_bridge.stores.commit_rules import Head, check_commit
@@ -161,6 +162,19 @@ class PostgresStore:
         finally:
             # Also after a cancellation or a lost connection: it may have been written.
             self._changed(key, told=not _is_flush(change, expected))
+
+    async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
+        """Have leases hold on (see `Store.renew`)."""
+        keys = leases.values()
+        values = {
+            "tokens": list(leases),
+            "scopes": [key.scope for key in keys],
+            "agents": [key.agent for key in keys],
+            "threads": [key.thread for key in keys],
+            "seconds": seconds,
+        }
+        ((now, held),) = await self._run(self._statements.renew, None, values)
+        return Renewed(frozenset(held), now)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""

@@ -64,7 +64,11 @@ class Keys:
         Two, because a cluster that moves a slot refuses what has several keys there until it is
         done; with one it would answer with what has arrived already.
         """
-        return [(base, f"{base}:idle") for base in self.bases()]
+        return [_of_shard(base) for base in self.bases()]
+
+    def shard_of(self, tag: str) -> tuple[str, str]:
+        """The keys that a script about the whole shard of a thread is given."""
+        return _of_shard(self.of(tag)[1])
 
     def base(self, shard: int) -> str:
         """The beginning of the keys of a shard, with its hash tag."""
@@ -94,3 +98,7 @@ class Keys:
         if agent is not None:
             name = f"{name}/{quote(agent)}"
         return name if status is None else f"{name}:{status.value}"
+
+
+def _of_shard(base: str) -> tuple[str, str]:
+    return base, f"{base}:idle"

@@ -27,10 +27,12 @@ __all__ = [
     "filter_arguments",
     "first_of",
     "guard_arguments",
+    "lease_argument",
     "member_of",
     "place_of",
     "read_head",
     "read_interrupt",
+    "read_lease",
     "read_listed",
     "read_message",
     "read_messages",
@@ -145,6 +147,16 @@ def guard_arguments(expected: Expected) -> tuple[str, str]:
     return version, _marked(expected.lease)
 
 
+def lease_argument(token: str) -> str:
+    """A lease's token as it is stored."""
+    return _marked(token)
+
+
+def read_lease(text: str) -> str:
+    """The token that `lease_argument` was given."""
+    return unquote(text[1:])
+
+
 def read_head(reply: Reply) -> Head | None:
     """The head of a thread, from the fields HEAD of the scripts."""
     version, write_id, created, _updated, _status, lease, ends, stop, _batch = reply
@@ -154,7 +166,7 @@ def read_head(reply: Reply) -> Head | None:
         version=int(version),
         write_id=unquote(write_id),
         created_at=float(created),
-        lease=unquote(lease[1:]) if lease else None,
+        lease=read_lease(lease) if lease else None,
         lease_ends_at=float(ends) if lease else None,
         stop=read_stop(stop),
     )

@@ -8,7 +8,7 @@ in between.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from itertools import islice
 
 from agui_bridge.errors import Conflict
@@ -29,6 +29,7 @@ from agui_bridge.stores.base import (
     Expected,
     InterruptRow,
     Place,
+    Renewed,
     ThreadRow,
 )
 from agui_bridge.stores.commit_rules import check_commit
@@ -59,17 +60,19 @@ from agui_bridge.stores.redis.rows import (
     filter_arguments,
     first_of,
     guard_arguments,
+    lease_argument,
     member_of,
     place_of,
     read_head,
     read_interrupt,
+    read_lease,
     read_listed,
     read_messages,
     read_record,
     read_stop,
     stop_text,
 )
-from agui_bridge.stores.redis.write_scripts import COMMIT, DELETE, PRUNE, REQUEST_STOP
+from agui_bridge.stores.redis.write_scripts import COMMIT, DELETE, PRUNE, RENEW, REQUEST_STOP
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["RedisStore"]
@@ -177,6 +180,19 @@ class RedisStore:
             check_commit(read_head(rest[0]), expected, float(time), change.not_after)
             raise AssertionError("the script refused what the rules allow")
         return write.done(reply)
+
+    async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
+        """Have leases hold on (see `Store.renew`); like a write on the way, of no replica."""
+        shards: dict[tuple[str, str], list[str]] = {}
+        for token, key in leases.items():
+            tag = tag_of(key)
+            shards.setdefault(self._keys.shard_of(tag), []).extend((tag, lease_argument(token)))
+        # Asked of some shard also where there are none: the time is told all the same.
+        asked = shards or {self._shards()[0]: []}
+        calls = [(keys, self._time(), seconds, *some) for keys, some in asked.items()]
+        replies = await self._client.run_each(RENEW, calls)
+        held = frozenset(read_lease(lease) for _, some in replies for lease in some)
+        return Renewed(held, max(float(time) for time, _ in replies))
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""

@@ -6,9 +6,9 @@ the error, so that the two can't drift apart unseen.
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis.lua import DELIVERIES, THREAD, Script
+from agui_bridge.stores.redis.lua import DELIVERIES, NOW, THREAD, Script
 
-__all__ = ["COMMIT", "DELETE", "PRUNE", "REQUEST_STOP"]
+__all__ = ["COMMIT", "DELETE", "PRUNE", "RENEW", "REQUEST_STOP"]
 
 _WRITE = (
     THREAD
@@ -188,6 +188,31 @@ return {'done', time, call('HGET', T, 'version'), created, ends, head and head.s
 
 Gives `done`, the time and what the store itself decided; or `again`, the time and the record
 of a write that had succeeded before; or `refused`, the time and the head."""
+
+RENEW = Script(
+    NOW
+    + """
+local P = KEYS[1]
+local time = now(ARGV[1])
+local ends = string.format('%.17g', tonumber(time) + tonumber(ARGV[2]))
+local held = {}
+for n = 3, #ARGV, 2 do
+  local tag, lease = ARGV[n], ARGV[n + 1]
+  local thread = P .. ':t:' .. tag
+  local found = call('HMGET', thread, 'lease', 'ends')
+  if found[1] == lease and tonumber(found[2]) > tonumber(time) then
+    call('HINCRBY', thread, 'version', 1)
+    call('HSET', thread, 'ends', ends)
+    call('ZADD', P .. ':leases', ends, tag)
+    held[#held + 1] = lease
+  end
+end
+return {time, held}
+"""
+)
+"""KEYS: a shard's. ARGV: the clock, the seconds, then in turns tags of threads and their leases.
+
+Gives the time and the leases that hold on."""
 
 REQUEST_STOP = Script(
     _WRITE

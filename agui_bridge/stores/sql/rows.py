@@ -13,6 +13,7 @@ from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
     Receipt,
+    RunLease,
     StopRequest,
     ThreadKey,
     ThreadRecord,
@@ -38,6 +39,7 @@ __all__ = [
     "receipt_row",
     "stop_row",
     "thread_row",
+    "with_end",
 ]
 
 Row = Sequence[Any]
@@ -142,9 +144,11 @@ def read_head(row: Row) -> Head:
 
 def read_thread(row: Row) -> ThreadRecord:
     """A record, from the columns `tables.RECORD`."""
-    scope, agent, thread, data, status, version, write_id, created_at, updated_at, *stop = row
+    scope, agent, thread, data, status, version, write_id, created_at, updated_at, ends, *stop = row
+    record = codec.decode_thread(data, ThreadKey(scope, agent, thread))
     return replace(
-        codec.decode_thread(data, ThreadKey(scope, agent, thread)),
+        record,
+        run=with_end(record.run, ends),
         status=ThreadStatus(status),
         version=version,
         stop=_stop_if_any(stop),
@@ -152,6 +156,11 @@ def read_thread(row: Row) -> ThreadRecord:
         created_at=created_at,
         updated_at=updated_at,
     )
+
+
+def with_end(run: RunLease | None, ends_at: float | None) -> RunLease | None:
+    """The lease with its end, which the text does not have where it was computed or renewed."""
+    return run if run is None or ends_at is None else replace(run, ends_at=ends_at)
 
 
 def read_message(row: Row) -> StoredMessage:

@@ -30,7 +30,7 @@ STOP: Final = ("stop_token", "stop_force", "stop_until", "stop_actor")
 
 RECORD: Final = (
     *KEY,
-    *("data", "status", "version", "write_id", "created_at", "updated_at"),
+    *("data", "status", "version", "write_id", "created_at", "updated_at", "lease_ends_at"),
     *STOP,
 )
 """What `rows.read_thread` reads, in its order."""

@@ -34,6 +34,7 @@ __all__ = [
     "PUT_MESSAGES",
     "PUT_RECEIPTS",
     "RECORD",
+    "RENEW",
     "REQUEST_STOP",
     "SUPERSEDE",
     "THREADS",
@@ -90,6 +91,9 @@ MARK = f"SELECT version, stop_token, stop_force, stop_until FROM agui_threads WH
 INSERT_THREAD = _insert("agui_threads", (*KEY, *WRITTEN))
 UPDATE_THREAD = _update_thread(WRITTEN)
 REQUEST_STOP = _update_thread(STOP)
+RENEW = f"""
+UPDATE agui_threads SET version = version + 1, lease_ends_at = :ends_at
+WHERE {OWN} AND lease = :token AND lease_ends_at > :now"""
 DELETE_THREAD = f"DELETE FROM agui_threads WHERE {OWN}"
 
 PUT_AUDIT = _upsert(AUDIT)

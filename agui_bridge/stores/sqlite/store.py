@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
 from agui_bridge.errors import Conflict
@@ -29,15 +29,13 @@ from agui_bridge.stores.base import (
     Expected,
     InterruptRow,
     Place,
+    Renewed,
     ThreadRow,
 )
 from agui_bridge.stores.commit_rules import Head, check_commit, join_stops, next_record
 from agui_bridge.stores.sql.rows import (
-    audit_row,
     filter_values,
-    interrupt_row,
     key_row,
-    message_row,
     place_values,
     read_head,
     read_interrupt,
@@ -45,9 +43,7 @@ from agui_bridge.stores.sql.rows import (
     read_messages,
     read_stop,
     read_thread,
-    receipt_row,
     stop_row,
-    thread_row,
 )
 from agui_bridge.stores.sqlite import statements
 from agui_bridge.stores.sqlite.audit import SqliteAudit
@@ -55,6 +51,7 @@ from agui_bridge.stores.sqlite.database import SqliteDatabase
 from agui_bridge.stores.sqlite.deliveries import SqliteDeliveries
 from agui_bridge.stores.sqlite.grants import SqliteGrants
 from agui_bridge.stores.sqlite.open import open_database
+from agui_bridge.stores.sqlite.writing import put_rows, put_thread, renew_leases
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["SqliteStore"]
@@ -148,8 +145,8 @@ class SqliteStore:
                 return Committed(stored, now)
             check_commit(head, expected, now, change.not_after)
             record = next_record(key, change, head, write_id, now)
-            self._put_thread(connection, record, new=head is None)
-            self._put_rows(connection, key, change, now)
+            put_thread(connection, record, new=head is None)
+            put_rows(connection, key, change, now)
             return Committed(record, now)
 
         try:
@@ -157,6 +154,15 @@ class SqliteStore:
         finally:
             # Also after a cancellation or a lost connection: it may have been written.
             self._wakeups.notify(key)
+
+    async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
+        """Have leases hold on (see `Store.renew`)."""
+
+        def body(connection: sqlite3.Connection) -> Renewed:
+            now = self._database.now()
+            return Renewed(renew_leases(connection, leases, now, now + seconds), now)
+
+        return await self._database.write(body)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""
@@ -355,40 +361,6 @@ class SqliteStore:
     def _record(self, connection: sqlite3.Connection, key: ThreadKey) -> ThreadRecord | None:
         row = connection.execute(statements.RECORD, key_row(key)).fetchone()
         return None if row is None else read_thread(row)
-
-    def _put_thread(
-        self, connection: sqlite3.Connection, record: ThreadRecord, *, new: bool
-    ) -> None:
-        statement = statements.INSERT_THREAD if new else statements.UPDATE_THREAD
-        connection.execute(statement, key_row(record.key) | thread_row(record))
-
-    def _put_rows(
-        self, connection: sqlite3.Connection, key: ThreadKey, change: Change, now: float
-    ) -> None:
-        columns = key_row(key)
-        if change.interrupts:
-            connection.executemany(
-                statements.PUT_INTERRUPTS,
-                [interrupt_row(columns, ask, now) for ask in change.interrupts],
-            )
-        if change.receipts:
-            connection.executemany(
-                statements.PUT_RECEIPTS,
-                [receipt_row(columns, receipt) for receipt in change.receipts],
-            )
-        if change.messages:
-            connection.executemany(
-                statements.PUT_MESSAGES,
-                [message_row(columns, message) for message in change.messages],
-            )
-        if change.audit:
-            connection.executemany(
-                statements.PUT_AUDIT, [audit_row(columns, row) for row in change.audit]
-            )
-        if change.superseded:
-            connection.executemany(
-                statements.SUPERSEDE, [columns | {"id": id} for id in change.superseded]
-            )
 
 
 def _portions(items: Sequence[str]) -> list[Sequence[str]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord, ThreadStatus
-from agui_bridge.stores.base import Committed, Expected
+from agui_bridge.stores.base import Committed, Expected, Renewed
 from agui_bridge.stores.memory import MemoryStore
 
 __all__ = ["HookedStore", "claims", "ends", "settles"]
@@ -30,6 +30,7 @@ class HookedStore(MemoryStore):
         after: awaited after it was taken: what it raises is a lost acknowledgement.
         commits: every change that was taken, with the write id that it came under.
         tries: the write id of every try.
+        renewals: the tokens of every renewal that was tried.
         down: whether every call fails.
     """
 
@@ -39,6 +40,7 @@ class HookedStore(MemoryStore):
         self.after: Hook = _nothing
         self.commits: list[tuple[str, Change]] = []
         self.tries: list[str] = []
+        self.renewals: list[list[str]] = []
         self.down = False
 
     def fail(self, when: Callable[[Change], bool], *, times: int = 1, written: bool) -> None:
@@ -72,6 +74,11 @@ class HookedStore(MemoryStore):
         self.commits.append((write_id, change))
         await self.after(change)
         return committed
+
+    async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
+        self.renewals.append(list(leases))
+        self._check()
+        return await super().renew(leases, seconds)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         self._check()
