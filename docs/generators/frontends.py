@@ -148,12 +148,9 @@ def frontends_page(page: str, claims: Collection[Claim]) -> str:
         claims: what has been shown.
     """
     for name, text in (("table", _table(claims)), ("tests", _tests(claims))):
-        page = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)",
-            lambda found, text=text: f"{found[1]}{text}\n{found[2]}",  # type: ignore[misc]
-            page,
-            flags=re.DOTALL,
-        )
+        before, begin, rest = page.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- /{name} -->")
+        page = f"{before}{begin}{text}\n{end}{after}"
     return page
 
 

@@ -22,12 +22,17 @@ async def _nothing(change: Change) -> None:
     pass
 
 
+async def _at_once() -> None:
+    pass
+
+
 class HookedStore(MemoryStore):
     """A memory store with hooks around its commits.
 
     Attributes:
         before: awaited before a commit is taken; what it raises, the commit raises.
         after: awaited after it was taken: what it raises is a lost acknowledgement.
+        before_renewal: awaited before leases are renewed.
         commits: every change that was taken, with the write id that it came under.
         tries: the write id of every try.
         renewals: the tokens of every renewal that was tried.
@@ -38,6 +43,7 @@ class HookedStore(MemoryStore):
         super().__init__(clock)
         self.before: Hook = _nothing
         self.after: Hook = _nothing
+        self.before_renewal: Callable[[], Awaitable[None]] = _at_once
         self.commits: list[tuple[str, Change]] = []
         self.tries: list[str] = []
         self.renewals: list[list[str]] = []
@@ -78,6 +84,7 @@ class HookedStore(MemoryStore):
     async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
         self.renewals.append(list(leases))
         self._check()
+        await self.before_renewal()
         return await super().renew(leases, seconds)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:

@@ -1,13 +1,13 @@
 """Leases that are renewed together: one call of the store, and each run's own consequence."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.engine.observing.log_context import present_run
 from agui_bridge.protocol.threads.records import ThreadKey
-from agui_bridge.stores.base import Change, Expected, Renewed
+from agui_bridge.stores.base import Change, Expected
 from tests.engine.run.hooked import HookedStore
 from tests.support.agents import Bench, Reader, Scripted, outcome, pass_time, settle, text_events
 from tests.support.clock import FakeClock
@@ -91,14 +91,12 @@ async def test_runs_whose_leases_can_not_be_renewed_stop_before_these_end() -> N
 async def test_a_run_that_ends_while_its_lease_is_renewed_is_not_lost() -> None:
     quiet = Quiet()
     asked, go = asyncio.Event(), asyncio.Event()
-    renew = quiet.store.renew
 
-    async def slow(leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
+    async def slow() -> None:
         asked.set()
         await go.wait()
-        return await renew(leases, seconds)
 
-    quiet.store.renew = slow  # type: ignore[method-assign]
+    quiet.store.before_renewal = slow
     readers = await quiet.begin()
     await pass_time(quiet.clock, 12)
     assert asked.is_set()
