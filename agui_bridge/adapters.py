@@ -305,6 +305,15 @@ class Run:
         """`messages` as a model wants them: calls answered, neighbours in one, media in parts."""
         return turns_of(self.raw_messages)
 
+    def results(self) -> dict[str, Json]:
+        """What tools have returned by now, by the call's id, also those that just came back."""
+        told: dict[str, Json] = {
+            message["toolCallId"]: message.get("content")
+            for message in self.raw_messages
+            if message.get("role") == "tool"
+        }
+        return told if self.handoff is None else {**told, **self.handoff.results}
+
     @property
     def text(self) -> str:
         """The text of the last user message, "" when there is none."""

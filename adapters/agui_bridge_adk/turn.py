@@ -200,7 +200,7 @@ class Turn:
             new = list(map(dict, run.raw_new_messages))
         self._late = [*kept.late, *(one for one in new if one.get("role") == "user")]
         decisions = run.resume.decisions if run.resume is not None else {}
-        return kept.restored(decisions), list(kept.answers(decisions, _results_of(run)))
+        return kept.restored(decisions), list(kept.answers(decisions, run.results()))
 
     def _given_results(self) -> Iterator[RunItem]:
         """The results that people gave: nothing else tells them."""
@@ -366,16 +366,6 @@ def _structured(root: BaseAgent) -> set[str]:
 
 def _parts_of(messages: list[Any]) -> list[types.Part]:
     return [part for turn in turns_of(messages) for part in user_parts(turn.content)]
-
-
-def _results_of(run: Run) -> Mapping[str, Json]:
-    """The results that the conversation has, by the call's id."""
-    told: dict[str, Json] = {
-        message["toolCallId"]: message.get("content")
-        for message in run.raw_messages
-        if message.get("role") == "tool"
-    }
-    return {**told, **(run.handoff.results if run.handoff is not None else {})}
 
 
 def _json_or_text(text: str) -> Json:

@@ -168,7 +168,7 @@ class Turn:
             new = list(map(dict, run.raw_new_messages))
         self._late = [*kept.late, *(one for one in new if one.get("role") == "user")]
         self._session, approvals = kept.restored(self._decisions)
-        return [*kept.results(self._decisions, _results_of(run)), *approvals]
+        return [*kept.results(self._decisions, run.results()), *approvals]
 
     def _check_approved(self) -> None:
         """Have the model asked only once all that was approved has come to its tool.
@@ -284,16 +284,6 @@ def _declared(tool: Any) -> FunctionTool:
     """A tool that the application carries out."""
     schema = tool.parameters or {"type": "object", "properties": {}}
     return FunctionTool(name=tool.name, description=tool.description, input_model=schema)
-
-
-def _results_of(run: Run) -> Mapping[str, Json]:
-    """The results that the conversation has, by the call's id."""
-    told: dict[str, Json] = {
-        message["toolCallId"]: message.get("content")
-        for message in run.raw_messages
-        if message.get("role") == "tool"
-    }
-    return {**told, **(run.handoff.results if run.handoff is not None else {})}
 
 
 def _json_or_text(text: str) -> Json:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import copy
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from itertools import chain
@@ -27,7 +27,6 @@ from agui_bridge.errors import NotDelivered
 from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
-from agui_bridge.protocol.threads.records import Json
 from agui_bridge.tool_gate import ToolGate
 from agui_bridge_agno.guard import Guard
 from agui_bridge_agno.history import (
@@ -185,7 +184,7 @@ class Turn:
             new = list(map(dict, run.raw_new_messages))
         said = messages_of([message for message in new if message.get("role") == "user"])
         self._late = [*loaded(kept.late), *said]
-        handed = _results_of(run)
+        handed = run.results()
         if not self._agent.tools and any(one.run is None for one in kept.waiting):
             # Agno would go on without a word.
             raise kept.refused("it has no tools.")
@@ -385,13 +384,3 @@ def _message(given: Any) -> Message:
 def _result_in(output: Any, call: str) -> str:
     found = (tool.result for tool in output.tools or () if tool.tool_call_id == call)
     return str(next(found, "") or "")
-
-
-def _results_of(run: Run) -> Mapping[str, Json]:
-    """The results that the conversation has, by the call's id."""
-    told: dict[str, Json] = {
-        message["toolCallId"]: message.get("content")
-        for message in run.raw_messages
-        if message.get("role") == "tool"
-    }
-    return {**told, **(run.handoff.results if run.handoff is not None else {})}

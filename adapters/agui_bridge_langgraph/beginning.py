@@ -90,7 +90,7 @@ class Beginning:
         if kept.breakpoint:
             (decision,) = decisions.values()
             return None if _confirmed(decision) else NOTHING
-        results = self.results()
+        results = self.run.results()
         if AT_END in kept.frontend:
             names = {c["id"]: c["name"] for m in messages_of(state.values) for c in _calls(m)}
             told = [_result(results, own, names.get(own)) for own in kept.frontend[AT_END]]
@@ -123,15 +123,6 @@ class Beginning:
     def _changes(self, state: Any) -> dict[str, Any]:
         names = [name for name in input_names(self.graph) if name != MESSAGES]
         return state_changes(self.graph, self.run.state, state.values, names)
-
-    def results(self) -> Mapping[str, Json]:
-        """What the application gave so far, by the call's id."""
-        told: dict[str, Json] = {
-            message["toolCallId"]: message.get("content")
-            for message in self.run.raw_messages
-            if message.get("role") == "tool"
-        }
-        return {**told, **(self.run.handoff.results if self.run.handoff is not None else {})}
 
 
 def _confirmed(decision: Decision) -> bool:

@@ -184,7 +184,7 @@ class Turn:
     async def _work(self, given: Any, control: RunControl) -> None:
         GUARD.set(self._guard)
         handed = [call for calls in self._waiting.frontend.values() for call in calls]
-        OFFERED.set(Offered(self._frontend, handed, self._begin.results()))
+        OFFERED.set(Offered(self._frontend, handed, self._run.results()))
         try:
             stream = self._graph.astream(
                 given,

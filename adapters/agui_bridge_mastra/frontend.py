@@ -8,7 +8,7 @@ from typing import Any, Final
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["client_tools", "messages_of_calls", "request_context", "results_of"]
+__all__ = ["client_tools", "messages_of_calls", "request_context"]
 
 _KEY: Final = "ag-ui"
 """Where Mastra's own AG-UI package puts the context, too. No client chooses another key: an
@@ -36,16 +36,6 @@ def request_context(run: Run) -> dict[str, Json]:
     if run.state:
         told["state"] = run.state
     return {_KEY: told} if told else {}
-
-
-def results_of(run: Run) -> dict[str, Json]:
-    """The results of tools that the conversation has, by the call's id on the wire."""
-    results: dict[str, Json] = {
-        message["toolCallId"]: message.get("content")
-        for message in run.raw_messages
-        if message.get("role") == "tool"
-    }
-    return {**results, **(run.handoff.results if run.handoff is not None else {})}
 
 
 def messages_of_calls(

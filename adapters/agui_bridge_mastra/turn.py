@@ -31,7 +31,7 @@ from agui_bridge_mastra.chunks.native import without_ids
 from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.continuation import Paused
 from agui_bridge_mastra.exchange import Exchange
-from agui_bridge_mastra.frontend import messages_of_calls, results_of
+from agui_bridge_mastra.frontend import messages_of_calls
 from agui_bridge_mastra.http_client import LOST, BrokeOff, HttpClient, NotFound, as_mapping
 from agui_bridge_mastra.messages import memory_of, messages_of, new_messages
 from agui_bridge_mastra.network import NetworkReader
@@ -116,7 +116,7 @@ class Turn:
     async def _go_on(self, paused: Paused) -> AsyncIterator[RunItem]:
         """Tell Mastra what it has not been told: results of the application's tools, messages."""
         self.unsettled = False
-        results = results_of(self.run)
+        results = self.run.results()
         if missing := [own for own in paused.frontend if own not in results]:
             yield Handoff(missing, paused.to_json())
             return

@@ -23,7 +23,6 @@ from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve
-from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 from agui_bridge_openai_agents.content import UNREADABLE, arguments_of
@@ -87,7 +86,7 @@ class Turn:
             self._gate,
             self._queue.write,
             self._subagents,
-            frontend=frontend_tools(self._tools, _results_of(run)),
+            frontend=frontend_tools(self._tools, run.results()),
             own={*decided, *(kept.frontend if kept else ())} - set(owners),
             speaking=[agent.name, *([kept.speaking] if kept else [])],
         )
@@ -355,13 +354,3 @@ def _described(run: Run, kept: Kept | None) -> list[dict[str, Any]]:
             "parameters": tool.parameters,
         }
     return list(known.values())
-
-
-def _results_of(run: Run) -> Mapping[str, Json]:
-    """The results that the conversation has, by the call's id."""
-    told: dict[str, Json] = {
-        message["toolCallId"]: message.get("content")
-        for message in run.raw_messages
-        if message.get("role") == "tool"
-    }
-    return {**told, **(run.handoff.results if run.handoff is not None else {})}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from itertools import chain
 from typing import Any, Final
 
@@ -21,7 +21,6 @@ from agui_bridge.errors import ConfigurationError, NotDelivered
 from agui_bridge.import_object import import_object
 from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
-from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import turns_of
 from agui_bridge.tool_gate import ToolGate
 from agui_bridge_pydantic_ai.content import user_content
@@ -206,7 +205,7 @@ class _Turn:
         run, kept = self._run, self._kept
         if kept is None:
             return (*read_conversation(run), None)
-        results = _results_of(run)
+        results = run.results()
         if run.resume is not None:
             new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
             decisions = run.resume.decisions
@@ -254,13 +253,3 @@ def _names_of(agent: AbstractAgent[Any, Any]) -> set[str]:
     for toolset in agent.toolsets:
         toolset.apply(lambda leaf: names.update(getattr(leaf, "tools", {})))
     return names
-
-
-def _results_of(run: Run) -> Mapping[str, Json]:
-    """The results that the conversation has, by the call's id."""
-    told: dict[str, Json] = {
-        message["toolCallId"]: message.get("content")
-        for message in run.raw_messages
-        if message.get("role") == "tool"
-    }
-    return {**told, **(run.handoff.results if run.handoff is not None else {})}
