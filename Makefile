@@ -41,7 +41,7 @@ FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgrap
 FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/docs/test_site.py tests/test_docs.py)
 NODE_FOLDERS := tests/e2e examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
 FRONTEND_FOLDERS := tests/e2e examples/assistant-ui examples/copilotkit examples/tanstack-ai
-E2E_PEERS := agno strands
+E2E_PEERS := agent_framework agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
 TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest matrix)
 
@@ -118,7 +118,7 @@ endif
 
 # Those of the terminal are among the quick tests.
 frontends: $(VENV)/.installed-dev ## Run the tests that show what each client can do, and write docs/frontends.md
-	@$(MAKE) $(addsuffix /node_modules/.installed,$(FRONTEND_FOLDERS))
+	@$(MAKE) $(addsuffix /node_modules/.installed,$(FRONTEND_FOLDERS)) $(MATRIX_VENVS)/agent_framework/.installed
 	@$(VENV)/bin/python -m pytest -p tests.frontends -m feature tests/e2e tests/cli $(PYTEST_ARGS)
 
 MASTRA_LOWEST := tests/servers/mastra/lowest
@@ -127,10 +127,13 @@ MASTRA_TESTS := $(addprefix tests/e2e/test_mastra,.py _application.py _depth.py 
 e2e-lowest: $(VENV)/.installed-dev tests/e2e/node_modules/.installed $(MASTRA_LOWEST)/node_modules/.installed ## Run the tests with Mastra on the lowest version that is supported
 	@MASTRA_PACKAGES=$(MASTRA_LOWEST) $(VENV)/bin/python -m pytest $(MASTRA_TESTS) $(PYTEST_ARGS)
 
-pictures: $(VENV)/.installed-dev tests/e2e/node_modules/.installed examples/copilotkit/node_modules/.installed ## Take the pictures of the CopilotKit page and of the inbox anew (needs Chromium)
+PICTURE_TESTS := $(addprefix tests/e2e/browser/test_,assistant_ui.py demo.py inbox.py tanstack_ai.py)
+
+pictures: $(VENV)/.installed-dev ## Take the pictures of pages that docs/ shows anew, and the one that moves (needs Chromium)
+	@$(MAKE) $(addsuffix /node_modules/.installed,$(FRONTEND_FOLDERS))
 	@rm -rf artefacts/pictures
-	@$(VENV)/bin/python -m pytest -q tests/e2e/browser/test_demo.py tests/e2e/browser/test_inbox.py
-	@cp artefacts/pictures/*.png docs/images/
+	@$(VENV)/bin/python -m pytest -q $(PICTURE_TESTS) -k 'test_demo or test_pictures or form or fits'
+	@cp artefacts/pictures/* docs/images/
 
 lowest: $(LOWEST)/.installed-dev ## Run the quick tests with the oldest dependencies allowed
 	@$(LOWEST)/bin/python -m pytest --ignore=tests/e2e $(FRAMEWORKS) -m 'not slow and not soak' -W default $(PARALLEL) $(PYTEST_ARGS)

@@ -30,55 +30,64 @@ class Limit:
 LIMITS: Final[Mapping[str, tuple[Limit, ...]]] = {
     "pydantic-ai": (
         Limit(
-            "It keeps nothing: who calls it says what was asked, and what of that is approved.",
+            "It keeps nothing: the client says what was asked, and which of it is approved.",
             issue="https://github.com/pydantic/pydantic-ai/issues/6452",
         ),
     ),
     "langgraph": (
         Limit(
-            "Of several questions at once none can be answered by `resume`.",
+            "If several questions wait at once, `resume` can answer none of them.",
             issue=f"{_AG_UI}/issues/2178",
         ),
-        Limit("A tool that raises is asked about again; who approves then executes again."),
+        Limit(
+            "When an approved tool raises, the person is asked again; a second approval "
+            "executes it again."
+        ),
     ),
     "langgraph-batched": (
-        Limit("Edited arguments are taken where `tool_schemas` knows the tool."),
-        Limit("A tool that raises is asked about again; who approves then executes again."),
+        Limit("Edited arguments are taken only if `tool_schemas` has the tool."),
+        Limit(
+            "When an approved tool raises, the person is asked again; a second approval "
+            "executes it again."
+        ),
     ),
     "agent-framework": (
         Limit(
-            "It runs all the calls of one pause, or none: beside a declined call it never runs "
-            "the approved one, and takes no further answer. The bridge does not send such an "
-            "answer; all stays open.",
+            "It runs all the calls of one pause, or none: if one call is declined, it never "
+            "runs the approved one, and takes no further answer. The bridge does not send "
+            "such an answer: all questions stay open.",
             behind=("parallel.one-cancelled", "parallel.one-declined"),
         ),
         Limit(
-            "What waits lies in its process alone, so that here one process of it stands behind "
-            "every bridge, and none of its own restarts is judged.",
+            "It keeps its questions only in its process. So one process of it stands behind "
+            "every bridge here, and its own restarts are not judged.",
             issue="https://github.com/microsoft/agent-framework/issues/7082",
         ),
     ),
     "agno": (
         Limit(
-            "A run that waits ends as any other: nothing in AG-UI says that it asks.",
+            "A run that waits for an answer ends like any other: nothing in its stream says "
+            "that it asks.",
             issue=f"{_AGNO}/pull/10125",
         ),
         Limit(
-            "Its stream does not tell a confirmation from user input, user feedback or external "
-            "execution; the latter can't be answered behind the bridge.",
+            "Its stream looks the same for a confirmation, user input, user feedback and "
+            "external execution. Behind the bridge the last three can't be answered.",
             issue=f"{_AGNO}/issues/9285",
         ),
         Limit("Edited arguments are not taken."),
     ),
     "adk": (
-        Limit("Edited arguments are not taken, and a reason does not reach the model."),
-        Limit("Of several confirmations it carries out the last ones in a row."),
+        Limit(
+            "Edited arguments are not taken, and the reason of a refusal does not reach the model."
+        ),
+        Limit("If several confirmations are approved, it carries out only the last ones in a row."),
     ),
     "crewai": (
         Limit("It asks about a flow, not about a call, and about one thing at a time."),
         Limit(
-            "It has no cancel: one counts as its default outcome, or as the first of its options. "
-            "The bridge does not send it."
+            "It has no cancel: it takes a cancelled question for its default outcome, or for "
+            "the first of its options. The bridge does not send it cancels."
         ),
     ),
     "strands": (Limit("Edited arguments are not taken."),),

@@ -1,10 +1,11 @@
 """What holds for every test: asyncio as the loop, and no silent skip in CI."""
 
+import gc
 import inspect
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,21 @@ def pytest_xdist_auto_num_workers() -> int:
     """Three workers on two cores: half of the time a test waits, for a server or a clock."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return -(-3 * (cores or 1) // 2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage while tests are collected, nor ever again among what that has made.
+
+    Modules, frameworks and ten thousand tests stay until the end. The collector would go through
+    them dozens of times, a third of what it takes to collect.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,11 +1,15 @@
 """Writes docs/frontends.md from the tests that ran: `python -m pytest -p tests.frontends`.
 
 A client none of whose tests ran keeps what the page says of it. The page stays as it is, and the
-run fails, if a marked test of another client didn't run, was skipped or failed.
+run fails, if a marked test of another client didn't run, was skipped or failed, or if what is
+installed of that client has another version than the page would say.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -17,10 +21,15 @@ from docs.generators.frontends import (
     ROOT,
     Claim,
     claims_of,
+    fixed_version,
     frontends_page,
     shown_by,
     versions_of,
 )
+
+ENVIRONMENTS: Final = ROOT / ".venv-matrix"
+PEERS: Final = ROOT / "tests" / "servers" / "peers"
+"""Where each list of packages there has an environment of its own."""
 
 _claims: Final[dict[str, frozenset[Claim]]] = {}
 _passed: Final[dict[str, bool]] = {}
@@ -60,12 +69,31 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         for client in CLIENTS
         if client.name not in ran and f" {versions_of(client)} |" not in page
     }
+    lacking |= {
+        f"{package} {installed} is installed, and {file} says {fixed_version(package, file)[1]}"
+        for client in CLIENTS
+        for package, file in client.packages
+        if client.name in ran
+        and (installed := _installed(package, ROOT / file)) != fixed_version(package, file)[1]
+    }
     if lacking:
         print("", "docs/frontends.md stays as it is:", *sorted(lacking), sep="\n")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return
     kept = {claim for claim in shown_by(page) & marked if claim.client not in ran}
     PAGE.write_text(frontends_page(page, seen | kept), encoding="utf-8")
+
+
+def _installed(package: str, file: Path) -> str:
+    """The version of a package that the tests ran with, by the file that fixes it."""
+    if file.suffix == ".json":
+        manifest = file.parent / "node_modules" / package / "package.json"
+        return str(json.loads(manifest.read_text(encoding="utf-8"))["version"])
+    folders = sys.path
+    if file.parent == PEERS:
+        folders = [str(p) for p in (ENVIRONMENTS / file.stem).glob("lib/python*/site-packages")]
+    [found] = importlib.metadata.distributions(name=package, path=folders)
+    return found.version
 
 
 def _path(path: Path) -> str:

@@ -52,8 +52,8 @@ class AgnoAdapter:
         self._dependencies: Any = found
         if isinstance(self._agent, Workflow):
             raise ConfigurationError(
-                f"{self._agent.name!r} is a workflow of agno, which the bridge does not run: see "
-                "docs/agno.md. Give it an Agent or a Team."
+                f"{self._agent.name!r} is a workflow of agno. The bridge does not run workflows: "
+                "agno would carry out an answer twice that comes twice. Add an Agent or a Team."
             )
         if not isinstance(self._agent, Agent | Team) and not callable(self._agent):
             raise ConfigurationError(

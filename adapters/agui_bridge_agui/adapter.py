@@ -134,6 +134,11 @@ class AguiAdapter:
             if answers is None:
                 # It stays suspended there; the bridge tells that the call was not executed.
                 return
+            await run.check_stop()
+            if run.stop.requested:
+                # Nothing begins after a stop. The server still asks, and says so next time.
+                run.not_begun = sorted(_approved_calls(run))
+                return
         else:
             for batch in run.closed:
                 if batch.cause != "lost" and not run.stop.requested:

@@ -139,7 +139,10 @@ class Turn:
         reader = self._reader(paused, refused)
         unsent = deque(reply for reply in replies if reply.request is not None)
         sent = False
-        while unsent and not run.stop.requested:
+        while unsent:
+            await run.check_stop()
+            if run.stop.requested:
+                break
             reply = unsent.popleft()
             run.not_begun = _approved_calls(unsent)
             async for item in self._send(paused, reader, reply, first=not sent):

@@ -21,21 +21,21 @@ Agents behind AG-UI: pauses, answers and stops that are durable, checked and exe
 
 Begin here
 
-  agui-bridge serve agents:bridge   the variable `bridge` of agents.py
-  agui-bridge serve bridge.yaml     what a configuration file describes
-  agui-bridge proxy URL             what speaks AG-UI already, made safe
+  agui-bridge serve agents:bridge   serve the variable `bridge` of agents.py
+  agui-bridge serve bridge.yaml     serve what a configuration file describes
+  agui-bridge check bridge.yaml     say what is wrong with it
   agui-bridge chat URL              talk to an agent in the terminal
-  agui-bridge inbox list URL        what agents ask people, to answer it
-  agui-bridge stdio agents:bridge   serve a parent process, over pipes
-  agui-bridge check bridge.yaml     what is wrong with it
-  agui-bridge conformance -h        how to judge an endpoint by what it does
+  agui-bridge inbox list URL        list what agents ask people
+  agui-bridge proxy URL             make the questions of an AG-UI endpoint safe
 
-Every command explains itself: agui-bridge COMMAND --help.
+agui-bridge COMMAND --help explains a command.
 """
 
 COMMANDS: Final = {
     "serve": Later("commands.serve", "Serve the agents of a bridge."),
-    "proxy": Later("commands.proxy", "Serve an agent that speaks AG-UI already, made safe."),
+    "proxy": Later(
+        "commands.proxy", "Stand in front of an AG-UI endpoint, and make its questions safe."
+    ),
     "chat": Later("commands.chat", "Talk to an agent in the terminal."),
     "inbox": Later("approvals.inbox", "Find, show and answer what agents ask people."),
     "stdio": Later(
@@ -53,7 +53,7 @@ COMMANDS: Final = {
         "commands.adapters",
         "List the adapters that are installed, and how to install what one lacks.",
     ),
-    "channels": Later("approvals.channels", "Where people are told of questions."),
+    "channels": Later("approvals.channels", "Try a channel, or list what became of its notices."),
     "migrate": Later(
         "commands.migrate", "Make a store's tables, or bring them up to this version."
     ),
@@ -64,7 +64,7 @@ COMMANDS: Final = {
         "approvals.audit", "Export or verify what was decided, by whom and through what."
     ),
     "grants": Later(
-        "approvals.grants", "List or revoke decisions that are remembered, so that nobody is asked."
+        "approvals.grants", "List or revoke remembered decisions, for which nobody is asked again."
     ),
 }
 """In the order in which they are looked for."""
@@ -107,7 +107,7 @@ def _completion(context: click.Context, _: click.Parameter, shell: str | None) -
     callback=_completion,
     is_eager=True,
     expose_value=False,
-    help="Print what makes a shell complete commands.",
+    help="Print a script that completes commands in the shell.",
 )
 def app() -> None:
     """The commands; their help is HELP."""

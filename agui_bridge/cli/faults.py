@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from difflib import get_close_matches
 from inspect import cleandoc
 from typing import Any, Final
 
@@ -55,6 +56,22 @@ class CommandGroup(Command, click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order in which they are looked for, not by their letters."""
         return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is named.
+
+        Raises:
+            UsageError: there is none of that name; one that is nearly so is named.
+        """
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = get_close_matches(args[0], self.list_commands(ctx), 1)
+            if near:
+                raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from None
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was called.

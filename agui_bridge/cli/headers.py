@@ -18,5 +18,5 @@ def read_header(line: str) -> tuple[str, str]:
     """
     name, colon, value = line.partition(":")
     if not colon or not name.strip():
-        raise ConfigurationError(f'--header {line!r} is none.\nWrite it as "Name: value".')
+        raise ConfigurationError(f'--header {line!r} is no header.\nWrite it as "Name: value".')
     return name.strip(), value.strip()

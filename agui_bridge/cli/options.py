@@ -14,20 +14,25 @@ __all__ = [
     "server_options",
     "shared_flags",
     "store_option",
-    "store_to_open",
     "targets_argument",
 ]
 
-targets_argument = click.argument("target", nargs=-1, required=True, metavar="TARGET...")
 
-store_to_open = click.option(
+def _named(_: click.Context, __: click.Parameter, target: tuple[str, ...]) -> tuple[str, ...]:
+    if not target:
+        raise click.UsageError(
+            "Name a bridge: a file such as bridge.yaml, or module:variable such as agents:bridge."
+        )
+    return target
+
+
+targets_argument = click.argument("target", nargs=-1, metavar="TARGET...", callback=_named)
+
+store_option = click.option(
     "--store",
-    required=True,
-    envvar="AGUI_BRIDGE_STORE",
-    show_envvar=True,
-    help="Store URL, such as sqlite:///agents.db.",
+    metavar="URL",
+    help="Store to use instead of the one of TARGET, such as sqlite:///agents.db.",
 )
-store_option = click.option("--store", help="Store to use instead, such as sqlite:///agents.db.")
 
 
 def server_options(command: Any) -> Any:
@@ -36,7 +41,7 @@ def server_options(command: Any) -> Any:
         click.option(
             "--anonymous",
             is_flag=True,
-            help="Serve others than this machine, though nothing says who they are.",
+            help="Serve other machines, though nothing says who asks.",
         ),
         click.option(
             "--port",
@@ -44,7 +49,7 @@ def server_options(command: Any) -> Any:
             metavar="NUMBER",
             help="Port; 0 takes a free one.  [default: 8787]",
         ),
-        click.option("--host", help="Address to bind to.  [default: 127.0.0.1]"),
+        click.option("--host", metavar="NAME", help="Address to bind to.  [default: 127.0.0.1]"),
     ):
         command = option(command)
     return command

@@ -10,7 +10,7 @@ from agui_bridge.cli.options import shared_flags
 from agui_bridge.cli.target import Target
 from agui_bridge.errors import ConfigurationError
 
-__all__ = ["store_given", "target_or_store"]
+__all__ = ["lasting_store", "store_given", "target_or_store"]
 
 _TARGETS = click.argument("target", nargs=-1, metavar="[TARGET...]")
 
@@ -21,7 +21,8 @@ def target_or_store(command: click.decorators.FC) -> click.decorators.FC:
         "--store",
         envvar="AGUI_BRIDGE_STORE",
         show_envvar=True,
-        help="Store URL, such as sqlite:///agents.db; goes before that of TARGET.",
+        metavar="URL",
+        help="Store, such as sqlite:///agents.db; wins over the one of TARGET.",
     )
     return _TARGETS(option(command))
 
@@ -55,3 +56,19 @@ def store_given(target: Sequence[str], store: str | None) -> str:
             "Give its address with --store."
         )
     return made.store
+
+
+def lasting_store(target: Sequence[str], store: str | None) -> str:
+    """The same, for commands that read what servers wrote.
+
+    Raises:
+        ConfigurationError: as `store_given`; or it is `memory:`, of which a command sees nothing.
+        UsageError: nothing says which store.
+    """
+    url = store_given(target, store)
+    if url == "memory:":
+        raise ConfigurationError(
+            "The store is memory:, which only the server itself can see.\n"
+            "Name the store that your servers share, such as --store sqlite:///agents.db."
+        )
+    return url

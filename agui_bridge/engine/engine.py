@@ -17,6 +17,7 @@ from agui_bridge.engine.heavy_reads import HeavyReads
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.heavy_writes import HeavyWrites
 from agui_bridge.engine.input.auto_resume import request_of
+from agui_bridge.engine.input.holding import hold_answers
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
@@ -53,7 +54,7 @@ from agui_bridge.protocol.contract.requests import (
     Resume,
     Start,
 )
-from agui_bridge.protocol.contract.transitions import Change, hold
+from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import ThreadKey, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
@@ -98,7 +99,7 @@ class Engine:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
         self._keeper = Keeper(self.store, self.clock)
-        self._stops = StopRequests(self.store, self.clock, self.running, settings.stop_poll)
+        self._stops = StopRequests(self.store, self.clock, settings.stop_poll)
         self.turns: HeavyTurns = turns or HeavyTurns()
         # Apart: a store that is slow keeps no other input from being read.
         self._store_turns = HeavyTurns()
@@ -180,7 +181,9 @@ class Engine:
                     case Start() | Resume():
                         return await self._claim(submission, stream, incoming, ruling, watch)
                     case Hold():
-                        await self._hold(submission, loaded, ruling)
+                        change = hold_answers(submission, incoming, ruling)
+                        if change.interrupts or change.messages:
+                            await self._commit(submission.key, change, loaded)
                         loaded = await self.store.load(submission.key, ids, messages=True)
                         async with turn(is_heavy_thread(loaded, submission)):
                             stream.restate(loaded)
@@ -217,11 +220,6 @@ class Engine:
         else:
             stream.reject(loaded, ruling.code, ruling.message)
 
-    async def _hold(self, submission: Submission, loaded: Loaded, ruling: Hold) -> None:
-        change = hold(loaded, ruling, submission.principal.actor, submission.via)
-        if change.interrupts:
-            await self._commit(submission.key, change, loaded)
-
     async def _wait(self, key: ThreadKey, loaded: Loaded, join: Join) -> None:
         await wait_for_run(self.store, self.clock, self.running, key, loaded, join.until)
 
@@ -236,14 +234,14 @@ class Engine:
         """See a claimed run through to its end."""
         key = execution.owner.key
         self.running[key] = execution
-        self._stops.begun()
-        execution.run.check_stop = functools.partial(self._stops.look, execution)
+        self._stops.begun(execution)
         execution.run.late_result = functools.partial(self._take_late, execution)
         try:
             ending = await close_run(execution, await execution.carry_out())
             execution.watch.ended(ending)
         finally:
             execution.over.set()
+            self._stops.over(execution)
             self.changed(key)
             if self.running.get(key) is execution:
                 del self.running[key]

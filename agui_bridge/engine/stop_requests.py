@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 from collections.abc import Mapping
 from typing import Final
@@ -17,7 +18,6 @@ from typing import Final
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.errors import StoreError
-from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Store
 
 __all__ = ["StopRequests"]
@@ -31,34 +31,39 @@ class StopRequests:
     Args:
         store: where they are.
         clock: what the polling waits by.
-        running: the runs of this process.
         poll: seconds between two looks that nothing gave rise to.
     """
 
-    def __init__(
-        self, store: Store, clock: Clock, running: Mapping[ThreadKey, Execution], poll: float
-    ) -> None:
+    def __init__(self, store: Store, clock: Clock, poll: float) -> None:
         self._store = store
         self._clock = clock
-        self._running = running
         self._poll = poll
+        # By lease token, as the store is asked: made anew for each look, it took as long as the
+        # look itself where thousands of runs say nothing.
+        self._running: dict[str, Execution] = {}
         self._wanted: dict[str, Execution] = {}
         self._current: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
         self._busy = asyncio.Event()
 
-    def begun(self) -> None:
-        """A run is under way: hints are heeded from now on."""
+    def begun(self, run: Execution) -> None:
+        """A run is under way: it heeds the requests for it from now on."""
+        run.run.check_stop = functools.partial(self._look, {run.owner.token: run})
+        self._running[run.owner.token] = run
         self._busy.set()
 
-    async def look(self, *runs: Execution) -> None:
-        """Have these runs heed what the store holds for them now.
+    def over(self, run: Execution) -> None:
+        """A run has ended."""
+        del self._running[run.owner.token]
+
+    async def _look(self, runs: Mapping[str, Execution]) -> None:
+        """Have these runs, by their lease tokens, heed what the store holds for them now.
 
         Looks that are asked for at once are one read of the store, and one that is under way does
         not count: it may have missed what was stored since. A store that does not answer has
         nothing to say; then the lease ends the run.
         """
-        self._wanted |= {run.owner.token: run for run in runs if not run.run.stop.force}
+        self._wanted |= runs
         if not self._wanted:
             return
         if self._following is None:
@@ -81,7 +86,7 @@ class StopRequests:
         """Look again and again."""
         while True:
             await self._clock.sleep(self._poll)
-            await self.look(*self._running.values())
+            await self._look(self._running)
 
     async def listen(self) -> None:
         """Look whenever the store hints at a stop request, while anything runs."""
@@ -90,4 +95,4 @@ class StopRequests:
                 if not self._running:
                     self._busy.clear()
                     await self._busy.wait()
-                await self.look(*self._running.values())
+                await self._look(self._running)

@@ -16,6 +16,7 @@ from typing import Any, Final
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.waiting import appears
 from agui_bridge.errors import Refused
+from agui_bridge.protocol.field_faults import IS_MISSING
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.surfaces.ids import check_text_id
@@ -63,7 +64,7 @@ class SessionStop:
             raise Refused(
                 "INVALID_INPUT",
                 "session_id: is required for stop.",
-                {"field": "session_id", "reason": "Field required"},
+                {"field": "session_id", "reason": IS_MISSING},
             )
         force, timeout = stop_options(body, _DEFAULT_TIMEOUT)
         user = _text(body, "user_id", max_id_bytes)

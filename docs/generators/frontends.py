@@ -17,6 +17,7 @@ __all__ = [
     "Claim",
     "Client",
     "claims_of",
+    "fixed_version",
     "frontends_page",
     "shown_by",
     "versions_of",
@@ -75,6 +76,11 @@ CLIENTS: Final = (
             ("@tanstack/ai-react", "examples/tanstack-ai/package.json"),
             ("@tanstack/ai", "examples/tanstack-ai/package.json"),
         ),
+    ),
+    Client(
+        "AGUIChatClient",
+        "agui-chat-client.md",
+        (("agent-framework-ag-ui", "tests/servers/peers/agent_framework.txt"),),
     ),
     Client("playground", "copilotkit.md", (("agui-inspector", "constraints.txt"),)),
     Client("terminal", "python-client.md"),
@@ -168,8 +174,20 @@ def shown_by(page: str) -> frozenset[Claim]:
 
 def versions_of(client: Client) -> str:
     """The versions that the tests run it in, as the table has them."""
-    versions = [_version(package, ROOT / file) for package, file in client.packages]
+    fixed = [fixed_version(package, file) for package, file in client.packages]
+    versions = [f"`{name}` {version}" for name, version in fixed]
     return " and ".join(versions) or "this one"
+
+
+def fixed_version(package: str, file: str) -> tuple[str, str]:
+    """A package's own name, and the version that a file fixes."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    if file.endswith(".json"):
+        given = json.loads(text)["dependencies"][package]
+        name, _, version = given.rpartition("@")
+        return name.removeprefix("npm:") or package, version
+    [version] = re.findall(rf"^{re.escape(package)}==(\S+)$", text, re.MULTILINE)
+    return package, version
 
 
 def _table(claims: Collection[Claim]) -> str:
@@ -195,14 +213,3 @@ def _tests(claims: Collection[Claim]) -> str:
             lines += [f"| {text} | `{claim.path}::{claim.test}` |" for claim in shown]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
-
-
-def _version(package: str, file: Path) -> str:
-    text = file.read_text(encoding="utf-8")
-    if file.suffix == ".json":
-        given = json.loads(text)["dependencies"][package]
-        name, _, version = given.rpartition("@")
-        name = name.removeprefix("npm:") or package
-        return f"`{name}` {version}"
-    [version] = re.findall(rf"^{re.escape(package)}==(\S+)$", text, re.MULTILINE)
-    return f"`{package}` {version}"

@@ -19,7 +19,7 @@ _MOVED: Final[Mapping[str, str]] = {
 }
 """Where a file of the repository's root, or a folder, stands in the site."""
 
-_PICTURES: Final = frozenset({".png", ".svg"})
+_PICTURES: Final = frozenset({".png", ".svg", ".webp"})
 _LANGUAGES: Final[Mapping[str, str]] = {
     ".json": "json",
     ".py": "python",

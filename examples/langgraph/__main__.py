@@ -154,6 +154,7 @@ def main() -> None:
         lease_seconds=options.lease,
         tokens=options.tokens,
     )
+    print(f"http://127.0.0.1:{options.port}/agents/mailer   (Ctrl-C ends it)", flush=True)
     serve(bridge, "127.0.0.1", options.port, log_level="warning")
 
 

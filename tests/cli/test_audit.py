@@ -117,12 +117,12 @@ def test_deleting_a_thread_leaves_its_chain_whole(url: str, tmp_path: Path) -> N
     asyncio.run(delete())
     alone = verify("--store", url)
     assert alone.exit_code == 0
-    assert "1 of the threads are gone" in alone.stdout
+    assert "Threads that no longer exist: 1. Only --anchor shows" in alone.stdout
     anchored = verify("--store", url, "--anchor", str(file))
     assert (anchored.exit_code, anchored.stdout) == (0, "6 rows of 2 threads: whole.\n")
 
     pruned = invoke("prune", "--store", url, "--older-than", "0d")
-    assert pruned.stdout.startswith("the rows of 1 thread deleted"), pruned.output
+    assert pruned.stdout.startswith("The rows of 1 thread were deleted from"), pruned.output
     missed = verify("--store", url, "--anchor", str(file))
     assert missed.exit_code == 1
     assert "team/ops/t-1, chain " in missed.stdout
@@ -206,12 +206,38 @@ def test_a_spreadsheet_gets_no_formula(sqlite: str) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("--key-env", "NO_KEY", "--store", "memory:"), "NO_KEY is not set"),
-        (("--key-env", "AUDIT_KEY"), "Give an export, or --store"),
-        (("--key-env", "AUDIT_KEY", "--store", "memory:", "--agent", "a"), "named by --scope"),
+        (
+            ("--key-env", "NO_KEY", "--store", "memory:"),
+            "NO_KEY, which should hold an audit key, is not set",
+        ),
+        (("--key-env", "AUDIT_KEY"), "Say which store: name the configuration file"),
+        (("--store", "sqlite:///agents.db"), "Say which keys seal the rows"),
+        (("--key-env", "AUDIT_KEY", "--store", "memory:"), "only the server itself can see"),
+        (("--key-env", "AUDIT_KEY", "--store", "memory:", "--agent", "a"), "all of --scope"),
+        (("--key-env", "AUDIT_KEY", "gone.jsonl"), "There is no file gone.jsonl"),
+        (("--key-env", "AUDIT_KEY", "audit.csv"), "is CSV, which can't be verified"),
     ],
 )
 def test_what_is_missing_is_told(args: tuple[str, ...], said: str) -> None:
     result = invoke("verify", *args)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_a_configuration_file_names_the_store_and_the_keys(sqlite: str, tmp_path: Path) -> None:
+    agents = "agents: {ops: {function: nowhere:ops}}"
+    file, bare = tmp_path / "bridge.yaml", tmp_path / "bare.yaml"
+    file.write_text(f"store: {sqlite}\naudit: {{keys_env: [AUDIT_KEY]}}\n{agents}\n")
+    bare.write_text(f"store: {sqlite}\n{agents}\n")
+    others = tmp_path / "others.yaml"
+    others.write_text(f"store: {sqlite}\naudit: {{keys_env: [ANOTHER_KEY]}}\n{agents}\n")
+
+    exported = invoke("export", str(file))
+    assert exported.stdout == invoke("export", "--store", sqlite).stdout != ""
+    judged = invoke("verify", str(file))
+    assert (judged.exit_code, judged.stdout) == (0, "6 rows of 2 threads: whole.\n")
+    assert invoke("verify", str(others)).exit_code == 1
+    assert invoke("verify", str(others), "--key-env", "AUDIT_KEY").exit_code == 0
+    assert "Say which keys" in invoke("verify", str(bare)).stderr
+    pruned = invoke("prune", str(file), "--older-than", "0d")
+    assert pruned.stdout.startswith("The rows of 0 threads were deleted from"), pruned.output

@@ -121,12 +121,17 @@ async def test_deliveries_are_listed_by_state_and_scope(name: str, tmp_path: Pat
     )
     sent = await invoke("deliveries", *place, "--state", "sent")
     others = await invoke("deliveries", *place, "--scope", "other")
+    file = tmp_path / "bridge.yaml"
+    file.write_text(f"store: {url}\nagents: {{ops: {{function: nowhere:ops}}}}\n")
+    of_the_file = await invoke("deliveries", str(file))
     [line] = listed.stdout.splitlines()
 
     assert line.split()[:5] == ["dead", "hook", "opened", "tries", "1"]
     assert "ops/t" in line and line.endswith(":hook:opened  HTTP 410")
     assert dead_ones.stdout == listed.stdout
-    assert sent.stdout == others.stdout == "There are none.\n"
+    assert sent.stdout == "There are no sent notices in the scope default.\n"
+    assert others.stdout == "There are no notices in the scope other.\n"
+    assert of_the_file.stdout == listed.stdout
     assert receiver.url not in listed.stdout
 
 
@@ -137,3 +142,12 @@ async def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
 
     assert wrong.exit_code == 2
     assert "'lost' is not one of" in wrong.stderr
+
+
+async def test_deliveries_of_no_store_or_of_memory_say_what_to_name() -> None:
+    nowhere = await invoke("deliveries", AGUI_BRIDGE_STORE="")
+    memory = await invoke("deliveries", "--store", "memory:")
+
+    assert (nowhere.exit_code, memory.exit_code) == (2, 2)
+    assert "Say which store: name the configuration file" in nowhere.stderr
+    assert "only the server itself can see" in memory.stderr

@@ -58,7 +58,7 @@ def test_approve_decline_edit_and_cancel(target: Target, url: str) -> None:
         chat.wait_for("oops")
         chat.type(CTRL_U, enter=False)
         chat.type('{"to": 7, "body": "changed"}')
-        chat.wait_for("7 is not of type 'string'")
+        chat.wait_for("must be a string, not 7")
         chat.wait_for('"changed"}')
         chat.type(CTRL_U, enter=False)
         chat.type('{"to": "cid-1", "body": "changed"}')
@@ -92,7 +92,7 @@ def test_parallel_questions_a_form_and_a_confirmation(target: Target, url: str) 
         chat.answer("a number > ", "2")
         chat.answer("Year > ", "twenty")
         # The schema is heeded field by field: what fits is not asked for again.
-        assert "a number" not in chat.wait_for("not of type")
+        assert "a number" not in chat.wait_for("must be a whole number")
         chat.answer("Year > ", "2026")
         chat.wait_for("Quarter: Q2 2026.")
         chat.answer("you > ", "form Hal")
@@ -361,3 +361,10 @@ def test_long_arguments_open_in_the_editor(
         chat.answer("you > ", "/quit")
         assert chat.end() == 0
     assert executed(target, name) == ["edited"]
+
+
+def test_an_agent_that_is_not_there_is_told_before_anything_is_typed(url: str) -> None:
+    with terminal("chat", url, "--agent", "nobody") as chat:
+        told = chat.wait_for("Choose one with --agent: ")
+
+    assert "has no agent 'nobody'" in told

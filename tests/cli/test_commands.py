@@ -97,9 +97,18 @@ def test_the_help_names_every_command_and_where_to_begin(folder: Path) -> None:
     said = invoke("--help").stdout
     assert all(command in said for command in COMMANDS)
     assert "agui-bridge serve agents:bridge" in said
-    beginning = said.partition("Begin here")[2].partition("Every command")[0]
+    beginning = said.partition("Begin here")[2].partition("agui-bridge COMMAND")[0]
     lines = [line for line in beginning.splitlines() if line.strip()]
     assert all(line.startswith("  agui-bridge ") for line in lines)
+
+
+def test_a_command_that_is_nearly_named_is_suggested_and_a_target_asked_for() -> None:
+    nearly, far, none = invoke("serv"), invoke("xyz"), invoke("serve")
+
+    assert nearly.stderr.rstrip().endswith("No such command 'serv'. Did you mean 'serve'?")
+    assert far.stderr.rstrip().endswith("No such command 'xyz'.")
+    assert none.stderr.rstrip().endswith("or module:variable such as agents:bridge.")
+    assert (nearly.exit_code, far.exit_code, none.exit_code) == (2, 2, 2)
 
 
 def test_the_help_of_conformance_names_every_ending_of_a_report() -> None:

@@ -17,15 +17,16 @@ def invoke(*args: str) -> Result:
     return CliRunner().invoke(app, ["grants", *args], prog_name="agui-bridge")
 
 
+async def _filled(url: str) -> None:
+    store = await open_store(url)
+    await store.grants.add(grant(FakeClock(), "g-1", expires_at=4e9, max_uses=3))
+    await store.aclose()
+
+
 def test_a_decision_is_listed_and_revoked_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
 
-    async def fill() -> None:
-        store = await open_store(url)
-        await store.grants.add(grant(FakeClock(), "g-1", expires_at=4e9, max_uses=3))
-        await store.aclose()
-
-    asyncio.run(fill())
+    asyncio.run(_filled(url))
     place = ("--store", url, "--scope", "team é")
     listed = invoke("list", *place)
     assert listed.stdout.startswith(
@@ -36,3 +37,25 @@ def test_a_decision_is_listed_and_revoked_once(tmp_path: Path) -> None:
     assert (again.exit_code, "could be revoked" in again.stderr) == (1, True)
     assert "revoked by ann" in invoke("list", *place).stdout
     assert "Nothing is remembered" in invoke("list", "--store", url).stdout
+
+
+def test_it_works_on_the_store_of_a_configuration_file(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    file = tmp_path / "bridge.yaml"
+    file.write_text(f"store: {url}\nagents: {{ops: {{function: nowhere:ops}}}}\n")
+    asyncio.run(_filled(url))
+    place = (str(file), "--scope", "team é")
+
+    assert invoke("list", *place).stdout.startswith("g-1  ops: send mail")
+    revoked = invoke("revoke", "g-1", *place, "--actor", "ann")
+    assert revoked.stdout == "The decision g-1 is revoked: people are asked again.\n"
+
+
+def test_without_a_store_that_lasts_it_says_what_to_name() -> None:
+    for arguments, said in (
+        (("list",), "Say which store: name the configuration file, such as bridge.yaml"),
+        (("list", "--store", "memory:"), "only the server itself can see"),
+        (("revoke", "g-1", "--actor", "ann"), "Say which store"),
+    ):
+        told = invoke(*arguments)
+        assert (told.exit_code, said in told.stderr) == (2, True), told.output

@@ -80,7 +80,7 @@ def test_a_should_counts_only_when_strict(wrong: str, written: Written) -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        ((), "name a TOML file"),
+        ((), "give a TOML file"),
         (("--config", "nowhere.toml"), "nowhere.toml can't be read"),
         (("http://127.0.0.1:9/agent", "--config", "{file}"), "Is the server running?"),
         (("http://127.0.0.1:x/agent", "--config", "{file}"), "is no URL"),

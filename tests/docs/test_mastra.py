@@ -30,7 +30,7 @@ TESTED = {
     "an answer that violates": "test_an_answer_that_violates_the_schema_consumes_nothing",
     "the same answer twice": "test_a_second_approval_executes_nothing",
     "an unknown run": _LOST,
-    "a network, `delete`": _ONCE,
+    "a network that calls a tool": _ONCE,
     "a sub-agent's work": ("test_the_inner_tool_and_its_arguments_are_shown_below_their_sub_agent"),
     "a failing sub-agent": "test_a_sub_agent_that_fails_is_told_and_its_supervisor_goes_on",
     "a failing model": "test_a_failing_model_is_an_error_without_its_stack",

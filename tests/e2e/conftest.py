@@ -2,15 +2,26 @@
 
 import secrets
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from agui_bridge import Bridge
 from tests.e2e.clients import PACKAGES, Driver, OpenPage, Page
+from tests.e2e.lines import HERE
 from tests.e2e.mastra import bridge_before
 from tests.e2e.target import Target
 from tests.support.mastra import MastraProcess
+
+SECONDS: Final = 240
+"""The time limit of a test: the first one of a file waits until servers and pages are there."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of this folder more time than others have."""
+    for item in items:
+        if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(SECONDS))
 
 
 @pytest.fixture(scope="session")

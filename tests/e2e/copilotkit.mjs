@@ -22,11 +22,19 @@ globalThis.fetch = (address, init) => {
 
 const pages = new Map();
 
+// What useFrontendTool registers.
+const showPage = {
+  name: "show_page",
+  description: "Shows a page to the user.",
+  handler: async ({ page }) => `the page ${page}`,
+};
+
 class Page {
   constructor({ id, url, way, threadId }) {
     this.errors = [];
     this.interrupts = new ɵInterruptState();
     this.core = new CopilotKitCore({ runtimeUrl: url, runtimeTransport: way });
+    this.core.addTool(showPage);
     this.core.subscribe({
       onError: ({ error, code }) => this.errors.push({ code, message: error.message }),
     });

@@ -3,7 +3,8 @@
 import secrets
 from typing import Any, Final, Literal
 
-from tests.e2e.clients import Driver, Reply
+from tests.e2e.clients import Driver
+from tests.e2e.lines import Reply
 from tests.e2e.target import Target
 
 __all__ = ["PACKAGE", "VERSION", "Page", "Way"]

@@ -156,6 +156,17 @@ def test_a_question_outlives_the_server_that_asked_it(
         assert len(second.executed(name)) == 1
 
 
+@pytest.mark.feature("HttpAgent", "page tool")
+def test_a_tool_of_the_page_runs_there_and_its_result_goes_on(page: Page, name: str) -> None:
+    page.say(f"frontend {name}")
+    [call] = page.messages[-1]["toolCalls"]
+    assert call["function"]["name"] == "show_page"
+    result = {"id": f"result-{name}", "role": "tool", "toolCallId": call["id"]}
+    page.rewrite([*page.messages, {**result, "content": f"the page {name}"}])
+    page.rerun()
+    assert page.last_text == f"Shown: the page {name}."
+
+
 @pytest.mark.feature("HttpAgent", "state")
 def test_a_state_that_the_client_sends_is_kept(open_page: OpenPage, name: str) -> None:
     page = open_page(state={"theme": "dark"})

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.clients import Driver, Reply
+from tests.e2e.clients import Driver
 from tests.e2e.copilotkit import PACKAGE, VERSION, Page, Way
+from tests.e2e.lines import Reply
 from tests.e2e.target import Target
 
 OpenPage = Callable[[], Page]
@@ -222,3 +223,13 @@ def test_a_run_outlives_the_connection_that_began_it(open_page: OpenPage) -> Non
     begun.result()
 
     assert texts(page) == ["".join(f"{n} " for n in range(20))]
+
+
+@pytest.mark.feature("CopilotKit", "page tool")
+def test_a_tool_of_the_page_runs_there_and_its_result_goes_on(
+    open_page: OpenPage, name: str
+) -> None:
+    page = open_page().say(f"frontend {name}")
+    assert (page.refused, page.errors) == (None, [])
+    assert [m["content"] for m in page.messages if m["role"] == "tool"] == [f"the page {name}"]
+    assert page.messages[-1]["content"] == f"Shown: the page {name}."

@@ -120,6 +120,13 @@ def test_stopped_before_the_first_token(page: Page, target: Target, driver: Driv
     page.take(run)
     assert (result["status"], result["stopReason"]) == ("success", "USER_INTERRUPTED")
     assert told_of_the_stop(run, driver)
+    said, *rest = kept = target.thread(page.thread)["messages"]
+    assert said == page.messages[0]
+    assert run.text == "".join(message["content"] for message in rest)
+    # A token may have been on its way; that it is no whole answer, its client does not know.
+    if rest:
+        assert is_part(run.text)
+        page.rewrite(kept)
     went_on(page)
 
 

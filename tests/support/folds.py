@@ -61,3 +61,8 @@ def call(call_id: str = "c", arguments: str = "", **rest: Any) -> Wire:
 
 USER: Wire = {"id": "u", "role": "user", "content": "hi"}
 CALLER: Wire = {"id": "a", "role": "assistant", "toolCalls": [call("c", "{}"), call("d", "{}")]}
+
+
+def is_stored(history: History) -> bool:
+    """Whether nothing that has finished is left to be taken."""
+    return history.is_stored(lambda: None)

@@ -21,7 +21,9 @@ from agui_bridge.audit.verification import (
 from agui_bridge.cli.ages import age_option
 from agui_bridge.cli.banner import store_label
 from agui_bridge.cli.faults import Command, CommandGroup
-from agui_bridge.cli.options import store_to_open
+from agui_bridge.cli.store_given import lasting_store, target_or_store
+from agui_bridge.cli.target import Target
+from agui_bridge.config.models import Configuration
 from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.protocol.audit.verifying import Fault
 from agui_bridge.protocol.threads.records import ThreadKey
@@ -40,35 +42,48 @@ _FOUND = 1
 def audit() -> None:
     """Export or verify what was decided, by whom and through what.
 
-    Rows are there from the moment on that a bridge has `audit.keys_env`;
-    docs/audit.md says what they prove.
+    Once a bridge has `audit.keys_env`, it writes a row for each of these.
 
     Examples:
-      agui-bridge audit export --store sqlite:///agents.db > audit.jsonl
-      agui-bridge audit verify --store sqlite:///agents.db --key-env AUDIT_KEY
+      agui-bridge audit export bridge.yaml > audit.jsonl
+      agui-bridge audit verify bridge.yaml
     """
 
 
 @audit.command(cls=Command)
-@store_to_open
-@click.option("--format", "format_", type=click.Choice(["jsonl", "csv"]), default="jsonl")
+@target_or_store
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["jsonl", "csv"]),
+    default="jsonl",
+    help="JSON Lines, or CSV for spreadsheets.",
+)
 @click.option("--scope", help="Only rows of this scope.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
     help="Write there instead of to standard output.",
 )
-def export(store: str, format_: ExportFormat, scope: str | None, output: Path | None) -> None:
+def export(
+    target: Sequence[str],
+    store: str | None,
+    format_: ExportFormat,
+    scope: str | None,
+    output: Path | None,
+) -> None:
     """Write the rows of a store, one a line. No key is needed.
 
-    JSONL can be verified; CSV is for spreadsheets. An export that is kept where
-    nobody of the store can write is an anchor: `verify --anchor` then finds rows
-    that were cut off.
+    The store is that of TARGET, which is what `serve` takes, or of --store.
+    JSONL can be verified; CSV is for spreadsheets. If you keep an export where
+    nobody who writes to the store can write, it is an anchor: `verify --anchor`
+    then also finds rows that were cut off.
 
     Examples:
-      agui-bridge audit export --store sqlite:///agents.db > audit.jsonl
+      agui-bridge audit export bridge.yaml > audit.jsonl
       agui-bridge audit export --store sqlite:///agents.db --format csv --output audit.csv
     """
+    url = lasting_store(target, store)
 
     async def write(opened: Store, file: TextIO) -> None:
         async for line in export_lines(opened, format_, scope=scope):
@@ -81,21 +96,25 @@ def export(store: str, format_: ExportFormat, scope: str | None, output: Path | 
         with output.open("w", encoding="utf-8", newline="") as file:
             await write(opened, file)
 
-    asyncio.run(_with_store(store, run))
+    asyncio.run(_with_store(url, run))
 
 
 @audit.command(cls=Command)
-@click.argument(
-    "exported", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False)
+@click.argument("target", nargs=-1, metavar="[EXPORT|TARGET...]")
+@click.option(
+    "--store",
+    envvar="AGUI_BRIDGE_STORE",
+    show_envvar=True,
+    metavar="URL",
+    help="Store, such as sqlite:///agents.db; wins over the one of TARGET.",
 )
-@click.option("--store", envvar="AGUI_BRIDGE_STORE", show_envvar=True, help="Store URL.")
 @click.option(
     "--key-env",
     "key_envs",
-    required=True,
     multiple=True,
     metavar="NAME",
-    help="Environment variable that holds a key; once for each, newest first.",
+    help="Environment variable that holds a key; once for each, newest first.  "
+    "[default: audit.keys_env of TARGET]",
 )
 @click.option(
     "--anchor",
@@ -103,10 +122,10 @@ def export(store: str, format_: ExportFormat, scope: str | None, output: Path | 
     help="An earlier export, whose rows must be there.",
 )
 @click.option("--scope", help="Only threads of this scope.")
-@click.option("--agent", help="With --scope and --thread: only this thread, even without rows.")
-@click.option("--thread", help="See --agent.")
+@click.option("--agent", help="With --scope and --thread: only one thread, even if it has no rows.")
+@click.option("--thread", help="With --scope and --agent: only this thread.")
 def verify(
-    exported: Path | None,
+    target: Sequence[str],
     store: str | None,
     key_envs: Sequence[str],
     anchor: Path | None,
@@ -114,48 +133,53 @@ def verify(
     agent: str | None,
     thread: str | None,
 ) -> None:
-    """Say whether the chains of a store, or of an export, are whole.
+    """Say whether the chains of a store, or of an exported file, are whole.
 
-    What is wrong is told line by line with its place, and the exit code is 1.
-    A store is also compared with its questions.
+    EXPORT is a file that `audit export` wrote as JSONL. Otherwise the store is
+    that of TARGET, which is what `serve` takes, or of --store. Each fault is
+    told on a line with its place, and the exit code is then 1. A store is also
+    compared with its questions.
 
     Examples:
+      agui-bridge audit verify bridge.yaml
+      agui-bridge audit verify bridge.yaml --anchor may.jsonl
       agui-bridge audit verify --store sqlite:///agents.db --key-env AUDIT_KEY
       agui-bridge audit verify audit.jsonl --key-env AUDIT_KEY
-      agui-bridge audit verify --store sqlite:///agents.db --key-env AUDIT_KEY --anchor may.jsonl
     """
-    keys = AuditKeys([_from_environment(name) for name in key_envs])
+    exported = _export_of(target)
+    keys = AuditKeys([_from_environment(name) for name in key_envs or _keys_of(target, exported)])
     known = read_anchor(_lines(anchor), anchor.name) if anchor is not None else {}
     only = _thread_of(scope, agent, thread)
     if exported is not None:
         if scope is not None:
             raise click.UsageError("An export is verified whole: leave --scope out.")
         verdict = verify_export(_lines(exported), keys, known)
-    elif store is not None:
+    else:
 
         async def run(opened: Store) -> Verdict:
             return await verify_store(opened, keys, anchor=known, scope=scope, only=only)
 
-        verdict = asyncio.run(_with_store(store, run))
-    else:
-        raise click.UsageError("Give an export, or --store.")
+        verdict = asyncio.run(_with_store(lasting_store(target, store), run))
     _tell(verdict, anchored=anchor is not None)
     if verdict.faults:
         sys.exit(_FOUND)
 
 
 @audit.command("prune", cls=Command)
-@store_to_open
+@target_or_store
 @age_option("How long ago their last row was written: 90m, 12h, 30d, 8w.")
-def prune(store: str, older_than: float) -> None:
-    """Delete rows of threads that are gone, once they are old.
+def prune(target: Sequence[str], store: str | None, older_than: float) -> None:
+    """Delete the rows of threads that are gone, once they are old.
 
-    Rows stay when their thread is deleted or pruned. This deletes whole chains,
-    which `verify --anchor` then misses: export them before.
+    When a thread is deleted or pruned, its rows stay. This command deletes
+    them. `verify --anchor` then misses them, so export them before. The store
+    is that of TARGET, which is what `serve` takes, or of --store.
 
-    Example:
+    Examples:
+      agui-bridge audit prune bridge.yaml --older-than 400d
       agui-bridge audit prune --store sqlite:///agents.db --older-than 400d
     """
+    url = lasting_store(target, store)
 
     async def run(opened: Store) -> int:
         count = 0
@@ -163,9 +187,9 @@ def prune(store: str, older_than: float) -> None:
             count += deleted
         return count
 
-    count = asyncio.run(_with_store(store, run))
-    many = f"the rows of {count} thread{'' if count == 1 else 's'}"
-    click.echo(f"{many} deleted from the store {store_label(store)}.")
+    count = asyncio.run(_with_store(url, run))
+    many = f"The rows of {count} thread{'' if count == 1 else 's'} were deleted"
+    click.echo(f"{many} from the store {store_label(url)}.")
 
 
 async def _with_store(url: str, work: Callable[[Store], Awaitable[T]]) -> T:
@@ -176,18 +200,50 @@ async def _with_store(url: str, work: Callable[[Store], Awaitable[T]]) -> T:
         await opened.aclose()
 
 
+def _export_of(target: Sequence[str]) -> Path | None:
+    """The exported file that is named, if it is one: all else names a bridge.
+
+    Raises:
+        UsageError: it is for spreadsheets, or is not there.
+    """
+    path = Path(target[0]) if len(target) == 1 else Path()
+    if path.suffix == ".csv":
+        raise click.UsageError(f"{path} is CSV, which can't be verified. Export JSONL instead.")
+    if path.suffix == ".jsonl" and not path.is_file():
+        raise click.UsageError(f"There is no file {path}.")
+    return path if path.is_file() and path.suffix not in (".yaml", ".yml", ".py") else None
+
+
+def _keys_of(target: Sequence[str], exported: Path | None) -> Sequence[str]:
+    """The variables that hold the keys of a configuration file.
+
+    Raises:
+        UsageError: nothing names any.
+    """
+    if target and exported is None:
+        launch = Target.of(target).launch
+        if isinstance(launch, Configuration) and launch.audit is not None:
+            return launch.audit.keys_env
+    raise click.UsageError(
+        "Say which keys seal the rows: name a configuration file that has audit.keys_env, or give "
+        "--key-env NAME."
+    )
+
+
 def _thread_of(scope: str | None, agent: str | None, thread: str | None) -> ThreadKey | None:
     if agent is None and thread is None:
         return None
     if scope is None or agent is None or thread is None:
-        raise click.UsageError("A thread is named by --scope, --agent and --thread.")
+        raise click.UsageError("To name a thread, give all of --scope, --agent and --thread.")
     return ThreadKey(scope, agent, thread)
 
 
 def _from_environment(name: str) -> str:
     value = os.environ.get(name)
     if not value:
-        raise click.UsageError(f"--key-env: the environment variable {name} is not set.")
+        raise click.UsageError(
+            f"The environment variable {name}, which should hold an audit key, is not set."
+        )
     return value
 
 
@@ -198,14 +254,18 @@ def _lines(path: Path) -> list[str]:
 def _tell(verdict: Verdict, *, anchored: bool) -> None:
     for fault in verdict.faults:
         click.echo(f"{_place(fault)}: {fault.what}")
-    many = f"{verdict.rows} rows of {verdict.threads} threads"
+    many = f"{_counted(verdict.rows, 'row')} of {_counted(verdict.threads, 'thread')}"
     wrong = len(verdict.faults)
-    click.echo(f"{many}: {'whole' if not wrong else f'{wrong} faults'}.")
+    click.echo(f"{many}: {'whole' if not wrong else _counted(wrong, 'fault')}.")
     if verdict.gone and not anchored:
         click.echo(
-            f"{verdict.gone} of the threads are gone: whether the ends of their chains were cut "
-            "off can't be told without --anchor."
+            f"Threads that no longer exist: {verdict.gone}. Only --anchor shows whether rows at "
+            "the end of their chains are missing."
         )
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def _place(fault: Fault) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 import click
 
 from agui_bridge.channels.channel import Channel, Undelivered
 from agui_bridge.channels.notice import Links, Notice
 from agui_bridge.cli.faults import Command, CommandGroup
-from agui_bridge.cli.options import store_to_open
+from agui_bridge.cli.store_given import lasting_store, target_or_store
 from agui_bridge.cli.target import Target
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.inbox.settings import Inbox
@@ -23,10 +24,11 @@ __all__ = ["channels"]
 
 @click.group(cls=CommandGroup)
 def channels() -> None:
-    """Where people are told of questions.
+    """Try a channel, or list what became of its notices.
 
     Examples:
       agui-bridge channels test ops bridge.yaml
+      agui-bridge channels deliveries bridge.yaml --state dead
     """
 
 
@@ -34,7 +36,7 @@ def channels() -> None:
 @click.argument("name")
 @click.argument("target")
 def test(name: str, target: str) -> None:
-    """Send a test notice to the channel NAME of TARGET, and say what came of it.
+    """Send a test notice to the channel NAME of TARGET, and say whether it arrived.
 
     TARGET is module:bridge or a configuration file, as for `serve`. Nothing is
     stored; no store is opened.
@@ -56,19 +58,29 @@ def test(name: str, target: str) -> None:
 
 
 @channels.command(cls=Command)
-@store_to_open
+@target_or_store
 @click.option("--scope", default="default", help="Whose questions.")
 @click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, help="How many at most.")
-def deliveries(store: str, scope: str, state: DeliveryState | None, limit: int) -> None:
-    """List what was to be told, and what became of it, the newest first.
+def deliveries(
+    target: Sequence[str],
+    store: str | None,
+    scope: str,
+    state: DeliveryState | None,
+    limit: int,
+) -> None:
+    """List the notices to channels, and what became of each, the newest first.
+
+    The store is that of TARGET, which is what `serve` takes, or of --store.
 
     Examples:
-      agui-bridge channels deliveries --store sqlite:///agents.db --state dead
+      agui-bridge channels deliveries bridge.yaml --state dead
+      agui-bridge channels deliveries --store sqlite:///agents.db
     """
+    url = lasting_store(target, store)
 
     async def read() -> list[Delivery]:
-        opened = await open_store(store, migrate=False)
+        opened = await open_store(url, migrate=False)
         try:
             return await opened.deliveries.list_deliveries(scope, state=state, limit=limit)
         finally:
@@ -82,7 +94,8 @@ def deliveries(store: str, scope: str, state: DeliveryState | None, limit: int) 
             f"{one.key.agent}/{one.key.thread}  {one.id}{why}"
         )
     if not found:
-        click.echo("There are none.")
+        those = f"{state} notices" if state else "notices"
+        click.echo(f"There are no {those} in the scope {scope}.")
 
 
 async def _send(channel: Channel, inbox: Inbox) -> None:

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import click
 
 from agui_bridge.cli.faults import Command, CommandGroup
-from agui_bridge.cli.options import store_to_open
+from agui_bridge.cli.store_given import lasting_store, target_or_store
 from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.stores.open import open_store
 
 __all__ = ["grants"]
 
+_scope = click.option("--scope", default="default", help="Whose decisions.")
+
 
 @click.group(cls=CommandGroup)
 def grants() -> None:
-    """List or revoke decisions that are remembered, so that nobody is asked.
+    """List or revoke remembered decisions, for which nobody is asked again.
 
     Examples:
-      agui-bridge grants list --store sqlite:///agents.db --scope team
-      agui-bridge grants revoke ID --store sqlite:///agents.db --actor ann
+      agui-bridge grants list bridge.yaml --scope team
+      agui-bridge grants revoke ID bridge.yaml --scope team --actor ann
     """
 
 
 @grants.command("list", cls=Command)
-@store_to_open
-@click.option("--scope", default="default", help="Whose.")
-def list_(store: str, scope: str) -> None:
+@target_or_store
+@_scope
+def list_(target: Sequence[str], store: str | None, scope: str) -> None:
     """List a scope's remembered decisions, newest first, ended ones too.
 
-    Example:
-      agui-bridge grants list --store sqlite:///agents.db --scope team
+    The store is that of TARGET, which is what `serve` takes, or of --store.
+
+    Examples:
+      agui-bridge grants list bridge.yaml --scope team
+      agui-bridge grants list --store sqlite:///agents.db
     """
+    url = lasting_store(target, store)
 
     async def run() -> tuple[list[Grant], float]:
-        opened = await open_store(store, migrate=False)
+        opened = await open_store(url, migrate=False)
         try:
             return await opened.grants.list(scope), await opened.ping()
         finally:
@@ -52,18 +59,23 @@ def list_(store: str, scope: str) -> None:
 
 @grants.command(cls=Command)
 @click.argument("id")
-@store_to_open
-@click.option("--scope", default="default", help="Whose.")
+@target_or_store
+@_scope
 @click.option("--actor", required=True, help="Who revokes it, for the record.")
-def revoke(id: str, store: str, scope: str, actor: str) -> None:
+def revoke(id: str, target: Sequence[str], store: str | None, scope: str, actor: str) -> None:
     """End a remembered decision: people are asked again.
 
-    Example:
-      agui-bridge grants revoke ID --store sqlite:///agents.db --scope team --actor ann
+    ID is the first word of its line in `grants list`. The store is that of
+    TARGET, which is what `serve` takes, or of --store.
+
+    Examples:
+      agui-bridge grants revoke ID bridge.yaml --scope team --actor ann
+      agui-bridge grants revoke ID --store sqlite:///agents.db --actor ann
     """
+    url = lasting_store(target, store)
 
     async def run() -> bool:
-        opened = await open_store(store, migrate=False)
+        opened = await open_store(url, migrate=False)
         try:
             return await opened.grants.revoke(scope, id, actor)
         finally:
@@ -71,7 +83,9 @@ def revoke(id: str, store: str, scope: str, actor: str) -> None:
 
     if not asyncio.run(run()):
         click.echo(
-            f"There is no decision {id} in the scope {scope} that could be revoked.", err=True
+            f"The scope {scope} has no decision {id} that could be revoked. `grants list` shows "
+            "what it has.",
+            err=True,
         )
         sys.exit(1)
     click.echo(f"The decision {id} is revoked: people are asked again.")

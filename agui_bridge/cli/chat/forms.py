@@ -42,7 +42,7 @@ def fill_form(screen: Screen, schema: Mapping[str, Any]) -> Any:
             fault = find_answer_fault(alone, payload_from_input(alone, {field.name: value}))
             if fault is None:
                 break
-            screen.fail(f"{fault} {CANCEL} answers with: nobody decided.")
+            screen.fail(f"{fault.rstrip('.')}. {CANCEL} answers with: nobody decided.")
         values[field.name] = value
     return payload_from_input(schema, values)
 

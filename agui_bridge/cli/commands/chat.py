@@ -81,9 +81,7 @@ def _endpoint(url: str, agent: str | None, headers: dict[str, str]) -> str:
     base = url.rstrip("/")
     if not base.startswith(("http://", "https://")):
         raise ConfigurationError(f"{url!r} is no address.\nBegin it with http:// or https://.")
-    if agent is not None:
-        return f"{base}/agents/{agent}"
-    if base.count("/") > 2:
+    if agent is None and base.count("/") > 2:
         return url
     import httpx
 
@@ -92,11 +90,19 @@ def _endpoint(url: str, agent: str | None, headers: dict[str, str]) -> str:
     try:
         found = httpx.get(f"{base}/agents", headers=headers)
     except httpx.HTTPError as error:
-        raise NotReached(f"{base} can't be reached: {error}") from None
+        raise NotReached(
+            f"{base} can't be reached: {error}\nCheck that the server runs there, and the address."
+        ) from None
     try:
         names = [entry["name"] for entry in found.json()["agents"]]
     except (ValueError, KeyError, TypeError):
-        return url
+        return url if agent is None else f"{base}/agents/{agent}"
+    if agent is not None and (agent in names or not names):
+        return f"{base}/agents/{agent}"
+    if agent is not None:
+        raise ConfigurationError(
+            f"{base} has no agent {agent!r}.\nChoose one with --agent: {', '.join(names)}"
+        )
     if len(names) != 1:
         raise ConfigurationError(
             f"{base} has {len(names)} agents.\nChoose one with --agent: {', '.join(names)}"

@@ -18,29 +18,34 @@ __all__ = ["conformance"]
     "--config",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="TOML file: how to make the agent pause, and more. Several are set side by side.",
+    help="TOML file: how to make the agent pause, and more. Give several to compare endpoints.",
 )
 @click.option(
-    "--only", multiple=True, metavar="ID", help="Run checks whose id begins so; repeatable."
+    "--only",
+    multiple=True,
+    metavar="ID",
+    help="Run the checks whose id begins so; may be repeated.",
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Write a report; its ending says which: .json, .xml, .md. Repeatable.",
+    help="Write a report; its ending says which: .json, .xml, .md. May be repeated.",
 )
 @click.option(
     "--matrix",
     type=click.Path(path_type=Path),
-    help="Write a Markdown table: a row a check, a column an endpoint.",
+    help="Write a Markdown table: a row for each check, a column for each endpoint.",
 )
 @click.option(
     "--badge",
     type=click.Path(path_type=Path),
     help="Write an SVG badge: how many checks passed, of those that apply.",
 )
-@click.option("--strict", is_flag=True, help="A `should` that fails fails the run too.")
-@click.option("--verbose", "-v", is_flag=True, help="Tell each as it ends, and why one is skipped.")
+@click.option("--strict", is_flag=True, help="End with exit code 1 if a `should` fails, too.")
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Tell each check as it ends, and why others are skipped."
+)
 @click.option("--list", "list_checks", is_flag=True, help="List the checks, and end.")
 def conformance(
     url: str,
@@ -65,7 +70,7 @@ def conformance(
       agui-bridge conformance --config a.toml --config b.toml --matrix matrix.md
       agui-bridge conformance --config a.toml --output report.xml --badge badge.svg
 
-    The least that the file holds, in TOML:
+    The shortest file, in TOML:
 
       prompts = { approval = "what makes the agent ask {marker}" }
     """
@@ -78,11 +83,13 @@ def conformance(
         return
     if not config:
         raise click.BadParameter(
-            "name a TOML file that says how to make the agent pause: see --help.",
+            "give a TOML file that says how to make the agent pause. --help shows one.",
             param_hint="--config",
         )
     if url and len(config) > 1:
-        raise click.BadParameter("one URL and several files: write url in each file.")
+        raise click.BadParameter(
+            "there are one URL and several --config. Leave the URL out, and write url in each file."
+        )
     if badge is not None and len(config) > 1:
         raise click.BadParameter("a badge is of one endpoint: give one file.", param_hint="--badge")
     judging = Judging(url, config, only, verbose=verbose)

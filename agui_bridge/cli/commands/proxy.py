@@ -38,34 +38,55 @@ _PEERS = (
     "--dialect",
     type=click.Choice(["auto", "1.1", "1.0", "0.x", "draft"]),
     default="auto",
-    help="That of the server; auto finds it out.",
+    help="The dialect of the server behind; auto finds it out.",
 )
 @click.option(
     "--peer",
     type=click.Choice(["auto", *_PEERS]),
     metavar="PEER",
     default="auto",
-    help=f"Who made the server: {', '.join(_PEERS)}; auto goes by what it says.",
+    help=f"Who made the server: {', '.join(_PEERS)}; auto goes by what the server sends.",
 )
 @click.option(
     "--history",
     type=click.Choice(["full", "new"]),
-    help="new for a server that keeps the conversation itself; by default as the peer needs it.",
+    help="What is sent: the full conversation, or only new messages, for a server that keeps it "
+    "itself.  [default: as the peer needs it]",
 )
 @click.option(
     "--tool-schemas",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="JSON or YAML file: JSON Schema of the arguments by tool, for edits.",
+    metavar="FILE",
+    help="JSON or YAML file with a JSON Schema for the arguments of each tool, so that people may "
+    "edit them.",
 )
 @click.option(
-    "--header", multiple=True, help="'Name: value', sent with every request to it; may be repeated."
+    "--header",
+    multiple=True,
+    help='A header of every request to URL, "Name: value"; may be repeated.',
 )
-@click.option("--timeout", type=float, default=300.0, help="Seconds that it may be silent.")
-@click.option("--stop-url", help="What its stops are posted to; {threadId} for the thread.")
 @click.option(
-    "--expires-in", type=float, help="Seconds until what it asks expires, unless it says."
+    "--timeout",
+    type=float,
+    default=300.0,
+    metavar="SECONDS",
+    help="How long the server at URL may be silent.",
 )
-@click.option("--cors-origin", multiple=True, help="Origin whose pages may call; may be repeated.")
+@click.option(
+    "--stop-url", metavar="URL", help="Where to post a stop; {threadId} stands for the thread."
+)
+@click.option(
+    "--expires-in",
+    type=float,
+    metavar="SECONDS",
+    help="When a question expires, if the server does not say.",
+)
+@click.option(
+    "--cors-origin",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Origin whose pages may call the bridge; may be repeated.",
+)
 @server_options
 @store_option
 @log_options
@@ -89,21 +110,19 @@ def proxy(
     log_format: str | None,
     log_level: str | None,
 ) -> None:
-    """Serve an agent that speaks AG-UI already, made safe.
+    """Stand in front of an AG-UI endpoint, and make its questions safe.
 
-    URL is where the agent's runs are posted.
-
-    Clients talk to the bridge instead of URL. An answer reaches the agent once,
-    however often and to however many processes it is sent; what is asked survives
-    restarts, in a store that lasts.
+    URL is the endpoint, to which runs are posted. Clients talk to the bridge
+    instead. An answer reaches the agent once, however often it is sent, and to
+    however many processes. With a store that lasts, questions survive restarts.
 
     Examples:
       agui-bridge proxy http://127.0.0.1:8000/ --store sqlite:///proxy.db
       agui-bridge proxy http://127.0.0.1:8000/ --dialect 0.x --port 9000
       agui-bridge proxy http://127.0.0.1:8000/agui --peer agno --tool-schemas t.json
 
-    Authentication, several agents and secrets need a configuration file: see
-    docs/proxy.md.
+    For authentication, several agents or secrets, write a configuration file with
+    `adapter: agui`, and use `serve`.
     """
     flags = {
         **server_flags(host, port, anonymous),

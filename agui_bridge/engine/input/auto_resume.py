@@ -108,7 +108,14 @@ def _unanswerable(asks: Sequence[Interrupt]) -> str | None:
 
 def _follows(incoming: StartingConversation) -> bool:
     """Whether the author of the message can have seen the agent's last words, which ask."""
-    turns = [m for m in incoming.loaded.messages if m.message["role"] in ("user", "assistant")]
+    record = incoming.loaded.record
+    # What came along with an answer that is held was said after the question.
+    held = record.unheard if record is not None else ()
+    turns = [
+        m
+        for m in incoming.loaded.messages
+        if m.message["role"] in ("user", "assistant") and m.id not in held
+    ]
     asking = turns[-1] if turns and turns[-1].message["role"] == "assistant" else None
     return asking is not None and asking.id in incoming.client.reached
 

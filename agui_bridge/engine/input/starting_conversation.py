@@ -19,7 +19,7 @@ from agui_bridge.protocol.threads.client_messages import (
     merge_for_client_history,
 )
 from agui_bridge.protocol.threads.content_parts import with_unknown_parts
-from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Json, ThreadStatus
 from agui_bridge.protocol.verifier.shapes import wire_names
@@ -65,6 +65,16 @@ class StartingConversation:
     def has_new_message(self) -> bool:
         """Whether there is a user message of an id that the store lacks."""
         return any(message["role"] == "user" for message in self.client.added)
+
+    def said(self) -> list[StoredMessage]:
+        """What people newly say, as it is stored behind what was said before."""
+        if not self.has_new_message:
+            return []
+        history = History(self.loaded.messages)
+        for message in self.client.added:
+            if message["role"] == "user":
+                history.add(message)
+        return history.take_dirty()
 
     @property
     def results(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agui_bridge.adapters import HandoffResults, Run
 from agui_bridge.adapters import Resume as AdapterResume
+from agui_bridge.engine.input.askers import askers_of
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
@@ -18,7 +19,8 @@ from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_c
 from agui_bridge.protocol.answers.unexecuted import DANGLING, EXPIRED
 from agui_bridge.protocol.contract.requests import Resume, Start
 from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
-from agui_bridge.protocol.json_values import WireEvent, same_json
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.content_parts import known_messages
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.loaded import Loaded
@@ -110,7 +112,7 @@ class Claim:
 
     def run_of(self, committed: Committed, owner: Owner) -> Run:
         """The run as the adapter sees it, once the claim is committed."""
-        record = committed.record
+        record, unheard = committed.record, self._unheard()
         raw = self.incoming.for_agent(self.history, self.submission.agent.settings.history)
         run = Run(
             agent=self.submission.agent.name,
@@ -121,7 +123,7 @@ class Claim:
             state=record.state,
             closed=record.closed,
             raw_messages=raw,
-            raw_new_messages=[*self._unheard(), *self.incoming.client.added],
+            raw_new_messages=[*unheard, *self.incoming.client.added],
             check_lease=owner.check,
             policy=self.submission.agent.policy,
             mint=owner.mint,
@@ -131,7 +133,7 @@ class Claim:
         )
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
-            told = () if self._by_message else run.new_messages
+            told = known_messages(unheard) if self._by_message else run.new_messages
             run.resume = AdapterResume(
                 record.batch.continuation,
                 answers,
@@ -224,7 +226,7 @@ def _change(
             returned=incoming.results,
             state=state,
             lease_seconds=lease_seconds,
-            askers=_askers(submission, incoming, continues=True),
+            askers=askers_of(submission, incoming, continues=True),
             via=submission.via,
         )
     return claim_start(
@@ -238,36 +240,9 @@ def _change(
         returned=incoming.results,
         state=state,
         lease_seconds=lease_seconds,
-        askers=_askers(
+        askers=askers_of(
             submission,
             incoming,
             continues=bool(incoming.results or (loaded.record and loaded.record.unheard)),
         ),
     )
-
-
-def _askers(
-    submission: Submission, incoming: StartingConversation, *, continues: bool
-) -> tuple[str, ...]:
-    """Who asked for a run: whoever began it, and everybody whose messages came to it since.
-
-    Whoever only answers a question of it, or returns an application's results, has not asked.
-    Whoever changes the shared state with an answer has: what is asked next is made of it.
-    """
-    actor, record = submission.principal.actor, incoming.loaded.record
-    before = record.askers if continues and record is not None else ()
-    if not continues:
-        return (actor,)
-    # A message that is the answer itself is a request for nothing else.
-    speaks = incoming.has_new_message and (
-        bool(submission.parsed.entries) or not incoming.loaded.asks
-    )
-    asks = speaks or _changes_state_with_answer(submission, record)
-    return tuple(dict.fromkeys((*before, actor))) if asks or not before else before
-
-
-def _changes_state_with_answer(submission: Submission, record: ThreadRecord | None) -> bool:
-    parsed = submission.parsed
-    if not (parsed.entries and parsed.has_state) or record is None:
-        return False
-    return not same_json(parsed.input.state, record.state)

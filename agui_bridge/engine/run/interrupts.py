@@ -21,6 +21,7 @@ from agui_bridge.protocol.answers.decisions import (
     approval_schema,
 )
 from agui_bridge.protocol.answers.question_schemas import declinable, without_null
+from agui_bridge.protocol.field_faults import place_of_fault, told_field_fault
 from agui_bridge.protocol.json_values import clean
 from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema
 from agui_bridge.protocol.threads.records import (
@@ -217,5 +218,5 @@ def _check(interrupt: Interrupt) -> None:
         WireInterrupt.model_validate(public_interrupt(interrupt))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(step) for step in first["loc"])
-        raise ProtocolViolation(f"a question's {field} is wrong: {first['msg']}") from None
+        field = ".".join(map(str, place_of_fault(first)))
+        raise ProtocolViolation(f"a question's {field} {told_field_fault(first)}") from None

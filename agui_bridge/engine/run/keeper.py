@@ -19,6 +19,9 @@ __all__ = ["Keeper", "Keeping"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
+_LOOKS_IN_A_LEASE = 12
+"""How often each run is looked at while its lease lasts, which is renewed after a third of it."""
+
 _MOST_TOGETHER = 500
 """Leases that one call of the store renews: it holds up other writes while it takes place."""
 
@@ -49,7 +52,8 @@ class Keeper:
     """Keeps the runs of a process, their leases and the store up to date.
 
     There are many runs, and most wait most of the time. So those of one interval share a timer,
-    and those that have nothing to write renew their leases together.
+    which looks at those that have changed, and only now and then at all of them; and those that
+    have nothing to write renew their leases together.
 
     Args:
         store: where the leases are.
@@ -98,6 +102,10 @@ class Keeping:
         """Whether its lease is being renewed, by a write or together with others."""
         return self.renewing or self._writing is not None
 
+    def stir(self) -> None:
+        """Have the run looked at next time: something has changed."""
+        self._round.stir(self)
+
     def write(self) -> None:
         """Begin to store what has finished so far."""
         loop = asyncio.get_running_loop()
@@ -136,17 +144,26 @@ class _Round:
         self._clock = clock
         self._interval = interval
         self._kept: set[Keeping] = set()
+        self._all_at = 0.0
+        self._stirred: set[Keeping] = set()
         self._renewals: set[asyncio.Task[None]] = set()
         self._timer: Timer | None = None
 
     def add(self, keeping: Keeping) -> None:
         self._kept.add(keeping)
+        self._stirred.add(keeping)
         if self._timer is None:
             # Not in the context of this run: what follows is done for all of them.
             self._timer = contextvars.Context().run(self._set_timer)
 
+    def stir(self, keeping: Keeping) -> None:
+        # Also an end that is being told changes a run, which nobody looks at any more.
+        if keeping in self._kept:
+            self._stirred.add(keeping)
+
     def discard(self, keeping: Keeping) -> None:
         self._kept.discard(keeping)
+        self._stirred.discard(keeping)
         if not self._kept and self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -158,21 +175,31 @@ class _Round:
         # First: whatever fails below, the leases are looked at again.
         self._timer = self._set_timer()
         now, due = self._clock.monotonic(), []
-        for keeping in self._kept:
-            owner, history = keeping.run.owner, keeping.run.history
+        for keeping in self._next(now):
+            owner = keeping.run.owner
             if owner.lost:
                 keeping.changed()
             elif keeping.busy:
                 continue
-            elif history.has_finished or history.state_dirty:
+            elif not keeping.run.history.is_stored(keeping.stir):
                 keeping.write()
-            elif now >= owner.renew_at:
-                keeping.renewing = True
-                due.append(keeping)
+            else:
+                self._stirred.discard(keeping)
+                if now >= owner.renew_at:
+                    keeping.renewing = True
+                    due.append(keeping)
         if due:
             renewal = asyncio.get_running_loop().create_task(self._renew(due))
             self._renewals.add(renewal)
             renewal.add_done_callback(self._renewals.discard)
+
+    def _next(self, now: float) -> Sequence[Keeping]:
+        """Those that have changed, or all when it is time again."""
+        if now < self._all_at:
+            return tuple(self._stirred)
+        lease = next(iter(self._kept)).run.owner.lease_seconds
+        self._all_at = now + lease / _LOOKS_IN_A_LEASE
+        return tuple(self._kept)
 
     async def _renew(self, due: Sequence[Keeping]) -> None:
         try:

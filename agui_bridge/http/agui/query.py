@@ -39,7 +39,7 @@ def seconds(request: Request, name: str) -> float | None:
     if value is None:
         return None
     if not _SECONDS.fullmatch(value):
-        raise Refused("INVALID_INPUT", f"{name}: must be seconds since the epoch.")
+        raise Refused("INVALID_INPUT", f"{name}: must be a number of seconds.")
     return float(value)
 
 

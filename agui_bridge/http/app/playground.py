@@ -46,7 +46,8 @@ def playground_routes(service: Service, guard: HostGuard | None) -> list[BaseRou
     def make(root: str) -> Starlette:
         agents = [
             # The page finds them from the top of its origin, and so below where this is mounted.
-            Agent(name, f"{root}/agents/{name}")
+            # It drops a question once an error follows, so a refusal is told in the question.
+            Agent(name, f"{root}/agents/{name}?refusals=ask")
             for name in service.agents
         ]
         made = Starlette()

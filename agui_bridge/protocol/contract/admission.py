@@ -247,9 +247,10 @@ def _invalid_payload(loaded: Loaded, request: Request) -> Ruling | None:
             asked = loaded.interrupts[entry.interrupt_id]
             fault = find_fault(asked, entry.answer.payload, work)
             if fault is not None:
+                said = f"{fault.rstrip('.')}."
                 return _reject(
                     "INVALID_RESUME_PAYLOAD",
-                    f"The answer to interrupt {entry.interrupt_id} is refused: {fault}",
+                    f"The answer to interrupt {entry.interrupt_id} is refused: {said}",
                     [entry.interrupt_id],
                 )
     return None

@@ -148,15 +148,33 @@ def claim_resume(
     )
 
 
-def hold(loaded: Loaded, ruling: Hold, actor: str, via: str | None = None) -> Change:
-    """Rows 17 and 17b: some answers of the batch, and votes, are kept until the rest is here."""
+def hold(
+    loaded: Loaded,
+    ruling: Hold,
+    actor: str,
+    via: str | None = None,
+    *,
+    messages: Sequence[StoredMessage] = (),
+    askers: Sequence[str] = (),
+) -> Change:
+    """Rows 17 and 17b: some answers of the batch, and votes, are kept until the rest is here.
+
+    What was said besides comes to the agent with the run that carries the answers out, and those
+    who said it are among the `askers` of that run.
+    """
     named = [
         ask
         for ask in loaded.batch_interrupts()
         if ask.id in ruling.answers or ask.id in ruling.votes
     ]
+    record = _existing(loaded)
     return Change(
-        record=_existing(loaded),
+        record=replace(
+            record,
+            unheard=(*record.unheard, *(message.id for message in messages)),
+            askers=tuple(askers) if messages else record.askers,
+        ),
+        messages=tuple(messages),
         interrupts=tuple(
             _held(ask, ruling, loaded.now, actor, via) for ask in named if ask.is_open
         ),

@@ -22,6 +22,7 @@ from agui_bridge.protocol.contract.requests import Entry
 from agui_bridge.protocol.dialects.dialect import V0, V1, V1_1, Dialect, DialectChoice
 from agui_bridge.protocol.dialects.draft import draft_dialect, read_draft
 from agui_bridge.protocol.dialects.langgraph import langgraph_dialect, read_command
+from agui_bridge.protocol.field_faults import MUST_BE_A_STRING, place_of_fault, told_field_fault
 from agui_bridge.protocol.input_limits import (
     UNLIMITED,
     InputLimits,
@@ -241,29 +242,26 @@ def _validated(body: Mapping[str, Any]) -> Generator[None, None, RunAgentInput]:
                 ]
             setattr(parsed, field, _LISTS[field].validate_python(given))
             if field == "messages" and (where := no_text(given)) is not None:
-                reason = "Input should be a valid string"
-                raise Refused(
-                    "INVALID_INPUT",
-                    f"messages.{where}: {reason}.",
-                    {"field": f"messages.{where}", "reason": reason},
-                )
+                raise _refused(f"messages.{where}", MUST_BE_A_STRING)
     except ValidationError as error:
         first = _first_of(error)
-        steps = first["loc"] if field is None else (field, *first["loc"])
+        steps = place_of_fault(first)
+        steps = steps if field is None else (field, *steps)
         if field == "messages":
             yield
             steps, first = _within_part(body, steps, first)
-        where = ".".join(_steps_in(body, steps)) or "the body"
-        # Some of its messages repeat the value, however long it is.
-        reason = _short(first["msg"])
-        raise Refused(
-            "INVALID_INPUT", f"{where}: {reason}.", {"field": where, "reason": reason}
-        ) from None
+        where = ".".join(_steps_in(body, steps, first["type"])) or "the body"
+        # Some of pydantic's messages repeat the value, however long it is.
+        raise _refused(where, _short(told_field_fault(first))) from None
     return parsed
 
 
+def _refused(where: str, reason: str) -> Refused:
+    return Refused("INVALID_INPUT", f"{where}: {reason}.", {"field": where, "reason": reason})
+
+
 def _first_of(error: ValidationError) -> Any:
-    return error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return error.errors(include_url=False, include_input=False)[0]
 
 
 def _within_part(
@@ -287,18 +285,19 @@ def _within_part(
     except ValidationError as error:
         found = _first_of(error)
         position, _ = known[found["loc"][0]]
-        return ("messages", steps[1], "content", position, *found["loc"][1:]), found
+        return ("messages", steps[1], "content", position, *place_of_fault(found)[1:]), found
     return steps, fault
 
 
-def _steps_in(body: Any, steps: Sequence[str | int]) -> Iterator[str]:
+def _steps_in(body: Any, steps: Sequence[str | int], kind: str) -> Iterator[str]:
     """The way to a member as the client wrote it: pydantic names members of unions, too."""
     at = body
+    may_lack = kind in ("missing", "union_tag_not_found")
     for index, step in enumerate(steps):
         last = index == len(steps) - 1
         if isinstance(at, list) and isinstance(step, int) and step < len(at):
             at = at[step]
-        elif isinstance(at, dict) and (step in at or last):
+        elif isinstance(at, dict) and (step in at or (last and may_lack)):
             at = at.get(step)
         else:
             continue

@@ -34,6 +34,7 @@ from agui_bridge.protocol.schemas.check_work import (
     counted,
     counting_work,
 )
+from agui_bridge.protocol.schemas.fault_words import told_fault
 from agui_bridge.protocol.schemas.formats import check_format
 from agui_bridge.protocol.schemas.left_out import (
     SchemaNode,
@@ -149,7 +150,7 @@ def find_schema_fault(
     place = "".join(f"/{step}" for step in error.absolute_path) or "the payload"
     if len(place) > _MAX_PLACE_LENGTH:
         place = place[:_MAX_PLACE_LENGTH] + "…"
-    text = f"{place}: {error.message}"
+    text = f"{place}: {told_fault(error)}"
     if len(text) > _MAX_FAULT_LENGTH:
         text = f"{place}: does not satisfy `{error.validator}` of its schema."
     return text

@@ -4,6 +4,7 @@ A client's list is its view of the thread, not the thread: it may be stale, opti
 forged (contract.md, "Messages and state").
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,10 @@ def merge_client_messages(
     Stored messages of other roles are passed over where the client lacks them: not every
     client keeps them. A result stays with its call, whether the client has it or not.
 
+    A client that keeps no ids (Agent Framework's `AGUIChatClient`) gives its messages new ones in
+    each request. A user message that says what a stored one says that the list lacks, and stands
+    at its place among what is known, is that one: it is not added again.
+
     Args:
         stored: The messages in context, sorted by position.
         incoming: The client's list; the first of several with one id counts.
@@ -68,9 +73,11 @@ def merge_client_messages(
     added: list[Message] = []
     reached: set[str] = set()
     passed: set[str] = set()
+    retold = _retold(stored, listed)
     for message in listed:
-        if message["id"] in known:
-            passed.add(message["id"])
+        message_id = retold.get(message["id"], message["id"])
+        if message_id in known:
+            passed.add(message_id)
             continue
         if message.get("role") == "tool" and message.get("toolCallId") in waiting:
             waiting.discard(message["toolCallId"])
@@ -86,6 +93,49 @@ def _without_repeats(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         first.setdefault(message["id"], message)
     return list(first.values())
+
+
+def _retold(stored: Sequence[StoredMessage], listed: Sequence[Message]) -> dict[str, str]:
+    """Return, by their new ids, the stored ids of user messages that were sent before."""
+    ids = {message["id"] for message in listed}
+    lacking = [m for m in stored if m.message["role"] == "user" and m.id not in ids]
+    # One message alone has nothing behind it.
+    if not lacking or len(listed) < 2:
+        return {}
+    lacked = [message.position for message in lacking]
+    places = {message.id: message.position for message in stored}
+    calls = {call["id"]: m.position for m in stored for call in _calls([m.message])}
+    found: dict[str, str] = {}
+    before = 0
+    for message, after in zip(listed, _next_places(listed, places, calls), strict=True):
+        if message["id"] in places or message.get("role") != "user":
+            before = max(before, _place(message, places, calls))
+            continue
+        for candidate in lacking[bisect_right(lacked, before) : bisect_left(lacked, after)]:
+            if candidate.message["content"] == message["content"]:
+                found[message["id"]] = candidate.id
+                before = candidate.position
+                break
+    return found
+
+
+def _next_places(
+    listed: Sequence[Message], places: Mapping[str, int], calls: Mapping[str, int]
+) -> list[int]:
+    """Return, for each message, where the next one stands that is known; 0 where none follows."""
+    after: list[int] = []
+    following = 0
+    for message in reversed(listed):
+        after.append(following)
+        following = _place(message, places, calls) or following
+    return after[::-1]
+
+
+def _place(message: Message, places: Mapping[str, int], calls: Mapping[str, int]) -> int:
+    """Return where a message stands, by its id or that of a call of it; 0 if nothing tells."""
+    named = [calls.get(call["id"], 0) for call in _calls([message])]
+    named.append(calls.get(message.get("toolCallId", ""), 0))
+    return places.get(message["id"], max(named))
 
 
 def _superseded(stored: Sequence[StoredMessage], listed: Sequence[str]) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ class History:
         self._dropped: list[str] = []
         self._state = state
         self._state_dirty = False
+        self._changed: Callable[[], None] | None = None
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -89,17 +90,12 @@ class History:
         return self._state
 
     @property
-    def state_dirty(self) -> bool:
-        """Whether the state has changed since the last `take_state`."""
-        return self._state_dirty
-
-    @property
     def last_position(self) -> int:
         """Position of the last message that is no tool's result."""
         return self._last
 
     def take_state(self) -> Any:
-        """Return the state in order to store it: `state_dirty` is False afterwards."""
+        """Return the state in order to store it."""
         self._state_dirty = False
         return self._state
 
@@ -117,10 +113,11 @@ class History:
                 taken.append(StoredMessage(message["id"], entry.position, message))
         return taken
 
-    @property
-    def has_finished(self) -> bool:
-        """Whether `take_dirty` would return anything."""
-        return any(entry.dirty and not entry.open for entry in self._entries.values())
+    def is_stored(self, changed: Callable[[], None]) -> bool:
+        """Whether all that has finished was taken; if so, the next event calls `changed`, once."""
+        finished = any(entry.dirty and not entry.open for entry in self._entries.values())
+        self._changed = None if finished or self._state_dirty else changed
+        return self._changed is not None
 
     def put_back(self, messages: Sequence[StoredMessage]) -> None:
         """Take back what `take_dirty` returned, because it could not be stored."""
@@ -172,6 +169,9 @@ class History:
         if apply is not None:
             self._messages = None
             apply(self, event)
+            if self._changed is not None:
+                changed, self._changed = self._changed, None
+                changed()
 
     def _sorted(self) -> list[StreamedMessage]:
         if self._order is None:

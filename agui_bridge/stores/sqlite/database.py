@@ -25,6 +25,7 @@ from agui_bridge.stores.sqlite.writer import Writer
 __all__ = ["BUSY_SECONDS", "SqliteDatabase", "connect"]
 
 T = TypeVar("T")
+_Mark = tuple[int, int]
 
 BUSY_SECONDS = 5.0
 """How long a transaction waits for other processes (or for its turn) before it gives up."""
@@ -68,7 +69,9 @@ class SqliteDatabase:
         self.now = clock
         self._log = f"{path}-wal"
         self._readers = _Readers(path)
-        self._writer = Writer(partial(connect, path), lambda: BUSY_SECONDS)
+        self._writer = Writer(partial(connect, path), lambda: BUSY_SECONDS, self._wrote)
+        self._own: _Mark | None = None
+        self._others: _Mark | None = None
 
     async def read(self, body: Callable[[sqlite3.Connection], T]) -> T:
         """Run a function in one consistent snapshot.
@@ -86,11 +89,21 @@ class SqliteDatabase:
         """
         return await self._writer.run(body)
 
-    async def last_written(self) -> tuple[int, int] | None:
-        """Something that differs once any process has written; costs microseconds, no reading.
+    async def last_written_elsewhere(self) -> _Mark | None:
+        """Something that differs once another process has written; it costs a microsecond.
 
-        Every write goes to the write-ahead log, whose size or time changes with it.
+        It may differ after a write of this process too, and miss one that came right after that.
         """
+        mark = self._mark()
+        if mark != self._own:
+            self._others = mark
+        return self._others
+
+    def _wrote(self) -> None:
+        self._own = self._mark()
+
+    def _mark(self) -> _Mark | None:
+        """The write-ahead log's time and size: every write goes there, and changes them."""
         try:
             found = os.stat(self._log)
         except OSError:

@@ -346,9 +346,10 @@ class SqliteStore:
     def watch_stops(self) -> AsyncGenerator[None, None]:
         """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`).
 
-        Another process's request is found by looking at the file: any write of anybody counts.
+        Another process's request is found by looking at the file: any write of its counts.
         """
-        return self._wakeups.watch(ANY_STOP, self._database.last_written, (STOP_PAUSE, STOP_PAUSE))
+        look = self._database.last_written_elsewhere
+        return self._wakeups.watch(ANY_STOP, look, (STOP_PAUSE, STOP_PAUSE))
 
     async def aclose(self) -> None:
         """Release connections; the store can't be used afterwards."""

@@ -66,16 +66,21 @@ class Writer:
     """The one thread and connection of a process that write to a file."""
 
     def __init__(
-        self, connect: Callable[[], sqlite3.Connection], patience: Callable[[], float]
+        self,
+        connect: Callable[[], sqlite3.Connection],
+        patience: Callable[[], float],
+        committed: Callable[[], None],
     ) -> None:
         """Connect to nothing yet.
 
         Args:
             connect: opens a connection that begins no transaction of its own accord.
             patience: gives how many seconds a transaction waits for its turn.
+            committed: called after each COMMIT, in the writer's thread, before anybody is told.
         """
         self._connect = connect
         self._patience = patience
+        self._committed = committed
         self._connection: sqlite3.Connection | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="agui-bridge-sqlite-writer")
         self._queue: deque[_Transaction] = deque()
@@ -143,6 +148,7 @@ class Writer:
             if first.error is None:
                 self._take_in(connection, group)
                 connection.execute("COMMIT")
+                self._committed()
             elif connection.in_transaction:
                 connection.execute("ROLLBACK")
             if isinstance(group[-1].error, sqlite3.Error):

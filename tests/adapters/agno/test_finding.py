@@ -32,5 +32,5 @@ def test_a_team_is_added_as_it_is() -> None:
 
 
 def test_a_workflow_is_refused_and_the_reason_told() -> None:
-    with pytest.raises(ConfigurationError, match=r"workflow .* which the bridge does not run"):
+    with pytest.raises(ConfigurationError, match=r"workflow .* The bridge does not run workflows"):
         Bridge("memory:").add("mailer", Workflow(name="mails", steps=[]))

@@ -21,6 +21,7 @@ from tests.adapters.agui.upstream import (
     text,
 )
 from tests.support.agents import eventually
+from tests.support.stopped_at_once import StoppedAtOnce
 
 Event = dict[str, Any]
 
@@ -115,6 +116,19 @@ async def test_a_tool_that_runs_is_not_cut_off_by_a_graceful_stop() -> None:
         await answering
         assert [e["content"] for e in talk.events if e["type"] == "TOOL_CALL_RESULT"] == ["deleted"]
         await eventually(lambda: upstream.closed == 1)
+
+
+async def test_an_approval_that_is_stopped_before_it_is_sent_is_not_sent() -> None:
+    asked = [started(), *call(), finished(interrupt())]
+    upstream = Upstream(asked, [started(), *text("Again."), finished()])
+    async with before(upstream, StoppedAtOnce()) as talk:
+        await talk.say("go")
+        await talk.answer({"approved": True})
+        assert talk.ending == "cancelled"
+        (told,) = [e["content"] for e in talk.events if e["type"] == "TOOL_CALL_RESULT"]
+        assert "not executed" in told
+        assert len(upstream.bodies) == 1
+        assert await talk.say("more") == "Again."
 
 
 async def test_a_client_that_goes_away_ends_the_upstreams_run() -> None:

@@ -21,8 +21,8 @@ class Talk(Conversation):
 
     def __init__(self, server: Server, **options: Any) -> None:
         agent = options.pop("agent", "approval-agent")
+        bridge = Bridge(options.pop("store", "memory:"))
         adapter = MastraAdapter("http://mastra.test", agent, client=server.client(), **options)
-        bridge = Bridge()
         bridge.add("agent", adapter)
         self.adapter = adapter
         super().__init__(bridge, "agent")

@@ -21,6 +21,7 @@ from tests.adapters.mastra.scripted import (
     stream,
 )
 from tests.docs.pages import Conversation
+from tests.support.stopped_at_once import StoppedAtOnce
 
 
 @pytest.mark.parametrize("error", [httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout])
@@ -55,6 +56,17 @@ async def test_what_may_have_been_delivered_is_never_sent_again(
     await talk.answer(APPROVE)
 
     assert talk.error[0] == "RUN_INDETERMINATE"
+
+
+async def test_an_approval_that_is_stopped_before_it_is_sent_is_not_sent() -> None:
+    server = Server("02")
+    talk = Talk(server, store=StoppedAtOnce())
+    await talk.say("delete 42")
+    await talk.answer(APPROVE)
+
+    assert talk.events[-1]["outcome"] == {"type": "cancelled"}
+    (told,) = [e["content"] for e in talk.events if e["type"] == "TOOL_CALL_RESULT"]
+    assert "not executed" in told
 
 
 RESULT = agent("tool-result", toolCallId="c1", toolName="ask", result="red it is")

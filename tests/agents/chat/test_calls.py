@@ -53,7 +53,7 @@ async def test_long_arguments_are_told_whole() -> None:
         (ToolUse("look", r'{"day": "\ud800"}'), "lone surrogate"),
         (ToolUse("look", '{"day": ' + "[" * 90 + "]" * 90 + "}"), "nested deeper than 80 levels"),
         (ToolUse("look", '{"day": ' + "[" * 20_000 + "]" * 20_000 + "}"), "nest too deep"),
-        (ToolUse("look", {"day": 5}), "5 is not of type"),
+        (ToolUse("look", {"day": 5}), "day: must be a string, not 5"),
         (ToolUse("look", {"week": 5}), "are allowed. It was not executed."),
     ],
     ids=[

@@ -23,9 +23,6 @@ from tests.support import unavailable
 from tests.support.ports import free_port
 
 HERE: Final = Path(__file__).parent
-SECONDS: Final = 180
-"""The time limit of a test: the first one waits until the page is built."""
-
 ARTEFACTS: Final = HERE.parents[2] / "artefacts" / "browser"
 """Where the sights of every tab are kept."""
 
@@ -44,13 +41,6 @@ expect.set_options(timeout=PATIENCE)
 
 OpenTab = Callable[..., Tab]
 OpenCase = Callable[..., Page]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of this folder more time than others have."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.timeout(SECONDS))
 
 
 @pytest.fixture(scope="session")

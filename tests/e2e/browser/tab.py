@@ -51,10 +51,17 @@ class Tab:
 
     def say(self, text: str) -> None:
         """Type a message and send it, once the chat takes one."""
+        self.type(text)
+        self.send()
+
+    def type(self, text: str) -> None:
+        """Type a message, once the chat takes one."""
         expect(self._chat.locator(".chat[aria-busy=false]")).to_be_visible(timeout=PATIENCE)
-        box = self.page.get_by_placeholder("Type a message")
-        box.fill(text)
-        box.press("Enter")
+        self._box.fill(text)
+
+    def send(self) -> None:
+        """Send what was typed."""
+        self._box.press("Enter")
 
     def press(self, name: str) -> None:
         """Press a button of the cards or of the dialog, the first of that name."""
@@ -140,6 +147,10 @@ class Tab:
     @property
     def _chat(self) -> Locator:
         return self.page.get_by_role("main")
+
+    @property
+    def _box(self) -> Locator:
+        return self.page.get_by_placeholder("Type a message")
 
     @property
     def _asks(self) -> Locator:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.browser.axe import axe_faults
 from tests.e2e.browser.cards import button, fill
-from tests.e2e.browser.conftest import ARTEFACTS
 from tests.e2e.browser.pages import OpenPage, card, say, sees
+from tests.e2e.browser.pictures import fits, keep
 from tests.e2e.browser.site import ASSISTANT_UI, build, served
 from tests.e2e.browser.tab import PATIENCE
 from tests.e2e.target import Target
@@ -61,20 +60,27 @@ def test_after_a_reload_the_form_is_there_and_the_page_fits_a_phone_and_the_dark
     expect(card(page)).to_have_count(1, timeout=PATIENCE)
     page.reload()
     expect(card(page)).to_contain_text(f"Which quarter for {name}?", timeout=PATIENCE)
-    ARTEFACTS.mkdir(parents=True, exist_ok=True)
-    for width, height in ((390, 780), (1280, 800)):
-        page.set_viewport_size({"width": width, "height": height})
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            page.screenshot(path=ARTEFACTS / f"assistant-ui-form-{width}-{scheme}.png")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert axe_faults(page) == []
+    fits(page, "assistant-ui-form")
     button(card(page), "Send").click()
     expect(card(page)).to_contain_text("Quarter is missing.")
     fill(page, "Quarter", "Q3")
     fill(page, "Year", "2026")
     button(card(page), "Send").click()
     sees(page, "Quarter: Q3 2026.")
+
+
+@pytest.mark.feature("assistant-ui", "cancel")
+def test_a_cancelled_call_does_not_run_and_the_chat_goes_on(
+    open_page: OpenPage, target: Target, name: str, thread: str
+) -> None:
+    page = open_page()
+    say(page, f"send {name}")
+    button(card(page), "Cancel").click()
+    sees(page, "Outcome: not sent.")
+    say(page, "hello")
+    sees(page, "You said: hello")
+    assert target.statuses(thread) == ["cancelled"]
+    assert target.executed(name) == []
 
 
 @pytest.mark.feature("assistant-ui", "several", "deny")
@@ -195,3 +201,16 @@ def test_with_an_error_the_card_is_gone(open_page: OpenPage, name: str) -> None:
     button(card(page), "Send").click()
     expect(page.get_by_role("alert")).not_to_be_empty(timeout=PATIENCE)
     expect(card(page)).to_have_count(0)
+
+
+def test_the_page_with_an_approval_fits_a_phone_and_the_dark(
+    open_page: OpenPage, demo: int
+) -> None:
+    page = open_page(url=f"http://127.0.0.1:{demo}/agents/ops")
+    say(page, "Clean up the users")
+    expect(card(page)).to_contain_text("Delete 1234 rows of users?", timeout=PATIENCE)
+    fits(page, "assistant-ui")
+    page.set_viewport_size({"width": 780, "height": 620})
+    keep("assistant-ui-approval.png", page)
+    button(page, "Approve").click()
+    sees(page, "Done: 1234 rows of users deleted.")

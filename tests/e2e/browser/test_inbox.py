@@ -7,13 +7,9 @@ from typing import Any, Final, Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.e2e.browser.conftest import ARTEFACTS
 from tests.e2e.browser.inbox import InboxSite, inbox_site
+from tests.e2e.browser.pictures import keep
 
-PICTURES: Final = ARTEFACTS.parent / "pictures"
-"""`make pictures` copies them to docs/images."""
-
-LARGEST: Final = 200_000
 PHONE: Final = {"width": 390, "height": 844}
 
 
@@ -34,13 +30,6 @@ def site(served: InboxSite) -> Iterator[InboxSite]:
     assert served.complaints == []
 
 
-def keep(page: Page, name: str) -> None:
-    """Keep what a page looks like."""
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / name, full_page=True)
-    assert (PICTURES / name).stat().st_size < LARGEST
-
-
 def press(page: Page, name: str) -> None:
     """Press a button."""
     page.get_by_role("button", name=name, exact=True).click()
@@ -56,12 +45,12 @@ def test_pictures(site: InboxSite) -> None:
         desk = site.person("ann", color_scheme=scheme)
         desk.goto("/inbox")
         if scheme == "light":
-            keep(desk, "inbox-list-light.png")
+            keep("inbox-list-light.png", desk)
         desk.goto(path)
-        keep(desk, f"inbox-question-{scheme}.png")
+        keep(f"inbox-question-{scheme}.png", desk)
     phone = site.person("ann", viewport=PHONE, color_scheme="dark")
     phone.goto(path)
-    keep(phone, "inbox-phone.png")
+    keep("inbox-phone.png", phone)
 
 
 def test_a_question_is_found_and_approved(site: InboxSite) -> None:
@@ -159,7 +148,7 @@ def test_every_field_of_a_form_and_what_is_wrong_with_it(site: InboxSite) -> Non
     press(page, "Send the answer")
 
     expect(page).to_have_title("Error: What shall the report cover?")
-    keep(page, "inbox-form.png")
+    keep("inbox-form.png", page)
     expect(page.get_by_label("Year")).to_have_accessible_description(
         "At least 2000. Enter a number, such as 42 or 0.5."
     )

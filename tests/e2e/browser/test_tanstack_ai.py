@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.axe import axe_faults
 from tests.e2e.browser.cards import button, fill
 from tests.e2e.browser.pages import OpenPage, card, say, sees
+from tests.e2e.browser.pictures import fits, keep
 from tests.e2e.browser.site import TANSTACK_AI, build, served
 from tests.e2e.browser.tab import PATIENCE
 from tests.e2e.target import Target
@@ -169,3 +170,16 @@ def test_what_was_said_before_a_stop_stays_and_the_chat_goes_on(
     say(page, "hello")
     sees(page, "You said: hello")
     expect(page.get_by_role("main")).not_to_contain_text("197 198 199")
+
+
+def test_the_page_with_an_approval_fits_a_phone_and_the_dark(
+    open_page: OpenPage, demo: int
+) -> None:
+    page = open_page(url=f"http://127.0.0.1:{demo}/agents/ops")
+    say(page, "Clean up the users")
+    expect(card(page)).to_contain_text("Delete 1234 rows of users?", timeout=PATIENCE)
+    fits(page, "tanstack-ai")
+    page.set_viewport_size({"width": 780, "height": 620})
+    keep("tanstack-ai-approval.png", page)
+    button(page, "Approve").click()
+    sees(page, "Done: 1234 rows of users deleted.")

@@ -98,7 +98,7 @@ async def test_the_conversation_of_the_seed() -> None:
     ]
     assert agent.deleted == [{"confirmed": True}]
     assert agent.runs[-1].resume is not None
-    assert agent.runs[-1].resume.new_messages == ()
+    assert agent.runs[-1].resume.new_messages == []
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,30 @@ async def test_other_finished_messages_lag_by_the_flush_interval_at_most() -> No
     assert [c for _, c in await bench.texts()] == ["hi", "finished", "half"]
 
 
+async def test_what_ends_a_long_silence_lags_no_more_than_anything_else() -> None:
+    clock = FakeClock()
+    speak, wait = asyncio.Event(), asyncio.Event()
+
+    async def script(run: Run) -> AsyncIterator[RunItem]:
+        await speak.wait()
+        for item in text_events("m1", "at last"):
+            yield item
+        await wait.wait()
+
+    bench = Bench(Scripted(script), store=HookedStore(clock.time), clock=clock, flush_interval=0.5)
+    reader = bench.begin("hi")
+    await reader.until("RUN_STARTED")
+    for _ in range(9):
+        # Runs are all looked at every 2.5 s: it is not one of those looks that finds it.
+        await pass_time(clock, 0.5)
+    speak.set()
+    await reader.until("TEXT_MESSAGE_END")
+    await pass_time(clock, 0.5)
+    assert [c for _, c in await bench.texts()] == ["hi", "at last"]
+    wait.set()
+    await reader.rest()
+
+
 async def test_a_quiet_run_writes_nothing_but_renewals() -> None:
     clock = FakeClock()
     store = HookedStore(clock.time)

@@ -81,7 +81,7 @@ async def test_what_the_tools_schema_refuses_is_told_at_its_field(serving: Servi
         wrong = await ann.press(page, "Approve with these changes", edit__limit="11")
         right = await ann.press(page, "Approve with these changes", edit__limit="10")
 
-    assert wrong.status == 422 and "How many: 11 is greater than the maximum of 10" in wrong.text
+    assert wrong.status == 422 and "How many: must be at most 10, not 11" in wrong.text
     assert wrong.controls["edit:limit"]["aria-invalid"] == "true"
     assert right.status == 200
     assert site.agent.executed == [("c", {"limit": 10})]

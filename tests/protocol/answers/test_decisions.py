@@ -156,13 +156,13 @@ def test_edit_can_not_switch_the_tool() -> None:
 @pytest.mark.parametrize(
     ("edited", "fault"),
     [
-        ({}, "/editedArgs: 'table' is a required property"),
-        ({"table": 1}, "/editedArgs/table: 1 is not of type 'string'"),
-        ({"table": "x", "limit": 0}, "/editedArgs/limit: 0 is less than the minimum of 1"),
+        ({}, '/editedArgs: "table" is missing'),
+        ({"table": 1}, "/editedArgs/table: must be a string, not 1"),
+        ({"table": "x", "limit": 0}, "/editedArgs/limit: must be at least 1, not 0"),
         ({"table": "x", "all": True}, "/editedArgs: 'all' is not among the properties"),
-        (None, "/editedArgs: None is not of type 'object'"),
-        ([], "/editedArgs: [] is not of type 'object'"),
-        ("{}", "/editedArgs: '{}' is not of type 'object'"),
+        (None, "/editedArgs: must be an object, not null"),
+        ([], "/editedArgs: must be an object, not []"),
+        ("{}", '/editedArgs: must be an object, not "{}"'),
     ],
 )
 def test_edit_that_violates_the_tools_parameters_is_refused(edited: Json, fault: str) -> None:
@@ -210,9 +210,7 @@ def test_pydantic_parameters_are_checked_through_their_definitions() -> None:
     bad = {"approved": True, "editedArgs": {"origin": {"city": "Riga"}, "stops": [{"city": ""}]}}
 
     assert find_fault(interrupt, good) is None
-    fault = find_fault(interrupt, bad)
-    # jsonschema words it differently in different versions.
-    assert fault is not None and fault.startswith("/editedArgs/stops/0/city: ''")
+    assert find_fault(interrupt, bad) == "/editedArgs/stops/0/city: must not be empty"
 
 
 def test_pointers_into_the_parameters_lead_to_the_same_place() -> None:
@@ -282,8 +280,10 @@ def test_confirmation_needs_a_boolean() -> None:
     confirm = question(CONFIRM_SCHEMA)
 
     assert decided(confirm, {"confirm": False}) == Answer({"confirm": False})
-    assert find_fault(confirm, {"confirm": "false"}) == "/confirm: 'false' is not of type 'boolean'"
-    assert find_fault(confirm, None) == "the payload: None is not of type 'object'"
+    assert (
+        find_fault(confirm, {"confirm": "false"}) == '/confirm: must be true or false, not "false"'
+    )
+    assert find_fault(confirm, None) == "the payload: must be an object, not null"
 
 
 @pytest.mark.parametrize("interrupt", [approval(), question(None)], ids=["approval", "question"])

@@ -85,7 +85,7 @@ def test_confirmation_of_the_documentation_is_read() -> None:
 def test_required_field_must_be_filled_in() -> None:
     schema = schema_from_fields([FormField("city", required=True)])
 
-    assert find_schema_fault(schema, {}) == "the payload: 'city' is a required property"
+    assert find_schema_fault(schema, {}) == 'the payload: "city" is missing'
 
 
 def test_confirmation_and_approval_become_forms() -> None:

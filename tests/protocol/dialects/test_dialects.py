@@ -57,7 +57,15 @@ def test_unknown_members_are_ignored_with_a_warning() -> None:
         ({**BODY, "runId": ""}, "runId"),
         ({**BODY, "runId": 7}, "runId"),
         ({**BODY, "messages": None}, "messages"),
-        ({**BODY, "messages": [{"id": "m", "role": "wizard"}]}, "messages.0"),
+        ({**BODY, "messages": [{"id": "m", "role": "wizard"}]}, "messages.0.role"),
+        ({**BODY, "messages": [{"id": "m"}]}, "messages.0.role"),
+        (
+            {
+                **BODY,
+                "messages": [{"id": "m", "role": "tool", "toolCallId": "c", "content": {"a": 1}}],
+            },
+            "messages.0.content",
+        ),
         ({**BODY, "messages": [{"id": "m", "role": "user"}]}, "messages.0.content"),
         (
             {**BODY, "messages": [{"id": "m", "role": "user", "content": [{"type": "text"}]}]},
@@ -76,6 +84,36 @@ def test_a_malformed_field_is_refused_by_name(body: Any, field: str) -> None:
     assert caught.value.code == "INVALID_INPUT"
     assert caught.value.details["field"] == field
     assert field in caught.value.message
+
+
+SAID = [
+    ({"threadId": 7}, "threadId: must be a string."),
+    ({"tools": "all"}, "tools: must be a list."),
+    ({"messages": [5]}, "messages.0: must be an object."),
+    ({"messages": [{"role": "user", "content": "x"}]}, "messages.0.id: is missing."),
+    ({"messages": [{"id": "m"}]}, "messages.0.role: is missing."),
+    (
+        {"messages": [{"id": "m", "role": "king"}]},
+        "messages.0.role: must be one of 'developer', 'system', 'assistant', 'user', 'tool', "
+        "'activity', 'reasoning'.",
+    ),
+    (
+        {"messages": [{"id": "m", "role": "user", "content": 5}]},
+        "messages.0.content: must be a string or a list of content parts.",
+    ),
+    ({"resume": [5]}, "resume.0: must be an object."),
+    (
+        {"resume": [{"interruptId": "i", "status": "done"}]},
+        "resume.0.status: must be 'resolved' or 'cancelled'.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("members", "said"), SAID)
+def test_a_malformed_field_is_told_in_words_of_json(members: Any, said: str) -> None:
+    with pytest.raises(Refused) as caught:
+        parse_input({**BODY, **members})
+    assert caught.value.message == said
 
 
 @pytest.mark.parametrize("body", [None, [], "x", 3, True])

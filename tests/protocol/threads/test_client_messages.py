@@ -75,6 +75,33 @@ class TestAdding:
         merged = merge_client_messages([], [user("u", "first"), user("v"), user("u", "second")])
         assert merged.added == (user("u", "first"), user("v"))
 
+    def test_a_user_message_that_comes_again_under_a_new_id_is_not_added_again(self) -> None:
+        again = [user("x1"), assistant("a1"), user("x2"), assistant("a2"), user("u3")]
+        assert merge(THREAD, again) == (["u3"], [], ["a1", "a2", "u1", "u2"])
+
+    def test_a_call_that_is_known_says_as_well_that_a_message_comes_again(self) -> None:
+        thread = (user("u1"), assistant("a1", "c1"))
+        again = [user("x1"), assistant("x2", "c1"), tool("t1", "c1")]
+        assert merge(thread, again, pending_calls={"c1"})[0] == ["t1"]
+        assert merge(thread, [user("x1"), tool("t1", "c1")], pending_calls={"c1"})[0] == ["t1"]
+
+    @pytest.mark.parametrize(
+        "incoming",
+        [
+            pytest.param([user("x1")], id="nothing known follows"),
+            pytest.param([user("x1", "other"), *THREAD[1:2]], id="it says something else"),
+            pytest.param([*THREAD[:1], user("x1"), *THREAD[1:]], id="the stored one is there too"),
+            pytest.param([*THREAD[:2], user("u2"), user("x1"), THREAD[3]], id="after all of them"),
+        ],
+    )
+    def test_the_same_words_said_once_more_are_added(self, incoming: list[Wire]) -> None:
+        assert merge(THREAD, incoming)[0] == ["x1"]
+
+    def test_each_stored_message_is_met_once(self) -> None:
+        thread = (user("u1", "yes"), assistant("a1"), user("u2", "yes"), assistant("a2"))
+        again = [user("x1", "yes"), user("x2", "yes"), user("x3", "yes"), assistant("a2")]
+        assert merge(thread, again)[0] == ["x3"]
+
     def test_reached_is_what_stands_before_the_last_added_message(self) -> None:
         shown = [THREAD[0], user("u3"), *THREAD[1:]]
         assert merge(THREAD, shown) == (["u3"], [], ["u1"])
@@ -151,7 +178,9 @@ class TestGoingBack:
         assert merge(thread, list(thread[:2]))[1] == ["a2", "t2"]
 
     @given(
-        seen=st.lists(st.sampled_from([*THREAD, user("u8"), user("u9"), assistant("a9")])),
+        seen=st.lists(
+            st.sampled_from([*THREAD, user("u8", "new"), user("u9", "newer"), assistant("a9")])
+        ),
         allow=st.booleans(),
     )
     def test_only_a_suffix_is_ever_taken_back(self, seen: list[Wire], allow: bool) -> None:

@@ -84,9 +84,9 @@ def test_unknown_parts_return_to_where_they_were() -> None:
             {"type": "image", "source": {"type": "data", "value": "x"}},
             "messages.0.content.1.source.mimeType",
         ),
-        ({"type": "image", "source": {"type": "?"}}, "messages.0.content.1.source"),
-        ({"text": "x"}, "messages.0.content.1"),
-        ({"type": 1}, "messages.0.content.1"),
+        ({"type": "image", "source": {"type": "?"}}, "messages.0.content.1.source.type"),
+        ({"text": "x"}, "messages.0.content.1.type"),
+        ({"type": 1}, "messages.0.content.1.type"),
         ("text", "messages.0.content.1"),
         (None, "messages.0.content.1"),
     ],
@@ -97,7 +97,7 @@ def test_a_fault_of_a_part_names_the_part(part: Any, where: str) -> None:
 
     assert refused.value.details is not None
     assert refused.value.details["field"] == where
-    assert "valid string." not in refused.value.message or where.endswith("text")
+    assert "Input should" not in refused.value.message
 
 
 def test_content_that_is_neither_text_nor_parts_is_named_itself() -> None:

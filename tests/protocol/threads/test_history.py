@@ -16,6 +16,7 @@ from tests.support.folds import (
     call_end,
     call_start,
     fold,
+    is_stored,
     result,
     text,
     text_end,
@@ -234,12 +235,27 @@ class TestStoring:
 
     def test_what_could_not_be_stored_is_taken_again(self) -> None:
         history = fold(text_start("m"), text_end("m"), text_start("n"))
-        assert history.has_finished
+        assert not is_stored(history)
         taken = history.take_dirty()
-        assert not history.has_finished
+        assert is_stored(history)
         history.put_back([*taken, StoredMessage("gone", 1, USER)])
-        assert history.has_finished
+        assert not is_stored(history)
         assert history.take_dirty() == taken
+
+    def test_who_found_all_stored_is_told_of_the_next_event_once(self) -> None:
+        history, told = fold(text_start("m"), text_end("m")), list[int]()
+        assert not history.is_stored(lambda: told.append(1))
+        history.apply(text_start("n"))
+        history.take_dirty()
+        assert history.is_stored(lambda: told.append(2))
+        history.apply({"type": "CUSTOM", "name": "a.b", "value": 1})
+        assert told == []
+        history.apply(text("a", "n"))
+        history.apply(text_end("n"))
+        assert told == [2]
+        assert not history.is_stored(lambda: told.append(3))
+        history.apply(text_start("o"))
+        assert told == [2]
 
     def test_client_messages_are_added_once_results_to_their_calls(self) -> None:
         history = fold(messages=(CALLER, USER))

@@ -12,6 +12,7 @@ from tests.support.folds import (
     call_args,
     call_end,
     fold,
+    is_stored,
     result,
     text,
     text_end,
@@ -83,21 +84,21 @@ class TestActivities:
 class TestState:
     def test_snapshot_and_deltas(self) -> None:
         history = fold({"type": "CUSTOM", "name": "a.b", "value": 1}, state={"a": 1})
-        assert (history.state, history.state_dirty) == ({"a": 1}, False)
+        assert (history.state, is_stored(history)) == ({"a": 1}, True)
         delta = {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/b", "value": 2}]}
         history.apply(delta)
-        assert (history.state, history.state_dirty) == ({"a": 1, "b": 2}, True)
+        assert (history.state, is_stored(history)) == ({"a": 1, "b": 2}, False)
         assert history.take_state() == {"a": 1, "b": 2}
-        assert not history.state_dirty
+        assert is_stored(history)
         history.apply({"type": "STATE_SNAPSHOT", "snapshot": [1]})
-        assert (history.state, history.state_dirty) == ([1], True)
+        assert (history.state, is_stored(history)) == ([1], False)
         assert fold(delta).state == {"b": 2}
 
     def test_delta_that_does_not_fit_changes_nothing(self) -> None:
         history = fold(state={"a": 1})
         with pytest.raises(PatchError):
             history.apply({"type": "STATE_DELTA", "delta": [{"op": "remove", "path": "/b"}]})
-        assert (history.state, history.state_dirty) == ({"a": 1}, False)
+        assert (history.state, is_stored(history)) == ({"a": 1}, True)
 
 
 class TestSnapshots:

@@ -305,3 +305,18 @@ async def test_what_a_killed_process_had_acknowledged_is_there(url: str, acknowl
     assert loaded.record is not None
     assert loaded.record.version >= (int(rest[-1]) if rest else last)
     assert [row.position for row in loaded.messages] == list(range(loaded.record.version + 1))
+
+
+async def test_what_a_process_writes_itself_does_not_have_it_look_for_stops(
+    store: SqliteStore, url: str
+) -> None:
+    other = await SqliteStore.open(url)
+    seen = await database_of(store).last_written_elsewhere()
+    for number in range(3):
+        await put(store, idle(key=replace(KEY, thread=f"own-{number}")))
+        assert await database_of(store).last_written_elsewhere() == seen
+        await put(other, idle(key=replace(KEY, thread=f"other-{number}")))
+        latest = await database_of(store).last_written_elsewhere()
+        assert latest != seen
+        seen = latest
+    await other.aclose()
