@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.http.hosts import HostGuard
 from agui_bridge.http.service import Service
+from agui_bridge.http.unread_body import UnreadBodyResponse
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Endpoint", "error_response", "json_response"]
@@ -71,8 +72,7 @@ class Endpoint:
 
 def json_response(value: Json, status: int = 200) -> Response:
     """A JSON response, in ASCII: half of a surrogate pair has no bytes in UTF-8."""
-    body = json.dumps(value, separators=(",", ":")).encode()
-    return Response(body, status, media_type="application/json")
+    return Response(_json(value), status, media_type="application/json")
 
 
 def error_response(error: Refused) -> Response:
@@ -83,13 +83,17 @@ def error_response(error: Refused) -> Response:
     body: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.details is not None:
         body["details"] = error.details
-    response = json_response({"error": body, "message": error.message}, error.status)
+    content: dict[str, Json] = {"error": body, "message": error.message}
+    if error.code == "REQUEST_TIMEOUT":
+        return UnreadBodyResponse(_json(content), error.status)
+    response = json_response(content, error.status)
     if error.code == "UNAUTHENTICATED":
         response.headers["WWW-Authenticate"] = "Bearer"
-    if error.code == "REQUEST_TIMEOUT":
-        # What still comes, drop by drop, nobody reads.
-        response.headers["Connection"] = "close"
     return response
+
+
+def _json(value: Json) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _text(code: str) -> str:
