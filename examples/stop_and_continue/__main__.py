@@ -177,8 +177,8 @@ def outcome(before: list[str], after: list[str]) -> str:
     if not twice:
         return "Nothing was lost, and no step was done again."
     return (
-        f"One step was done again: {twice[0]} was written, but the server was killed before it had\n"
-        "stored the result. What was stored was not lost, and those steps were not done again."
+        f"One step was done again: {twice[0]} was written, but the server was killed before it\n"
+        "had stored the result. What was stored was not lost, and those steps were not done again."
     )
 
 
