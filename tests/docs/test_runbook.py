@@ -184,5 +184,5 @@ def test_a_store_that_is_gone_is_told_and_comes_back_by_itself(tmp_path: Path) -
 
 def test_the_clocks_are_shown() -> None:
     with RedisServer() as redis:
-        variables = {"DATABASE": server().dsn, "REDIS_PORT": str(redis.port)}
-        assert_shown("clocks", printed("clocks", **variables))
+        shown = printed("clocks", DATABASE=server().dsn, REDIS_PORT=str(redis.port))
+        assert_shown("clocks", shown)
