@@ -25,6 +25,8 @@ PYTEST_ARGS ?=
 # only wait for the disk and the connections of PostgreSQL. One that dies fails the run, with the name
 # of its test.
 PARALLEL := -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
+# A browser, a bridge and a server of Mastra take more than a core: three of each wait for one another.
+IN_TWO := -n 2 --dist=loadfile --max-worker-restart=0
 BENCH_ARGS ?=
 PORT ?= 8787
 QUICK ?=
@@ -108,7 +110,7 @@ e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra, pyd
 	@if command -v npm >/dev/null; then \
 		$(MAKE) -j4 $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed \
 			$(E2E_PEERS:%=$(MATRIX_VENVS)/%/.installed); \
-		$(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS); \
+		$(VENV)/bin/python -m pytest tests/e2e $(IN_TWO) $(PYTEST_ARGS); \
 	elif [ -n "$${CI:-}" ]; then \
 		echo 'e2e: failed: npm is not installed, and CI must run these tests' >&2; exit 1; \
 	else \
