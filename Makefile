@@ -127,7 +127,7 @@ MASTRA_LOWEST := tests/servers/mastra/lowest
 MASTRA_TESTS := $(addprefix tests/e2e/test_mastra,.py _application.py _depth.py _guards.py _restarts.py _stop.py _workflows.py)
 
 e2e-lowest: $(VENV)/.installed-dev tests/e2e/node_modules/.installed $(MASTRA_LOWEST)/node_modules/.installed ## Run the tests with Mastra on the lowest version that is supported
-	@MASTRA_PACKAGES=$(MASTRA_LOWEST) $(VENV)/bin/python -m pytest $(MASTRA_TESTS) $(PYTEST_ARGS)
+	@MASTRA_PACKAGES=$(MASTRA_LOWEST) $(VENV)/bin/python -m pytest $(MASTRA_TESTS) $(IN_TWO) $(PYTEST_ARGS)
 
 PICTURE_TESTS := $(addprefix tests/e2e/browser/test_,assistant_ui.py demo.py inbox.py tanstack_ai.py)
 
