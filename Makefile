@@ -33,6 +33,7 @@ QUICK ?=
 PEERS ?=
 STORES ?=
 SECONDS ?= 60
+REPLICAS ?= 2
 LOAD_ARGS ?=
 IDS ?=
 WHOLE ?=
@@ -146,8 +147,8 @@ frameworks-lowest: $(FRAMEWORKS_LOWEST)/.installed ## Run the tests of the frame
 bench: $(VENV)/.installed-dev $(if $(PEERS),$(PEERS_VENV)/.installed) ## Measure the budget (QUICK=1, PEERS=1, STORES=1, BENCH_ARGS='--only encode')
 	@$(VENV)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(PEERS),--peers) $(if $(STORES),--stores) $(BENCH_ARGS)
 
-load: $(VENV)/.installed-dev ## Press two replicas on each store and count, then attack one (SECONDS=60, STORES='sqlite redis')
-	@$(VENV)/bin/python -m loadtest --seconds $(SECONDS) $(if $(STORES),--stores $(STORES)) $(LOAD_ARGS)
+load: $(VENV)/.installed-dev ## Press replicas on each store and count, then attack one (SECONDS=60, REPLICAS=2, STORES='sqlite redis')
+	@$(VENV)/bin/python -m loadtest --seconds $(SECONDS) --replicas $(REPLICAS) $(if $(STORES),--stores $(STORES)) $(LOAD_ARGS)
 
 # A peer is called as its package, with dashes or underscores.
 MATRIX_PEERS = $(if $(PEERS),$(subst -,_,$(PEERS)),$(basename $(notdir $(wildcard tests/servers/peers/*.txt))))
