@@ -20,10 +20,9 @@ _SOME = 10
 
 
 def _said(count: int) -> list[dict[str, Any]]:
-    """A conversation of so many messages, as a client that begins with it sends it."""
-    roles = ("user", "assistant")
+    """So many messages of the user: those of other roles would not be taken from a client."""
     return [
-        {"id": f"m{number}", "role": roles[number % 2], "content": f"This was said as {number}."}
+        {"id": f"m{number}", "role": "user", "content": f"This was said as {number}."}
         for number in range(count)
     ]
 

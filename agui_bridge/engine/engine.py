@@ -18,6 +18,7 @@ from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.heavy_writes import HeavyWrites
 from agui_bridge.engine.input.auto_resume import request_of
 from agui_bridge.engine.input.holding import hold_answers
+from agui_bridge.engine.input.kept_messages import KeptMessages
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
@@ -104,6 +105,7 @@ class Engine:
         # Apart: a store that is slow keeps no other input from being read.
         self._store_turns = HeavyTurns()
         self.reads: HeavyReads = HeavyReads(self.store, self.turns, self._store_turns)
+        self._kept = KeptMessages(self.store)
         self.writes: WriteCheck = WriteCheck(self.store, self.clock)
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
@@ -161,7 +163,7 @@ class Engine:
         turn = functools.partial(self.turns.turn, submission.key.scope)
         while True:
             async with self._store_turns.turn(submission.key.scope, submission.heavy):
-                loaded = await self.store.load(submission.key, ids, messages=True)
+                loaded = await self._kept.load(submission.key, ids)
             heavy = is_heavy_thread(loaded, submission)
             async with turn(heavy):
                 incoming = StartingConversation.of(loaded, submission)
@@ -184,7 +186,7 @@ class Engine:
                         change = hold_answers(submission, incoming, ruling)
                         if change.interrupts or change.messages:
                             await self._commit(submission.key, change, loaded)
-                        loaded = await self.store.load(submission.key, ids, messages=True)
+                        loaded = await self._kept.load(submission.key, ids)
                         async with turn(is_heavy_thread(loaded, submission)):
                             stream.restate(loaded)
                         return None
@@ -239,6 +241,7 @@ class Engine:
         try:
             ending = await close_run(execution, await execution.carry_out())
             execution.watch.ended(ending)
+            self._kept.keep(key, execution.owner.record, execution.history)
         finally:
             execution.over.set()
             self._stops.over(execution)
@@ -366,10 +369,8 @@ class Engine:
     def start(self) -> None:
         """Begin the work that goes on beside the inputs: sweeping, and stops from elsewhere."""
         if self.settings.sweep_interval > 0:
-            interval = self.settings.sweep_interval
-            self._background.append(
-                asyncio.ensure_future(sweep_forever(self.store, self.clock, interval, mint))
-            )
+            sweeping = sweep_forever(self.store, self.clock, self.settings.sweep_interval, mint)
+            self._background.append(asyncio.ensure_future(sweeping))
         self._background.append(asyncio.ensure_future(self._stops.poll()))
         self._background.append(asyncio.ensure_future(self._stops.listen()))
 

@@ -237,6 +237,13 @@ def _clean_scalar(value: Any) -> Any:
     return _clean(converted, ()) if type(converted) is not type(value) else str(value)
 
 
+def copied(value: Any) -> Any:
+    """A copy of a JSON value that shares no object or array with it."""
+    if isinstance(value, dict):
+        return {key: v if type(v) is str else copied(v) for key, v in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
+
+
 def canonical(value: Any) -> str:
     """Write a value as canonical JSON: sorted keys, compact, ASCII, cleaned.
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from agui_bridge.protocol.answers.unexecuted import UNTOLD
 from agui_bridge.protocol.threads.edited_calls import proposed_arguments
 
 __all__ = ["CalledTool", "Content", "Turn", "text_of", "turns_of"]
+
+Side = Literal["system", "user", "assistant"]
 
 Content = str | list[dict[str, Any]]
 """Text, or AG-UI's content parts: `{"type": "text", "text": …}`, `{"type": "image", …}`, …"""
@@ -49,9 +51,18 @@ class Turn:
         calls: an assistant's tool calls, each with its result.
     """
 
-    role: Literal["system", "user", "assistant"]
+    role: Side
     content: Content
     calls: tuple[CalledTool, ...] = field(default=())
+
+
+_SIDES: Final[Mapping[str, Side]] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
+"""Who speaks, by the role of a message."""
 
 
 def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
@@ -68,7 +79,7 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
         for message in messages
         if message.get("role") == "tool"
     }
-    turns: list[Turn] = []
+    turns: list[_GrowingTurn] = []
     answered = False
     for message in messages:
         if message.get("subagentRunId") is not None:
@@ -77,17 +88,17 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
         if role == "tool":
             # What the assistant says next, it says in the light of this.
             answered = True
-        elif role in ("system", "developer", "user", "assistant"):
-            turn = _turn(message, results)
-            if not turn.content and not turn.calls:
-                continue
-            before = turns[-1] if turns else None
-            if before is not None and before.role == turn.role and not (before.calls and answered):
-                turns[-1] = _joined(before, turn)
-            else:
-                turns.append(turn)
-            answered = False
-    return turns
+            continue
+        content = message.get("content") or ""
+        calls = tuple(_calls(message, results)) if message.get("toolCalls") else ()
+        if (side := _SIDES.get(role or "")) is None or not (content or calls):
+            continue
+        before = turns[-1] if turns else None
+        if before is None or before.role != side or (before.calls and answered):
+            turns.append(before := _GrowingTurn(side))
+        before.add(content, calls)
+        answered = False
+    return [turn.whole() for turn in turns]
 
 
 def text_of(content: Content) -> str:
@@ -97,13 +108,32 @@ def text_of(content: Content) -> str:
     return "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
 
 
-def _turn(message: Mapping[str, Any], results: Mapping[Any, Content]) -> Turn:
-    role = message["role"]
-    return Turn(
-        "system" if role == "developer" else role,
-        message.get("content") or "",
-        tuple(_calls(message, results)),
-    )
+class _GrowingTurn:
+    """A turn to which neighbouring messages are added."""
+
+    __slots__ = ("_parts", "_texts", "calls", "role")
+
+    def __init__(self, role: Side) -> None:
+        self.role = role
+        self.calls: tuple[CalledTool, ...] = ()
+        self._texts: list[str] = []
+        self._parts: list[dict[str, Any]] | None = None
+
+    def add(self, content: Content, calls: tuple[CalledTool, ...]) -> None:
+        self.calls += calls
+        if self._parts is None and isinstance(content, str):
+            self._texts.append(content)
+            return
+        if self._parts is None:
+            self._parts = _parts(self._text)
+        self._parts += _parts(content)
+
+    def whole(self) -> Turn:
+        return Turn(self.role, self._text if self._parts is None else self._parts, self.calls)
+
+    @property
+    def _text(self) -> str:
+        return "\n\n".join(filter(None, self._texts))
 
 
 def _calls(message: Mapping[str, Any], results: Mapping[Any, Content]) -> Iterable[CalledTool]:
@@ -127,16 +157,7 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _joined(first: Turn, second: Turn) -> Turn:
-    content: Content
-    if isinstance(first.content, str) and isinstance(second.content, str):
-        content = "\n\n".join(text for text in (first.content, second.content) if text)
-    else:
-        content = [*_parts(first.content), *_parts(second.content)]
-    return Turn(first.role, content, first.calls + second.calls)
-
-
 def _parts(content: Content) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return content
+    return list(content)

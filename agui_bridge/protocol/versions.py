@@ -40,6 +40,8 @@ BESIDE: Final[Mapping[str, str]] = MappingProxyType({"encryptedValue": "encrypte
 An `ag_ui` package of 1.0 does not declare them; one that does changes nothing.
 """
 
+_ADDED: Final = frozenset(BESIDE.values())
+
 _VERSION: Final = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})\Z")
 
 CARRIERS: Final = frozenset({"REASONING_ENCRYPTED_VALUE", "MESSAGES_SNAPSHOT"})
@@ -104,7 +106,13 @@ def first_version_event(event: WireEvent) -> WireEvent:
 
 def first_version_messages(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Messages as 1.0 has them."""
-    return [_reduced_message(message) for message in messages]
+    # Of a long conversation hardly a message has any: they are passed over quickly.
+    return [
+        message
+        if _ADDED.isdisjoint(message) and "toolCalls" not in message
+        else _reduced_message(message)
+        for message in messages
+    ]
 
 
 def _reduced_message(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -115,5 +123,6 @@ def _reduced_message(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _reduced(thing: Any) -> Any:
-    added = [member for member in BESIDE.values() if member in thing]
-    return {key: thing[key] for key in thing if key not in added} if added else thing
+    if _ADDED.isdisjoint(thing):
+        return thing
+    return {key: thing[key] for key in thing if key not in _ADDED}

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from agui_bridge.engine.input.submission import Submission
-from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.json_values import WireEvent, copied
 from agui_bridge.protocol.threads.client_messages import (
     ClientMessages,
     merge_client_messages,
@@ -21,6 +21,7 @@ from agui_bridge.protocol.threads.client_messages import (
 from agui_bridge.protocol.threads.content_parts import with_unknown_parts
 from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.messages.stored import StoredMessages
 from agui_bridge.protocol.threads.records import Json, ThreadStatus
 from agui_bridge.protocol.verifier.shapes import wire_names
 
@@ -103,7 +104,7 @@ class StartingConversation:
     def unseen_results(self) -> list[WireEvent]:
         """Stored results of calls that the client's list has, and which it lacks, as events."""
         listed = {message["id"] for message in self.sent}
-        if listed.isdisjoint(stored.id for stored in self.loaded.messages):
+        if listed.isdisjoint(StoredMessages.of(self.loaded.messages).by_id):
             return []
         called = {
             call["id"]
@@ -128,12 +129,10 @@ class StartingConversation:
 
     def open_history(self, *, rewind: bool) -> History:
         """The stored messages with the new ones added, as the run's own history."""
-        gone = set(self.client.superseded) if rewind else set()
-        record = self.loaded.record
-        history = History(
-            [message for message in self.loaded.messages if message.id not in gone],
-            record.state if record is not None else None,
-        )
+        record, messages = self.loaded.record, self.loaded.messages
+        if rewind and (gone := set(self.client.superseded)):
+            messages = tuple(message for message in messages if message.id not in gone)
+        history = History(messages, record.state if record is not None else None)
         for message in self.client.added:
             history.add(message)
         return history
@@ -180,7 +179,9 @@ def _known_members(raw: Mapping[str, Json], message: BaseModel) -> dict[str, Jso
     plain = not any(item is None or isinstance(item, list) for item in raw.values())
     described = wire_names(type(message))
     if plain and raw.keys() <= described:
-        return dict(raw)
+        # A copy: agents get the input too, and may write into it.
+        own: dict[str, Json] = copied(raw)
+        return own
     unknown = (message.model_extra or {}).keys() - described
     known = message.model_dump(mode="json", by_alias=True, exclude=unknown)
     return with_unknown_parts(known, raw)

@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.protocol.contract.requests import Entry
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.messages.stored import VALUE, StoredMessages
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["are_heavy_answers", "are_long", "is_heavy_thread", "is_long_thread"]
@@ -24,8 +25,7 @@ _TEXT: Final = 512 * 1024
 """Characters that all messages may have before they take long."""
 
 _ROOM: Final = 64 * 1024
-"""Characters that a state may have before it takes long; each value takes as long as some."""
-_VALUE: Final = 64
+"""Characters that a state may have before it takes long; a value takes as long as `VALUE`."""
 
 _SCHEMA_TIMES_PAYLOAD: Final = 1_000_000
 """Bytes of a schema times those of a payload: each value may be looked at by each rule."""
@@ -38,10 +38,10 @@ def is_heavy_thread(loaded: Loaded, submission: Submission) -> bool:
 
 def is_long_thread(loaded: Loaded) -> bool:
     """Whether to show what is stored may take long."""
-    if len(loaded.messages) > _MESSAGES:
+    messages = StoredMessages.of(loaded.messages)
+    if len(messages) > _MESSAGES or messages.size > _TEXT:
         return True
-    state = loaded.record.state if loaded.record is not None else None
-    return are_long([stored.message for stored in loaded.messages], state)
+    return loaded.record is not None and _is_large(loaded.record.state)
 
 
 def are_long(messages: Sequence[Mapping[str, Json]], state: Json) -> bool:
@@ -63,9 +63,9 @@ def _is_large(value: Json, room: int = _ROOM) -> bool:
     level = [value]
     while level:
         node = level.pop()
-        room -= _VALUE + (len(node) if isinstance(node, str) else 0)
+        room -= VALUE + (len(node) if isinstance(node, str) else 0)
         if isinstance(node, dict | list):
-            room -= _VALUE * len(node)
+            room -= VALUE * len(node)
             if room >= 0:
                 level.extend(node.values() if isinstance(node, dict) else node)
         if room < 0:

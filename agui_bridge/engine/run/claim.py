@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agui_bridge.adapters import HandoffResults, Run
 from agui_bridge.adapters import Resume as AdapterResume
+from agui_bridge.engine.input.agent_messages import AgentMessages
 from agui_bridge.engine.input.askers import askers_of
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
@@ -122,8 +123,8 @@ class Claim:
             principal=self.submission.acts_as,
             state=record.state,
             closed=record.closed,
-            raw_messages=raw,
-            raw_new_messages=[*unheard, *self.incoming.client.added],
+            raw_messages=AgentMessages(raw),
+            raw_new_messages=AgentMessages([*unheard, *self.incoming.client.added]),
             check_lease=owner.check,
             policy=self.submission.agent.policy,
             mint=owner.mint,
@@ -155,6 +156,8 @@ class Claim:
         now = self.history.messages
         lacking = Kept.lacks(record.kept, self.incoming.loaded.messages, now)
         lacking -= {message["id"] for message in self.incoming.client.added}
+        if not lacking:
+            return []
         return [message for message in shown if message["id"] in lacking]
 
     def _unheard(self) -> list[WireEvent]:

@@ -107,7 +107,7 @@ class Execution:
             mint,
             known_calls=self.history.calls.ids,
             settled_calls=self.history.calls.answered,
-            known_messages=[m["id"] for m in messages],
+            known_messages=self.history.ids,
             known_activities=[m["id"] for m in messages if m["role"] == "activity"],
             relayed=(relayed := self.agent.adapter.capabilities.relays),
         )

@@ -229,7 +229,9 @@ def _validated(body: Mapping[str, Any]) -> Generator[None, None, RunAgentInput]:
     Raises:
         Refused: INVALID_INPUT, naming the first field that is wrong.
     """
-    members = {field: body[field] for field in _LISTS if isinstance(body.get(field), list)}
+    members = {
+        field: given for field in _LISTS if isinstance(given := body.get(field), list) and given
+    }
     field: str | None = None
     try:
         parsed = RunAgentInput.model_validate({**body, **{name: [] for name in members}})

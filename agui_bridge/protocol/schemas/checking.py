@@ -42,6 +42,7 @@ from agui_bridge.protocol.schemas.left_out import (
     leaving_out,
 )
 from agui_bridge.protocol.schemas.patterns import PATTERN_KEYWORDS
+from agui_bridge.protocol.schemas.plain_schemas import Check, plain_check
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -129,10 +130,13 @@ def find_schema_fault(
         None when it is valid, else one sentence that names the place and the rule, or says that
         the check would take too much work.
     """
+    compiled = _compiled(schema)
+    if compiled.plain is not None and compiled.plain(value):
+        return None
     # More faults than a few are not collected: a large payload may have one per item.
     try:
         with counting_work(work or CheckWork()):
-            errors = list(islice(_compiled(schema).validator.iter_errors(value), _MAX_FAULTS))
+            errors = list(islice(compiled.validator.iter_errors(value), _MAX_FAULTS))
     except RecursionError:
         return "the payload: it nests too deep to be checked against its schema."
     except OverflowError:
@@ -176,10 +180,11 @@ def is_known_draft(uri: Any) -> bool:
 
 
 class _Compiled(NamedTuple):
-    """A schema that can be checked, and what of it is not."""
+    """A schema that can be checked, what of it is not, and the check of what is plain in it."""
 
     validator: Validator
     left_out: tuple[str, ...]
+    plain: Check | None
 
 
 def _compiled(schema: Mapping[str, Any]) -> _Compiled:
@@ -229,7 +234,8 @@ def _compile(text: str) -> _Compiled:
     if left_out:
         keywords = leaving_out(keywords)
     linear: Any = extend(cls, keywords)  # type: ignore[no-untyped-call]  # its stubs lack types
-    return _Compiled(counted(linear)(schema, registry=Registry()), left_out)
+    validator = counted(linear)(schema, registry=Registry())
+    return _Compiled(validator, left_out, plain_check(schema) if not left_out else None)
 
 
 def _references(node: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.messages.stored import StoredMessage, StoredMessages
 
 __all__ = [
     "ClientMessages",
@@ -60,8 +60,8 @@ def merge_client_messages(
         pending_calls: Frontend tool calls that wait for the client's tool message.
         allow_rewind: Whether the client may go back.
     """
-    listed = _without_repeats(incoming)
-    known = {message.id for message in stored}
+    listed, stored = _without_repeats(incoming), StoredMessages.of(stored)
+    known = stored.by_id
     superseded = _superseded(stored, [m["id"] for m in listed if m["id"] in known])
     if not allow_rewind or not superseded:
         superseded = ()
@@ -75,7 +75,8 @@ def merge_client_messages(
     passed: set[str] = set()
     retold = _retold(stored, listed)
     for message in listed:
-        message_id = retold.get(message["id"], message["id"])
+        sent_as: str = message["id"]
+        message_id = retold.get(sent_as, sent_as)
         if message_id in known:
             passed.add(message_id)
             continue
@@ -97,10 +98,12 @@ def _without_repeats(messages: Sequence[Message]) -> list[Message]:
 
 def _retold(stored: Sequence[StoredMessage], listed: Sequence[Message]) -> dict[str, str]:
     """Return, by their new ids, the stored ids of user messages that were sent before."""
+    # One message alone has nothing behind it.
+    if len(listed) < 2:
+        return {}
     ids = {message["id"] for message in listed}
     lacking = [m for m in stored if m.message["role"] == "user" and m.id not in ids]
-    # One message alone has nothing behind it.
-    if not lacking or len(listed) < 2:
+    if not lacking:
         return {}
     lacked = [message.position for message in lacking]
     places = {message.id: message.position for message in stored}

@@ -6,15 +6,16 @@ makes a new one, and what was handed out stays as it was.
 """
 
 from bisect import bisect
-from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import count
 from types import EllipsisType, MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from agui_bridge.protocol.json_patch import apply_patch
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.threads.streamed_message import (
-    KnownCalls,
+from agui_bridge.protocol.threads.messages.entries import Entries
+from agui_bridge.protocol.threads.messages.stored import KnownCalls, StoredMessage, StoredMessages
+from agui_bridge.protocol.threads.messages.streamed import (
     StreamedMessage,
     renamed,
     some_of,
@@ -31,37 +32,16 @@ TRUNCATED: Final[Mapping[str, Any]] = MappingProxyType({"agui_bridge": {"truncat
 """The metadata of a message whose streaming was stopped."""
 
 
-class StoredMessage(NamedTuple):
-    """A message as it is stored; a tuple, since a thread may have thousands.
-
-    Attributes:
-        id: the message's.
-        position: sorts a thread's messages; with gaps, below 2**63.
-        message: AG-UI's JSON of it.
-    """
-
-    id: str
-    position: int
-    message: dict[str, Any]
-
-
 class History:
     """The messages and the state of one thread while a run changes them."""
 
     def __init__(self, messages: Sequence[StoredMessage] = (), state: Any = None) -> None:
         """Begin with what is stored: the messages in context, sorted by position."""
-        self._entries = {
-            m.id: StreamedMessage(m.position, m.message, dirty=False) for m in messages
-        }
-        self._calls: dict[str, StreamedMessage] = {
-            call["id"]: entry
-            for entry in self._entries.values()
-            for call in entry.message.get("toolCalls") or ()
-        }
-        self._last = messages[-1].position if messages else 0
-        self._order: list[StreamedMessage] | None = list(self._entries.values())
+        stored = StoredMessages.of(messages)
+        self._entries = Entries(stored)
+        self._carriers: dict[str, str] = {**stored.carriers}
         self._messages: list[dict[str, Any]] | None = None
-        self._known: KnownCalls | None = None
+        self._known: KnownCalls | None = stored.calls
         self._dropped: list[str] = []
         self._state = state
         self._state_dirty = False
@@ -74,14 +54,19 @@ class History:
         The list is not to be changed: it is kept until something changes the messages.
         """
         if self._messages is None:
-            self._messages = [entry.settle() for entry in self._sorted()]
+            self._messages = self._entries.messages()
         return self._messages
+
+    @property
+    def ids(self) -> Collection[str]:
+        """Ids of the messages, at any time."""
+        return self._entries.ids
 
     @property
     def calls(self) -> KnownCalls:
         """Its tool calls: kept until one or a result comes, for a thread may be long."""
         if self._known is None:
-            self._known = KnownCalls.of(entry.message for entry in self._sorted())
+            self._known = KnownCalls.of(entry.message for entry in self._entries.in_order())
         return self._known
 
     @property
@@ -92,7 +77,7 @@ class History:
     @property
     def last_position(self) -> int:
         """Position of the last message that is no tool's result."""
-        return self._last
+        return self._entries.last
 
     def take_state(self) -> Any:
         """Return the state in order to store it."""
@@ -106,24 +91,27 @@ class History:
         returned as far as they have come.
         """
         taken = []
-        for entry in self._sorted():
+        for entry in self._entries.changing():
             if entry.dirty and (include_open or not entry.open):
                 entry.dirty = False
-                message = entry.settle()
-                taken.append(StoredMessage(message["id"], entry.position, message))
+                taken.append(entry.stored())
         return taken
 
     def is_stored(self, changed: Callable[[], None]) -> bool:
         """Whether all that has finished was taken; if so, the next event calls `changed`, once."""
-        finished = any(entry.dirty and not entry.open for entry in self._entries.values())
+        finished = any(entry.dirty and not entry.open for entry in self._entries.changing())
         self._changed = None if finished or self._state_dirty else changed
         return self._changed is not None
+
+    def stored(self) -> StoredMessages | None:
+        """The messages as they are stored; None while not all that has changed is."""
+        return None if self._dropped else self._entries.stored(self._carriers, self.calls)
 
     def put_back(self, messages: Sequence[StoredMessage]) -> None:
         """Take back what `take_dirty` returned, because it could not be stored."""
         for message in messages:
-            if message.id in self._entries:
-                self._entries[message.id].dirty = True
+            if (entry := self._entries.get(message.id)) is not None:
+                entry.dirty = True
 
     def truncate_open(self) -> list[StoredMessage]:
         """Mark the messages that are still streaming as cut off; return them as they are.
@@ -131,10 +119,10 @@ class History:
         To be called before the events that close them are applied.
         """
         self._messages = None
-        cut = [entry for entry in self._sorted() if entry.open]
+        cut = [entry for entry in self._entries.changing() if entry.open]
         for entry in cut:
             entry.merge_metadata(TRUNCATED)
-        return [StoredMessage(e.message["id"], e.position, e.settle()) for e in cut]
+        return [entry.stored() for entry in cut]
 
     def take_dropped(self) -> list[str]:
         """Return the ids of messages that a MESSAGES_SNAPSHOT has removed since the last time."""
@@ -155,7 +143,7 @@ class History:
 
     def rewrite_call(self, call_id: str, rewrite: Callable[[dict[str, Any]], Any]) -> None:
         """Put what `rewrite` makes of the message that has a call in its place, if there is one."""
-        if (entry := self._calls.get(call_id)) is not None:
+        if (entry := self._carrier_of(call_id)) is not None:
             self._messages = self._known = None
             entry.put(rewrite(entry.settle()))
 
@@ -173,46 +161,37 @@ class History:
                 changed, self._changed = self._changed, None
                 changed()
 
-    def _sorted(self) -> list[StreamedMessage]:
-        if self._order is None:
-            self._order = sorted(self._entries.values(), key=attrgetter("position"))
-        return self._order
+    def _carrier_of(self, call_id: str) -> StreamedMessage | None:
+        """The message that has a call, in order to change it."""
+        carrier = self._carriers.get(call_id)
+        return self._entries.get(carrier) if carrier is not None else None
 
     def _append(self, message: dict[str, Any]) -> StreamedMessage:
-        return self._put(StreamedMessage((self._last // STRIDE + 1) * STRIDE, message))
+        return self._put(StreamedMessage((self._entries.last // STRIDE + 1) * STRIDE, message))
 
     def _put(self, entry: StreamedMessage) -> StreamedMessage:
         message = entry.message
-        is_new = message["id"] not in self._entries
         self._messages = None
-        if not is_new or message["role"] == "tool" or message.get("toolCalls"):
+        if message["id"] in self._entries or message["role"] == "tool" or message.get("toolCalls"):
             self._known = None
-        if is_new and entry.position > self._last and self._order is not None:
-            # Most are added at the end.
-            self._order.append(entry)
-        else:
-            self._order = None
-        self._last = max(self._last, entry.position)
-        self._entries[message["id"]] = entry
+        self._entries.put(entry)
         for call in message.get("toolCalls") or ():
-            self._calls[call["id"]] = entry
+            self._carriers[call["id"]] = message["id"]
         return entry
 
     def _insert_result(self, message: dict[str, Any]) -> StreamedMessage:
         """Put a tool's result after its assistant message and the results that follow it."""
-        carrier = self._calls.get(message["toolCallId"])
+        carrier = self._carriers.get(message["toolCallId"])
         if carrier is None:
             return self._append(message)
-        entries = self._sorted()
-        index = bisect(entries, carrier.position, key=lambda entry: entry.position)
+        entries, after = self._entries.in_order(), self._entries.look(carrier).position
+        index = bisect(entries, after, key=lambda entry: entry.position)
         while index < len(entries) and entries[index].message["role"] == "tool":
             index += 1
         position = entries[index - 1].position + 1
         if index < len(entries) and position >= entries[index].position:
             # No room is left: what follows moves on.
-            for number, entry in enumerate(entries[index:], start=position // STRIDE + 1):
-                entry.position, entry.dirty = number * STRIDE, True
-                self._last = max(self._last, entry.position)
+            self._entries.move(index, count((position // STRIDE + 1) * STRIDE, STRIDE))
         return self._put(StreamedMessage(position, message))
 
     # Text and reasoning messages.
@@ -247,13 +226,13 @@ class History:
 
     def _start_call(self, event: WireEvent) -> None:
         call_id, name = event["toolCallId"], event["toolCallName"]
-        entry = self._calls.get(call_id)
+        entry = self._carrier_of(call_id)
         if entry is None:
             entry = self._carrier(event)
             call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
             call |= some_of(event, "metadata")
             entry.change(toolCalls=[*(entry.settle().get("toolCalls") or ()), call])
-            self._calls[call_id], self._known = entry, None
+            self._carriers[call_id], self._known = entry.message["id"], None
         else:
             entry.change_call(call_id, lambda call: with_metadata(renamed(call, name), event))
         entry.open |= {call_id}
@@ -268,7 +247,7 @@ class History:
         return self._append(message | some_of(event, "subagentRunId"))
 
     def _append_arguments(self, event: WireEvent) -> None:
-        entry = self._calls.get(event["toolCallId"])
+        entry = self._carrier_of(event["toolCallId"])
         if entry is not None:
             if entry.arguments is None:
                 entry.arguments = {}
@@ -278,7 +257,7 @@ class History:
                 entry.change_call(event["toolCallId"], lambda call: with_metadata(call, event))
 
     def _end_call(self, event: WireEvent) -> None:
-        entry = self._calls.get(event["toolCallId"])
+        entry = self._carrier_of(event["toolCallId"])
         if entry is not None:
             entry.open -= {event["toolCallId"]}
             if "metadata" in event:
@@ -296,7 +275,7 @@ class History:
     def _encrypted(self, event: WireEvent) -> None:
         entity = event["entityId"]
         if event["subtype"] == "tool-call":
-            if entry := self._calls.get(entity):
+            if entry := self._carrier_of(entity):
                 entry.change_call(entity, lambda call: with_encrypted(call, event))
         elif (found := self._entries.get(entity)) and found.message["role"] != "activity":
             found.put(with_encrypted(found.settle(), event))
@@ -316,7 +295,8 @@ class History:
             entry = self._append(message)
         elif replace:
             kept = some_of(entry.message, "metadata") if entry.message["role"] == "activity" else {}
-            self._calls = {key: held for key, held in self._calls.items() if held is not entry}
+            held = self._carriers.items()
+            self._carriers = {call: id for call, id in held if id != message["id"]}
             entry = self._put(StreamedMessage(entry.position, message | kept))
         entry.merge_metadata(event.get("metadata"))
 
@@ -352,8 +332,8 @@ class History:
                 return "activity" not in roles
             return types is not None and message["activityType"] not in types
 
-        before = self._sorted()
-        self._entries, self._calls, self._order, self._known = {}, {}, None, None
+        before = self._entries.take()
+        self._carriers, self._known = {}, None
         for entry in before:
             message_id = entry.message["id"]
             if message_id in incoming:

@@ -6,12 +6,16 @@ failed or lost, and the results that the bridge supplied since, the framework ma
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agui_bridge.protocol.threads.history import StoredMessage
-from agui_bridge.protocol.threads.streamed_message import KnownCalls
+from agui_bridge.protocol.threads.messages.stored import (
+    KnownCalls,
+    StoredMessage,
+    StoredMessages,
+)
 
 __all__ = ["Kept"]
 
@@ -59,8 +63,8 @@ class Kept:
             stored: the conversation as it is stored.
             now: as it is now, with results that were supplied meanwhile.
         """
-        known = {m.id for m in stored}
-        later = {m.id for m in stored if kept is None or m.position > kept.until}
+        known, until = StoredMessages.of(stored).by_id, kept.until if kept is not None else -1
+        later = {m.id for m in stored[bisect_right(stored, until, key=lambda m: m.position) :]}
         open_calls = set(kept.open_calls) if kept is not None else set[str]()
         found: set[str] = set()
         for message in now:

@@ -67,12 +67,12 @@ class Loaded:
         """Whether the run of a lease token is still the one under way, its lease not over."""
         return self.run is not None and self.run.token == token and not self.run_lost
 
-    @property
+    @cached_property
     def asks(self) -> tuple[Interrupt, ...]:
         """The questions of the pause that the thread is in, answered and expired ones too."""
         return self.batch_interrupts() if self.status is ThreadStatus.INTERRUPTED else ()
 
-    @property
+    @cached_property
     def waiting(self) -> tuple[Interrupt, ...]:
         """Those of them that can be answered: open, and not expired."""
         return tuple(ask for ask in self.asks if ask.is_open and not ask.expired(self.now))

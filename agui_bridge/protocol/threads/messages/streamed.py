@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from agui_bridge.protocol.threads.messages.stored import StoredMessage
+
 __all__ = [
-    "KnownCalls",
     "StreamedMessage",
     "renamed",
     "some_of",
@@ -17,10 +17,7 @@ __all__ = [
 
 
 class StreamedMessage:
-    """A message of a history, its position, and what is streamed into it now.
-
-    A thread may have thousands, of which a run changes a few: what only those need is made
-    once they do.
+    """A message of a history that may change: its position, and what is streamed into it now.
 
     Attributes:
         dirty: whether it has changed since it was taken.
@@ -46,6 +43,12 @@ class StreamedMessage:
         self.text: list[str] | None = None
         self.arguments: dict[str, list[str]] | None = None
 
+    @property
+    def id(self) -> str:
+        """The message's."""
+        own: str = self.message["id"]
+        return own
+
     def settle(self) -> dict[str, Any]:
         """Join the deltas that have come since the last time; return the message."""
         if self.text:
@@ -58,6 +61,10 @@ class StreamedMessage:
             self.message = {**self.message, "toolCalls": calls}
             self.arguments = None
         return self.message
+
+    def stored(self) -> StoredMessage:
+        """It as it is stored, as far as it has come."""
+        return StoredMessage(self.id, self.position, self.settle())
 
     def change(self, **members: Any) -> None:
         """Set members of the message."""
@@ -77,31 +84,6 @@ class StreamedMessage:
         """Put what `change` makes of one of its tool calls in that call's place."""
         calls = self.settle()["toolCalls"]
         self.change(toolCalls=[change(call) if call["id"] == call_id else call for call in calls])
-
-
-@dataclass(frozen=True, slots=True)
-class KnownCalls:
-    """The tool calls of a conversation.
-
-    Attributes:
-        ids: of all, in the order of the messages.
-        answered: ids of those that have a result.
-    """
-
-    ids: tuple[str, ...]
-    answered: frozenset[str]
-
-    @classmethod
-    def of(cls, messages: Iterable[Mapping[str, Any]]) -> KnownCalls:
-        """Those of these messages."""
-        calls: list[str] = []
-        answered: set[str] = set()
-        for message in messages:
-            if message["role"] == "tool":
-                answered.add(message["toolCallId"])
-            if made := message.get("toolCalls"):
-                calls += [call["id"] for call in made]
-        return cls(tuple(calls), frozenset(answered))
 
 
 def with_encrypted(thing: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:

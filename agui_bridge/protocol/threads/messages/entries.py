@@ -1,0 +1,126 @@
+"""The messages of a history, of which a run changes a few."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
+from typing import Any, Final, cast
+
+from agui_bridge.protocol.threads.messages.stored import (
+    KnownCalls,
+    StoredMessage,
+    StoredMessages,
+    size_of,
+)
+from agui_bridge.protocol.threads.messages.streamed import StreamedMessage
+
+__all__ = ["Entries"]
+
+_position: Final = attrgetter("position")
+
+
+class Entries:
+    """The messages of a history by their ids, and in order.
+
+    A thread may have thousands, of which a run changes a few: the others stay as they are stored.
+
+    Attributes:
+        last: position of the last message that is no tool's result.
+    """
+
+    __slots__ = ("_began_with", "_by_id", "_changing", "_order", "last")
+
+    def __init__(self, messages: StoredMessages) -> None:
+        """Begin with what is stored."""
+        self._began_with = messages
+        self._by_id: dict[str, StoredMessage | StreamedMessage] = {**messages.by_id}
+        self._changing: dict[str, StreamedMessage] = {}
+        self._order: list[StoredMessage | StreamedMessage] | None = list(messages)
+        self.last: int = messages[-1].position if messages else 0
+
+    @property
+    def ids(self) -> Collection[str]:
+        """Their ids, at any time."""
+        return self._by_id.keys()
+
+    def __contains__(self, message_id: str) -> bool:
+        return message_id in self._by_id
+
+    def look(self, message_id: str) -> StoredMessage | StreamedMessage:
+        """One that is there, in order to look at it only."""
+        return self._by_id[message_id]
+
+    def get(self, message_id: str) -> StreamedMessage | None:
+        """One in order to change it, if it is there."""
+        found = self._changing.get(message_id)
+        if found is None and (stored := self._by_id.get(message_id)) is not None:
+            found = StreamedMessage(stored.position, stored.message, dirty=False)
+            self._by_id[message_id] = self._changing[message_id] = found
+            if self._order is not None:
+                index = bisect_left(self._order, found.position, key=_position)
+                while self._order[index] is not stored:
+                    index += 1
+                self._order[index] = found
+        return found
+
+    def take(self) -> list[StreamedMessage]:
+        """Take all of them out, in order."""
+        for entry in tuple(self.in_order()):
+            self.get(entry.id)
+        taken = self.changing()
+        self._by_id, self._changing, self._order = {}, {}, []
+        return taken
+
+    def put(self, entry: StreamedMessage) -> None:
+        """Add one, or put it in the place of the one with its id."""
+        message_id = entry.id
+        if message_id not in self._by_id and entry.position > self.last and self._order is not None:
+            # Most are added at the end.
+            self._order.append(entry)
+        else:
+            self._order = None
+        self.last = max(self.last, entry.position)
+        self._by_id[message_id] = self._changing[message_id] = entry
+
+    def move(self, index: int, positions: Iterable[int]) -> None:
+        """Give those from an index on other positions, larger than all before them."""
+        moving = [entry.id for entry in self.in_order()[index:]]
+        for entry, position in zip([self.get(id) for id in moving], positions, strict=False):
+            assert entry is not None, "it was there"
+            entry.position, entry.dirty = position, True
+            self.last = max(self.last, position)
+
+    def in_order(self) -> list[StoredMessage | StreamedMessage]:
+        """All of them; the list is not to be changed."""
+        if self._order is None:
+            self._order = sorted(self._by_id.values(), key=_position)
+        return self._order
+
+    def changing(self) -> list[StreamedMessage]:
+        """Those that were taken in order to change them, in order."""
+        return sorted(self._changing.values(), key=_position)
+
+    def stored(self, carriers: Mapping[str, str], calls: KnownCalls) -> StoredMessages | None:
+        """All as they are stored; None while something has changed since it was taken.
+
+        Args:
+            carriers: of the messages as they are now.
+            calls: the same.
+        """
+        changing = self._changing
+        if any(entry.dirty for entry in changing.values()):
+            return None
+        changed = {id: entry.stored() for id, entry in changing.items()}
+        in_order = [e if isinstance(e, StoredMessage) else changed[e.id] for e in self.in_order()]
+        by_id = cast(dict[str, StoredMessage], {**self._by_id, **changed})
+        size = self._began_with.size + size_of(changed.values())
+        return StoredMessages.known(
+            in_order, by_id=by_id, carriers=carriers, calls=calls, size=size
+        )
+
+    def messages(self) -> list[dict[str, Any]]:
+        """All as they are now, in order."""
+        for entry in self._changing.values():
+            entry.settle()
+        return [entry.message for entry in self.in_order()]
