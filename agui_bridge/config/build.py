@@ -23,6 +23,7 @@ from agui_bridge.http.auth import BearerTokens
 from agui_bridge.http.service import Authenticate
 from agui_bridge.import_object import DEBUG_HINT, import_object, look_in
 from agui_bridge.protocol.answers.forms import FormField
+from agui_bridge.yaml_files.document import KeyPath, dotted
 
 __all__ = ["build_bridge"]
 
@@ -30,7 +31,7 @@ DEFAULT_STORE = "memory:"
 
 
 def build_bridge(
-    configuration: Configuration, folder: Path, place: Callable[[str], str] = str
+    configuration: Configuration, folder: Path, place: Callable[[KeyPath], str] = dotted
 ) -> Bridge:
     """Make the bridge that a configuration describes. Nothing is opened yet.
 
@@ -45,21 +46,21 @@ def build_bridge(
     options: dict[str, Any] = {}
     if configuration.allowed_hosts is not None:
         options["allowed_hosts"] = configuration.allowed_hosts
-    with _At(place("authentication")):
+    with _At(place(("authentication",))):
         authenticate = _authenticate(configuration, folder)
     if configuration.telemetry is not None:
         options["telemetry"] = configuration.telemetry
     if configuration.inbox is not None:
-        with _At(place("inbox")):
+        with _At(place(("inbox",))):
             options["inbox"] = configuration.inbox.settings()
     channels = {}
     for name, channel in configuration.channels.items():
-        with _At(place(f"channels.{name}")):
+        with _At(place(("channels", name))):
             channels[name] = build_channel(channel, folder)
     if configuration.audit is not None:
-        with _At(place("audit.keys_env")):
+        with _At(place(("audit", "keys_env"))):
             options["audit_keys"] = list(map(_secret, configuration.audit.keys_env))
-    with _At(place("the bridge")):
+    with _At(place(("the bridge",))):
         bridge = Bridge(
             configuration.store or DEFAULT_STORE,
             settings=Settings(**configuration.settings.model_dump(exclude_unset=True)),
@@ -73,15 +74,16 @@ def build_bridge(
             **options,
         )
     if configuration.policy is not None:
-        with _At(place("policy")):
+        with _At(place(("policy",))):
             bridge.policy(_callable(configuration.policy, folder))
+    _check_notified(configuration, place)
     if configuration.approvals:
-        with _At(place("approvals")):
+        with _At(place(("approvals",))):
             bridge.approvals(RuleList(entry.matched_rule() for entry in configuration.approvals))
     faults: list[ConfigurationError] = []
     for name, entry in configuration.agents.items():
         try:
-            with _At(place(f"agents.{name}")):
+            with _At(place(("agents", name))):
                 adapter, summary = _adapter(entry, folder)
                 bridge.add(
                     name,
@@ -96,6 +98,20 @@ def build_bridge(
         # Of all agents at once, so that they can be mended at once.
         raise ConfigurationError("\n".join(map(str, faults))) from faults[0].__cause__
     return bridge
+
+
+def _check_notified(configuration: Configuration, place: Callable[[KeyPath], str]) -> None:
+    known = configuration.channels
+    for index, entry in enumerate(configuration.approvals):
+        told: dict[KeyPath, list[str]] = {("notify",): entry.notify}
+        told |= {("escalate", at, "notify"): step.notify for at, step in enumerate(entry.escalate)}
+        for key, names in told.items():
+            with _At(place(("approvals", index, *key))):
+                for name in names:
+                    if name not in known:
+                        raise ConfigurationError(
+                            f"there is no channel {name!r}. Channels: {', '.join(known) or 'none'}."
+                        )
 
 
 class _At:

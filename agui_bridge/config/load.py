@@ -42,9 +42,9 @@ class LoadedConfig:
             ConfigurationError: a module, adapter, function or token is missing or unfit.
         """
 
-        def place(key: str) -> str:
-            line = self.document.lines.get(tuple(key.split(".", 1)))
-            return f"{self.document.path}{f':{line}' if line else ''}: {key}"
+        def place(where: KeyPath) -> str:
+            line = self.document.lines.get(where)
+            return f"{self.document.path}{f':{line}' if line else ''}: {dotted(where)}"
 
         return build_bridge(self.values, self.document.path.resolve().parent, place)
 

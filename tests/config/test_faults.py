@@ -50,6 +50,14 @@ from tests.support.installed import install
         ("approvals: [{approvers: ['role:']}]\n", "must name actors or role:NAME"),
         ("approvals: [{approvers: [a], quorum: 2}]\n", "it wants the approval of 2, and names a"),
         ("approvals: [{match: {tol: x}}]\n", "approvals.0.match.tol: unknown key"),
+        (
+            "approvals:\n  - {approvers: [a]}\n  - {notify: [pager]}\n",
+            "bridge.yaml:3: approvals.1.notify: there is no channel 'pager'. Channels: none.",
+        ),
+        (
+            "approvals: [{approvers: [a], escalate: [{after: 9, notify: [pager]}]}]\n",
+            "approvals.0.escalate.0.notify: there is no channel 'pager'.",
+        ),
         ("policy: shop_for_config:nothing\n", "policy: The module 'shop_for_config' has no 'noth"),
         ("policy: shop_for_config:number\n", "should be a function, but is of type int"),
         ("cors_origins: ['https://x/y']\n", "bridge.yaml: the bridge: "),
