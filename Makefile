@@ -25,12 +25,15 @@ PYTEST_ARGS ?=
 # only wait for the disk and the connections of PostgreSQL. One that dies fails the run, with the name
 # of its test.
 PARALLEL := -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
+# A browser, a bridge and a server of Mastra take more than a core: three of each wait for one another.
+IN_TWO := -n 2 --dist=loadfile --max-worker-restart=0
 BENCH_ARGS ?=
 PORT ?= 8787
 QUICK ?=
 PEERS ?=
 STORES ?=
 SECONDS ?= 60
+REPLICAS ?= 2
 LOAD_ARGS ?=
 IDS ?=
 WHOLE ?=
@@ -108,7 +111,7 @@ e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra, pyd
 	@if command -v npm >/dev/null; then \
 		$(MAKE) -j4 $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed \
 			$(E2E_PEERS:%=$(MATRIX_VENVS)/%/.installed); \
-		$(VENV)/bin/python -m pytest tests/e2e $(PYTEST_ARGS); \
+		$(VENV)/bin/python -m pytest tests/e2e $(IN_TWO) $(PYTEST_ARGS); \
 	elif [ -n "$${CI:-}" ]; then \
 		echo 'e2e: failed: npm is not installed, and CI must run these tests' >&2; exit 1; \
 	else \
@@ -125,7 +128,7 @@ MASTRA_LOWEST := tests/servers/mastra/lowest
 MASTRA_TESTS := $(addprefix tests/e2e/test_mastra,.py _application.py _depth.py _guards.py _restarts.py _stop.py _workflows.py)
 
 e2e-lowest: $(VENV)/.installed-dev tests/e2e/node_modules/.installed $(MASTRA_LOWEST)/node_modules/.installed ## Run the tests with Mastra on the lowest version that is supported
-	@MASTRA_PACKAGES=$(MASTRA_LOWEST) $(VENV)/bin/python -m pytest $(MASTRA_TESTS) $(PYTEST_ARGS)
+	@MASTRA_PACKAGES=$(MASTRA_LOWEST) $(VENV)/bin/python -m pytest $(MASTRA_TESTS) $(IN_TWO) $(PYTEST_ARGS)
 
 PICTURE_TESTS := $(addprefix tests/e2e/browser/test_,assistant_ui.py demo.py inbox.py tanstack_ai.py)
 
@@ -144,8 +147,8 @@ frameworks-lowest: $(FRAMEWORKS_LOWEST)/.installed ## Run the tests of the frame
 bench: $(VENV)/.installed-dev $(if $(PEERS),$(PEERS_VENV)/.installed) ## Measure the budget (QUICK=1, PEERS=1, STORES=1, BENCH_ARGS='--only encode')
 	@$(VENV)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(PEERS),--peers) $(if $(STORES),--stores) $(BENCH_ARGS)
 
-load: $(VENV)/.installed-dev ## Press two replicas on each store and count, then attack one (SECONDS=60, STORES='sqlite redis')
-	@$(VENV)/bin/python -m loadtest --seconds $(SECONDS) $(if $(STORES),--stores $(STORES)) $(LOAD_ARGS)
+load: $(VENV)/.installed-dev ## Press replicas on each store and count, then attack one (SECONDS=60, REPLICAS=2, STORES='sqlite redis')
+	@$(VENV)/bin/python -m loadtest --seconds $(SECONDS) --replicas $(REPLICAS) $(if $(STORES),--stores $(STORES)) $(LOAD_ARGS)
 
 # A peer is called as its package, with dashes or underscores.
 MATRIX_PEERS = $(if $(PEERS),$(subst -,_,$(PEERS)),$(basename $(notdir $(wildcard tests/servers/peers/*.txt))))

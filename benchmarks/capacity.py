@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-__all__ = ["MEASURED", "Constants", "Plan", "main", "plan"]
+__all__ = ["MEASURED", "Constants", "Plan", "costs", "main", "plan", "throughput"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,9 @@ class Constants:
             of Redis.
         announced: changes that all processes are told of, for the same: the beginning and the end
             of each of the two runs.
+        hear_ms: CPU of a process for one announcement that another made.
+        hear_store_ms: CPU of the store to deliver it to one process.
+        gather: seconds for which a process gathers changes into one announcement.
         poll: round trips a second of a process by itself, while it has runs.
         kilobytes: what an open question takes in the store, with its thread and history.
         connections: of one process at most.
@@ -39,6 +42,9 @@ class Constants:
     bridge_ms: float
     store_ms: float
     announced: float
+    hear_ms: float
+    hear_store_ms: float
+    gather: float
     poll: float
     kilobytes: float
     connections: float
@@ -55,7 +61,7 @@ class Plan:
         connections: of all processes together.
         trips: round trips a second, background included.
         gigabytes: of the store, all servers together.
-        heard: announcements a second that all processes together take up: each hears all.
+        heard: announcements a second that all processes together hear of the others.
         full_at: runs a second at which one server of the store has no more to give.
     """
 
@@ -74,6 +80,9 @@ MEASURED: Mapping[str, Constants] = {
         bridge_ms=13.6,
         store_ms=5.6,
         announced=4,
+        hear_ms=0.02,
+        hear_store_ms=0.013,
+        gather=0.005,
         poll=3.0,
         kilobytes=2.5,
         connections=11,
@@ -84,10 +93,26 @@ MEASURED: Mapping[str, Constants] = {
         bridge_ms=15.9,
         store_ms=2.2,
         announced=4,
+        hear_ms=0.07,
+        hear_store_ms=0.002,
+        gather=0,
         poll=3.3,
         kilobytes=4.5,
         connections=51,
         store_cores=1,
+    ),
+    "Redis Cluster": Constants(
+        trips=7.4,
+        bridge_ms=4.0,
+        store_ms=1.4,
+        announced=4,
+        hear_ms=0.09,
+        hear_store_ms=0.015,
+        gather=0,
+        poll=211,
+        kilobytes=4.5,
+        connections=151,
+        store_cores=3,
     ),
 }
 """By store; see `docs/scaling.md`."""
@@ -95,20 +120,75 @@ MEASURED: Mapping[str, Constants] = {
 BUSY = 0.6
 """What part of a core is used at most: above it waiting grows faster than the load."""
 
+MOST_PROCESSES = 10_000
+"""More are not tried."""
 
-def plan(constants: Constants, runs: float, questions: int) -> Plan:
-    """What so many runs a second take while so many questions are open."""
-    processes = max(1, math.ceil(runs * constants.bridge_ms / 1_000 / BUSY))
-    full_at = constants.store_cores * BUSY * 1_000 / constants.store_ms
+
+def costs(constants: Constants, processes: int, runs: float) -> tuple[float, float]:
+    """CPU ms of the bridge and of the store for one run, with what all others hear of it.
+
+    Args:
+        constants: of the store, measured at one process.
+        processes: how many hear.
+        runs: how many there are in a second, in all processes.
+    """
+    heard = _announced(constants, processes, runs) * (processes - 1)
+    return (
+        constants.bridge_ms + heard * constants.hear_ms,
+        constants.store_ms + heard * constants.hear_store_ms,
+    )
+
+
+def _announced(constants: Constants, processes: int, runs: float) -> float:
+    """Announcements for one run: what follows within the time of gathering shares one."""
+    made = constants.announced * runs / processes
+    return constants.announced / (1 + made * constants.gather)
+
+
+def throughput(constants: Constants, processes: int, *, cores: float, client_ms: float) -> float:
+    """Runs a second that fit on one machine, which the processes, store and clients share."""
+    runs = 1.0
+    for _ in range(50):
+        bridge, store = costs(constants, processes, runs)
+        fits = 1_000 * min(cores / (bridge + store + client_ms), processes / bridge)
+        # What is gathered depends on the rate, and the rate on that: half-way each time.
+        runs = (runs + fits) / 2
+    return runs
+
+
+def plan(constants: Constants, runs: float, questions: int) -> Plan | None:
+    """What so many runs a second take while so many questions are open.
+
+    Returns:
+        The plan; None where what a process hears of the others fills it, however many there are.
+    """
+    processes = next((n for n in _numbers() if _load(constants, n, runs) <= BUSY), None)
+    if processes is None:
+        return None
+    heard = _announced(constants, processes, runs) * (processes - 1)
+    full_at = constants.store_cores * BUSY * 1_000 / costs(constants, processes, runs)[1]
     return Plan(
         processes=processes,
         stores=max(1, math.ceil(runs / full_at)),
         connections=round(processes * constants.connections),
         trips=runs * constants.trips + processes * constants.poll,
         gigabytes=questions * constants.kilobytes / 2**20,
-        heard=runs * constants.announced * processes,
+        heard=runs * heard,
         full_at=full_at,
     )
+
+
+def _numbers() -> Iterator[int]:
+    """Numbers of processes that are tried: each, and beyond a thousand ever fewer."""
+    number = 1
+    while number <= MOST_PROCESSES:
+        yield number
+        number += max(1, number // 1_000)
+
+
+def _load(constants: Constants, processes: int, runs: float) -> float:
+    """What part of a core each process needs."""
+    return runs / processes * costs(constants, processes, runs)[0] / 1_000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -117,6 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=float, default=10_000, help="a second, with their answers")
     parser.add_argument("--questions", type=int, default=1_000_000, help="open at once")
     parser.add_argument("--store", nargs="+", choices=MEASURED, default=list(MEASURED))
+    parser.add_argument("--quiet", action="store_true", help="without announcements")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args(arguments)
     names = [field.name for field in fields(Constants)]
@@ -125,13 +206,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"there is no {', '.join(sorted(unknown))}: there are {', '.join(names)}")
     for name in options.store:
         changes: dict[str, Any] = {what: float(value) for what, value in given.items()}
+        if options.quiet:
+            changes["announced"] = 0.0
         found = plan(replace(MEASURED[name], **changes), options.runs, options.questions)
-        print(
-            f"{name}: {found.processes} processes of the bridge, {found.stores} of the store, "
-            f"{found.connections} connections, {found.trips:.0f} round trips a second, "
-            f"{found.gigabytes:.1f} GB for the questions, {found.heard:,.0f} announcements heard a "
-            f"second; one of the store is full at {found.full_at:.0f} runs a second"
-        )
+        print(f"{name}: {_in_words(found)}")
+
+
+def _in_words(found: Plan | None) -> str:
+    if found is None:
+        return "no number of processes carries it: what each hears of the others fills it"
+    return (
+        f"{found.processes} processes of the bridge, {found.stores} of the store, "
+        f"{found.connections} connections, {found.trips:,.0f} round trips a second, "
+        f"{found.gigabytes:.1f} GB for the questions, {found.heard:,.0f} announcements heard a "
+        f"second; one of the store is full at {found.full_at:,.0f} runs a second"
+    )
 
 
 if __name__ == "__main__":

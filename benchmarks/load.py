@@ -6,11 +6,12 @@ An HTTP library would cost more than the servers that are measured.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import selectors
 import socket
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 
 from benchmarks.rows import BenchmarkBroken
 
@@ -55,8 +56,43 @@ class _Response:
         return b"".join(self.pieces)
 
 
-def drive(port: int, conversations: Iterable[Conversation], clients: int = 1) -> float:
+class _Client:
+    """One conversation after the other, each request on the next of its connections."""
+
+    def __init__(
+        self, connections: Sequence[socket.socket], waiting: Iterator[Conversation]
+    ) -> None:
+        self._connections = itertools.cycle(connections)
+        self._waiting = waiting
+        self._conversation: Conversation | None = None
+        self.response = _Response()
+
+    def send(self, selector: selectors.BaseSelector, raw: bytes = b"") -> None:
+        """Answer a response with the next request, of the next conversation where one is over."""
+        request = self._request(raw)
+        if request is not None:
+            self.response = _Response()
+            connection = next(self._connections)
+            selector.register(connection, selectors.EVENT_READ, self)
+            connection.sendall(request)
+
+    def _request(self, raw: bytes) -> bytes | None:
+        if self._conversation is not None:
+            with contextlib.suppress(StopIteration):
+                return self._conversation.send(raw)
+        self._conversation = next(self._waiting, None)
+        return None if self._conversation is None else next(self._conversation)
+
+
+def drive(
+    ports: int | Sequence[int], conversations: Iterable[Conversation], clients: int = 1
+) -> float:
     """Hold conversations on keep-alive connections, as many at once as there are clients.
+
+    Args:
+        ports: of the server; of several, each request of a client goes to the next one.
+        conversations: what is held.
+        clients: how many at once.
 
     Returns:
         The seconds from the first request to the end of the last response.
@@ -64,42 +100,28 @@ def drive(port: int, conversations: Iterable[Conversation], clients: int = 1) ->
     Raises:
         BenchmarkBroken: a response is no complete stream, or a conversation found it wrong.
     """
+    each = [ports] if isinstance(ports, int) else list(ports)
     waiting = iter(conversations)
     with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(connect(port)) for _ in range(clients)]
+        all_clients = []
+        for number in range(clients):
+            # Not all begin at the same server.
+            turned = each[number % len(each) :] + each[: number % len(each)]
+            connections = [stack.enter_context(connect(port)) for port in turned]
+            all_clients.append(_Client(connections, waiting))
         began = time.perf_counter()
-        for connection in connections:
-            _next(selector, connection, waiting)
+        for client in all_clients:
+            client.send(selector)
         while selector.get_map():
             ready = selector.select(_PATIENCE)
             if not ready:
                 raise BenchmarkBroken("a stream does not end")
             for key, _ in ready:
-                connection = _socket(key)
-                conversation, response = key.data
-                if not response.take(connection):
-                    continue
-                try:
-                    request = conversation.send(response.raw)
-                except StopIteration:
+                client, connection = key.data, _socket(key)
+                if client.response.take(connection):
                     selector.unregister(connection)
-                    _next(selector, connection, waiting)
-                else:
-                    selector.modify(connection, selectors.EVENT_READ, (conversation, _Response()))
-                    connection.sendall(request)
+                    client.send(selector, client.response.raw)
         return time.perf_counter() - began
-
-
-def _next(
-    selector: selectors.BaseSelector,
-    connection: socket.socket,
-    waiting: Iterator[Conversation],
-) -> None:
-    conversation = next(waiting, None)
-    if conversation is not None:
-        request = next(conversation)
-        selector.register(connection, selectors.EVENT_READ, (conversation, _Response()))
-        connection.sendall(request)
 
 
 def _socket(key: selectors.SelectorKey) -> socket.socket:

@@ -19,7 +19,7 @@ from benchmarks.ports import free_port
 from benchmarks.rows import BenchmarkBroken
 from benchmarks.stores import LOCAL, VARIABLES
 
-__all__ = ["own_database", "own_redis", "query"]
+__all__ = ["own_cluster", "own_database", "own_redis", "query"]
 
 _PATIENCE = 20.0
 
@@ -67,6 +67,23 @@ def own_redis(*options: str) -> Iterator[str]:
         finally:
             process.kill()
             process.wait()
+
+
+@contextlib.contextmanager
+def own_cluster(masters: int = 3) -> Iterator[list[str]]:
+    """The addresses of the servers of a Redis Cluster of our own, half of them replicas."""
+    with contextlib.ExitStack() as stack:
+        urls = [
+            # Their own connections would else be on a port that the system gives to others.
+            stack.enter_context(own_redis("--cluster-enabled", "yes", "--cluster-port", str(port)))
+            for port in (free_port() for _ in range(2 * masters))
+        ]
+        nodes = [url.removeprefix("redis://").removesuffix("/0") for url in urls]
+        command = ["redis-cli", "--cluster", "create", *nodes, "--cluster-replicas", "1"]
+        made = subprocess.run([*command, "--cluster-yes"], capture_output=True, text=True)
+        if made.returncode:
+            raise BenchmarkBroken(f"the cluster does not come together:\n{made.stdout[-2_000:]}")
+        yield urls
 
 
 def _await_answer(port: int) -> None:

@@ -25,6 +25,7 @@ from pathlib import Path
 import redis
 
 from benchmarks.load import Conversation, drive
+from benchmarks.observed import cpu_of_redis, cpu_of_sessions
 from benchmarks.own_servers import own_database, own_redis, query
 from benchmarks.process import Server
 from benchmarks.requests import new_thread, request, run_input
@@ -58,26 +59,16 @@ def _of_postgres(dsn: str) -> Counters:
         "SELECT xact_commit + xact_rollback, tup_inserted + tup_updated + tup_deleted"
         " FROM pg_stat_database WHERE datname = current_database()",
     )
-    sessions = query(dsn, "SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
     return {
         "transactions": transactions,
         "rows written": written,
-        "ms of its sessions' CPU": 1_000 * sum(_cpu_of(row["pid"]) for row in sessions),
+        "ms of its sessions' CPU": 1_000 * cpu_of_sessions(dsn),
     }
-
-
-def _cpu_of(pid: int) -> float:
-    """CPU seconds of a process of one thread; 0 when it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
-    except FileNotFoundError:
-        return 0.0
 
 
 def _of_redis(url: str) -> Counters:
     with redis.Redis.from_url(url) as client:
         commands, stats = client.info("commandstats"), client.info("stats")
-        cpu = client.info("cpu")
     within = sum(of["calls"] for name, of in commands.items() if name != "cmdstat_info")
     scripts = sum(commands.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in _SCRIPTS)
     return {
@@ -85,7 +76,7 @@ def _of_redis(url: str) -> Counters:
         "commands in them": within - scripts,
         "bytes to it": stats["total_net_input_bytes"],
         "bytes from it": stats["total_net_output_bytes"],
-        "ms of its CPU": 1_000 * (cpu["used_cpu_user"] + cpu["used_cpu_sys"]),
+        "ms of its CPU": 1_000 * cpu_of_redis(url),
     }
 
 

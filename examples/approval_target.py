@@ -32,7 +32,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from agui_bridge import BearerTokens, Bridge, FunctionRun, Principal, Settings
-from agui_bridge.http.server import serve
+from examples.guide import serve_here
 
 LOOPBACK = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 TOOL_SECONDS = 0.2
@@ -159,6 +159,11 @@ def _append(path: Path, line: dict[str, Any]) -> None:
         os.fsync(file.fileno())
 
 
+def tell(port: int) -> None:
+    """Say where it is."""
+    print(f"Serving http://127.0.0.1:{port}/agents/target (Ctrl-C ends it).", flush=True)
+
+
 def main() -> None:
     """Serve the target until interrupted."""
     parser = argparse.ArgumentParser(description="A fixed agent for black-box checks.")
@@ -174,7 +179,7 @@ def main() -> None:
     bridge = make_bridge(
         options.store, options.effects, options.expires_in, options.lease, options.tokens
     )
-    serve(bridge, "127.0.0.1", options.port, log_level="warning")
+    serve_here(bridge, options.port, tell)
 
 
 if __name__ == "__main__":

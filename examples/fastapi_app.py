@@ -1,13 +1,22 @@
 """Agents in a FastAPI app of your own, for the people whom that app has signed in.
 
+    pip install agui-bridge fastapi
     python -m examples.fastapi_app                       # http://127.0.0.1:8787/docs
+
+Sign in, say something, see what is asked, and approve it:
 
     curl -s -c jar -X POST 'http://127.0.0.1:8787/login?name=ann'
     curl -s -b jar http://127.0.0.1:8787/me
     curl -sN -b jar http://127.0.0.1:8787/ai/agents/ops -H 'Content-Type: application/json' -d '{
       "threadId": "t1", "runId": "r1",
       "messages": [{"id": "m1", "role": "user", "content": "Clean up"}]}'
-    curl -s -b jar 'http://127.0.0.1:8787/ai/interrupts?status=open'
+    ID=$(curl -s -b jar 'http://127.0.0.1:8787/ai/interrupts?status=open' |
+      python3 -c 'import json, sys; print(json.load(sys.stdin)["interrupts"][0]["id"])')
+    curl -sN -b jar http://127.0.0.1:8787/ai/agents/ops -H 'Content-Type: application/json' -d '{
+      "threadId": "t1", "runId": "r2", "messages": [],
+      "resume": [{"interruptId": "'$ID'", "status": "resolved", "payload": {"approved": true}}]}'
+
+The last stream says "10 rows of users are deleted." Without the cookie, every route answers 401.
 
 `signed_in` is the app's own: its routes take it as a dependency, the bridge as `authenticate`. So
 nobody is asked to sign in twice, and each person has threads of their own.

@@ -24,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make load", description="Load on real replicas.")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each store")
     parser.add_argument("--stores", nargs="*", choices=STORES, default=list(STORES))
+    parser.add_argument("--replicas", type=_several, default=2, help="of each store")
     parser.add_argument("--no-idle", action="store_true", help="leave the idle streams out")
     parser.add_argument("--no-neighbours", action="store_true", help="leave the attacks out")
     parser.add_argument(
@@ -48,7 +49,10 @@ def _load(options: argparse.Namespace, faults: list[str], progress: Progress) ->
             urls = {"SQLite": f"sqlite:///{Path(folder) / 'load.db'}", **others}
             for name, url in urls.items():
                 if name.lower() in options.stores:
-                    faults += _tell(press(name, url, options.seconds, progress.tell), progress)
+                    result = press(
+                        name, url, options.seconds, progress.tell, replicas=options.replicas
+                    )
+                    faults += _tell(result, progress)
     if not options.no_idle:
         progress.tell("Opening idle streams …")
         faults += _tell(stand_idle(min(20.0, options.seconds)), progress)
@@ -57,6 +61,12 @@ def _load(options: argparse.Namespace, faults: list[str], progress: Progress) ->
             progress.tell(f"Attacking with {connections} connections …")
             result = stand_neighbours(connections, min(6.0, options.seconds))
             faults += _tell(result, progress)
+
+
+def _several(text: str) -> int:
+    if (number := int(text)) < 2:
+        raise argparse.ArgumentTypeError("two at least: they are told of the same at once")
+    return number
 
 
 def _tell(result: Result, progress: Progress) -> list[str]:

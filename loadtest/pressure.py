@@ -1,4 +1,4 @@
-"""Two replicas on one store, 200 threads at once, for a while; then everything is counted."""
+"""Replicas on one store, 200 threads at once, for a while; then everything is counted."""
 
 from __future__ import annotations
 
@@ -40,38 +40,43 @@ class Result:
 
 
 def press(
-    name: str, store: str, seconds: float, told: Callable[[str], None] = lambda text: None
+    name: str,
+    store: str,
+    seconds: float,
+    told: Callable[[str], None] = lambda text: None,
+    *,
+    replicas: int = 2,
 ) -> Result:
     """Put a store's replicas under load; `told` is told how far it is."""
     result = Result()
     with tempfile.TemporaryDirectory(prefix="agui-load-") as directory:
         folder = Path(directory)
         effects = folder / "effects.jsonl"
-        replicas = [
+        running = [
             Replica(
                 "examples.approval_target",
                 free_port(),
                 ["--effects", str(effects), "--store", store],
                 folder / f"{number}.log",
             )
-            for number in (1, 2)
+            for number in range(1, replicas + 1)
         ]
         try:
-            for replica in replicas:
+            for replica in running:
                 replica.await_start()
-            load, took = asyncio.run(_run(replicas, seconds, lambda text: told(f"{name}: {text}")))
+            load, took = asyncio.run(_run(running, seconds, lambda text: told(f"{name}: {text}")))
         finally:
-            for replica in replicas:
+            for replica in running:
                 replica.close()
         if load.unavailable:
-            logged = [line for r in replicas for line in r.log.splitlines() if "store" in line]
+            logged = [line for r in running for line in r.log.splitlines() if "store" in line]
             result.lines.append(f"  the store was unavailable {load.unavailable} times")
             result.lines += [
                 f"    {line[:200]} ({n}×)" for line, n in Counter(logged).most_common(3)
             ]
         lines = effects.read_text().splitlines() if effects.exists() else []
         _count(result, load, Counter(json.loads(line)["to"] for line in lines))
-        _report(result, name, load, replicas, took, len(lines))
+        _report(result, name, load, running, took, len(lines))
     return result
 
 
@@ -79,11 +84,10 @@ async def _run(
     replicas: list[Replica], seconds: float, told: Callable[[str], None]
 ) -> tuple[Load, float]:
     began = time.monotonic()
-    urls = (replicas[0].url, replicas[1].url)
     # Below the servers' own five seconds: a connection that they just close loses an input.
     limits = httpx.Limits(keepalive_expiry=2.0)
     tls = ssl.create_default_context()
-    total = Load(urls)
+    total = Load(tuple(replica.url for replica in replicas))
 
     async def live(number: int) -> None:
         threads = rounds = 0
@@ -131,8 +135,8 @@ def _report(
     asked = sum(n for (kind, _), n in load.answers.items() if kind == "ask")
     inputs = sum(load.answers.values())
     result.lines.append(
-        f"{name}: {took:.0f} s, {THREADS} threads at once, {asked} pauses, {inputs} inputs "
-        f"({inputs / took:.0f} per s), {sent} executions"
+        f"{name}: {took:.0f} s, {len(replicas)} replicas, {THREADS} threads at once, "
+        f"{asked} pauses, {inputs} inputs ({inputs / took:.0f} per s), {sent} executions"
     )
     for kind in dict.fromkeys(kind for kind, _ in load.answers):
         words = {word: n for (of, word), n in load.answers.items() if of == kind}

@@ -24,17 +24,17 @@ BUSY: Final = frozenset({"success", "RUN_IN_PROGRESS", "INTERRUPT_PENDING"})
 
 @dataclass
 class Load:
-    """Two replicas under load.
+    """Replicas under load.
 
     Attributes:
-        urls: the replicas.
+        urls: the replicas, two at least.
         answers: how often each kind of round got each answer.
         wrong: answers that none of the contract's rows gives.
         must: the recipients to whom a mail must have been sent, once.
         may: those to whom one may have been sent, once at most.
     """
 
-    urls: tuple[str, str]
+    urls: tuple[str, ...]
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     must: set[str] = field(default_factory=set)
@@ -48,7 +48,8 @@ class Load:
         self.note("ask", asked, frozenset({"interrupt"}))
         if asked.word != "interrupt":
             return False
-        way = Way(self, http, thread, asked.interrupts[0], f"{name}-0@example.com")
+        pair = random.sample(self.urls, 2)
+        way = Way(self, http, thread, asked.interrupts[0], f"{name}-0@example.com", pair)
         await random.choice(WAYS)(way)
         # What such a thread waits for now is a story of its own.
         return self.unavailable == before
@@ -67,17 +68,22 @@ class Load:
 
 @dataclass(frozen=True)
 class Way:
-    """One round's pause: its client and thread, its interrupt, and to whom the mail would go."""
+    """One round's pause: its client and thread, its interrupt, to whom the mail would go.
+
+    Attributes:
+        pair: the two replicas that are told of it at once, or one after the other.
+    """
 
     load: Load
     http: httpx.AsyncClient
     thread: str
     ask: str
     to: str
+    pair: Sequence[str]
 
     async def answer(self, replica: int | None = None, *, approved: bool = True) -> Answer:
-        """Answer the pause, at some replica or a certain one."""
-        url = random.choice(self.load.urls) if replica is None else self.load.urls[replica]
+        """Answer the pause, at some replica or one of the pair."""
+        url = random.choice(self.load.urls) if replica is None else self.pair[replica]
         if approved:
             self.load.may.add(self.to)
         resume = [approval(self.ask, approved=approved)]
@@ -88,7 +94,7 @@ class Way:
 
     async def say(self, text: str, replica: int) -> Answer:
         """Send a message instead."""
-        return await send(self.http, self.load.urls[replica], self.thread, text)
+        return await send(self.http, self.pair[replica], self.thread, text)
 
 
 async def _once(way: Way) -> None:
@@ -134,7 +140,7 @@ async def _message_beside(way: Way) -> None:
 
 
 async def _stop_beside(way: Way) -> None:
-    stopping = stop(way.http, way.load.urls[1], way.thread)
+    stopping = stop(way.http, way.pair[1], way.thread)
     one, other = await asyncio.gather(way.answer(0), stopping)
     way.load.note("answer beside a stop", one, RACED | {"cancelled"})
     way.load.note("stop beside an answer", other, frozenset({"stop success", "stop error"}))

@@ -22,12 +22,11 @@ def test_replicas_pass_with_little_load(
 ) -> None:
     monkeypatch.setattr(pressure, "THREADS", 4)
 
-    assert (
-        command.main(["--seconds", "0.3", "--stores", "sqlite", "--no-idle", "--no-neighbours"])
-        == 0
-    )
+    only = ["--stores", "sqlite", "--no-idle", "--no-neighbours"]
+    assert command.main(["--seconds", "0.3", "--replicas", "3", *only]) == 0
 
     said = capsys.readouterr().out
+    assert ", 3 replicas, 4 threads at once" in said
     assert said.endswith("load: nothing twice, nothing lost, no answer unexplained\n")
 
 

@@ -87,6 +87,10 @@ class SuperAgentAdapter:
             values = answer_of(run.resume.continuation, run.resume.decisions)
             if values is None:
                 return
+            await run.check_stop()
+            if run.stop.requested:
+                # Nothing begins after a stop. The server still asks, and says so next time.
+                return
             run.check_lease()
             items = self._answer(run, values)
         else:

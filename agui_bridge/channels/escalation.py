@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.approvals.narrowing import escalated
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.approval_rule import Escalation
@@ -37,7 +38,10 @@ def escalated_question(ask: Interrupt, step: Escalation, now: float) -> Interrup
     """
     assert ask.rule is not None, "a step is one of a rule's"
     rule = escalated(ask.rule, step)
-    expires_at = None if ask.expires_at is None else ask.expires_at + step.extend
+    expires_at = ask.expires_at
+    if expires_at is not None:
+        # A time that no calendar has would break every page that shows the question.
+        expires_at = max(expires_at, min(expires_at + step.extend, now + LONGEST_WAIT))
     entry = AuditEntry(
         InterruptStatus.OPEN, now, "bridge", via="rule", rule=rule.name, event=ESCALATED
     )

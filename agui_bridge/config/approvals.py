@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from agui_bridge.approvals import Match
 from agui_bridge.errors import AgentMistake
+from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.approvals.narrowing import lacks_approvers
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation, Remember
 from agui_bridge.yaml_files.sections import Section
@@ -38,7 +39,9 @@ class EscalationSection(Section):
         default_factory=list, description="Who may answer from then on, too."
     )
     notify: list[Name] = Field(default_factory=list, description="Channels that are told.")
-    extend: float = Field(0.0, ge=0, description="Seconds by which the expiry moves.")
+    extend: float = Field(
+        0.0, ge=0, le=LONGEST_WAIT, description="Seconds by which the expiry moves."
+    )
 
 
 class RememberSection(Section):

@@ -24,6 +24,8 @@ import httpx
 
 AGENT = "examples.stop_and_continue.agent:bridge"
 THREAD = "try-it"
+WROTE = "wrote "
+"""How the result of a step begins."""
 
 
 class Server:
@@ -117,15 +119,15 @@ def main() -> None:
 def walk(server: Server, database: Path, *, kill: bool) -> None:
     """Go through the steps."""
     said: list[str] = []
-    written = 0
+    before: list[str] = []
     try:
         for event in server.run("write a sorting program"):
-            if event["type"] == "TOOL_CALL_RESULT" and event["content"].startswith("wrote"):
-                written += 1
+            if name := written(event):
+                before.append(name)
                 said.append(f"{event['type']}: {event['content']}")
-                if written == 3 and kill:
+                if len(before) == 3 and kill:
                     server.kill()
-                elif written == 3:
+                elif len(before) == 3:
                     stopped = server.stop()
                     said.append(f"stop: {stopped['status']}, {stopped['stopReason']}")
             elif event["type"] == "RUN_FINISHED":
@@ -136,23 +138,48 @@ def walk(server: Server, database: Path, *, kill: bool) -> None:
 
     stored = rows(database)
     show("3. What the database has:", [f"{role}: {content}" for role, content in stored])
-    kept = sum(content.startswith("wrote") for _, content in stored)
-    if kept < (written - 1 if kill else written):
-        raise SystemExit(f"{written} files were written, but the database has {kept}.")
+    kept = sum(content.startswith(WROTE) for _, content in stored)
+    if kept < len(before) - kill:
+        raise SystemExit(f"{len(before)} files were written, but the database has {kept}.")
 
     if kill:
         again = Server(database)
         server.process, server.url = again.process, again.url
-    text, done = "", 0
+    text = ""
+    after: list[str] = []
     for event in when_free(server, "use quicksort instead"):
         if event["type"] == "TEXT_MESSAGE_CONTENT":
             text += event["delta"]
-        elif event["type"] == "TOOL_CALL_RESULT" and event["content"].startswith("wrote"):
-            done += 1
-    show("4. A new instruction:", [text, f"{done} more files were written"])
-    if f"{kept} files are there" not in text or kept + done != 8:
+        elif name := written(event):
+            after.append(name)
+    show("4. A new instruction:", [text, f"Written now: {', '.join(after)}"])
+    if f"{kept} files are there" not in text or kept + len(after) != 8:
         raise SystemExit("The agent did not go on with what it had.")
-    print("\nNothing was lost.")
+    print(f"\n{outcome(before, after)}")
+
+
+def written(event: dict[str, Any]) -> str | None:
+    """The file that an event tells of, if it is the result of a step."""
+    if event["type"] != "TOOL_CALL_RESULT" or not event["content"].startswith(WROTE):
+        return None
+    name: str = event["content"].removeprefix(WROTE)
+    return name
+
+
+def outcome(before: list[str], after: list[str]) -> str:
+    """What the end, and the new beginning, cost.
+
+    Args:
+        before: the files written until the run ended.
+        after: the files written by the next run.
+    """
+    twice = [name for name in before if name in after]
+    if not twice:
+        return "Nothing was lost, and no step was done again."
+    return (
+        f"One step was done again: {twice[0]} was written, but the server was killed before it\n"
+        "had stored the result. What was stored was not lost, and those steps were not done again."
+    )
 
 
 main()

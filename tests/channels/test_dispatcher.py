@@ -15,6 +15,7 @@ from agui_bridge.channels.dispatcher import Dispatcher
 from agui_bridge.channels.notice import Notice
 from agui_bridge.channels.retries import SCHEDULE, retry_in
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, Telemetry
+from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.approvals.entitlement import why_not
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation
 from agui_bridge.protocol.threads.records import (
@@ -25,6 +26,7 @@ from agui_bridge.protocol.threads.records import (
     Principal,
     ThreadKey,
 )
+from agui_bridge.protocol.wire.run_events import iso_time
 from agui_bridge.stores.base import Expected, Store
 from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.channels.bridges import INBOX
@@ -212,6 +214,21 @@ async def test_an_escalation_adds_approvers_and_time_once_and_tells_others(
     assert [entry.event for entry in second.audit] == [None, "escalated", "escalated"]
     assert second.status is InterruptStatus.OPEN
     assert (ops.events, boss.events) == (["opened"], ["escalated"])
+
+
+async def test_an_expiry_moves_to_a_time_that_calendars_have(
+    file: SqliteStore,
+    clock: FakeClock,
+) -> None:
+    steps = (Escalation(60, extend=1e15), Escalation(90, extend=1e15))
+    rule = ApprovalRule(approvers=("ann",), escalate=steps)
+    await asked(file, clock, rule=rule, expires_at=clock.time() + 100)
+    clock.advance(90)
+    await dispatcher(file, clock, ops=told()).sweep()
+    moved = (await file.load(KEY, ["i1"])).interrupts["i1"]
+
+    assert moved.expires_at == clock.time() + LONGEST_WAIT
+    assert iso_time(moved.expires_at).startswith("2")
 
 
 async def test_what_fails_is_tried_by_the_schedule_and_dead_after_it(

@@ -17,6 +17,7 @@ import pytest
 from tests.cli.processes import serving
 from tests.docs.pages import ROOT
 from tests.otel.monitored import Bridge, is_told, lose_run, write_agents
+from tests.support.ports import free_port
 from tests.support.postgres import server
 from tests.support.redis_server import RedisServer
 
@@ -24,7 +25,9 @@ PAGE = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
 BLOCKS = dict(
     re.findall(r"^<!-- ([\w ]+) -->\n```console\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 )
+ADDRESS = re.compile(r"http://127\.0\.0\.1:87\d\d")
 VARYING = (
+    (r"[\w-]+:hook:opened", "ID:hook:opened"),
     (r'"version":"[^"]+"', "VERSION"),
     (r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME"),
     (r"WyJ[\w-]+", "REF"),
@@ -45,19 +48,22 @@ def commands_of(block: str) -> list[str]:
     return [line.removeprefix("$ ") for line in BLOCKS[block].splitlines() if line.startswith("$ ")]
 
 
-def printed(block: str, base: str = "", ref: str = "REF", **variables: str) -> str:
+def printed(
+    block: str, base: str = "", ref: str = "REF", folder: Path = ROOT, **variables: str
+) -> str:
     """Run a block's commands; gives the block as a terminal would show it."""
     shown = ""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for command in commands_of(block):
         done = subprocess.run(
-            ["bash", "-c", command.replace("http://127.0.0.1:8787", base).replace("REF", ref)],
+            ["bash", "-c", ADDRESS.sub(base, command).replace("REF", ref)],
             env={**os.environ, "PATH": path, "COLUMNS": "100", **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
             timeout=60,
+            cwd=folder,
         )
         shown += f"$ {command}\n{done.stdout}"
     return shown
@@ -106,6 +112,48 @@ def test_a_question_shows_who_may_answer_and_is_cancelled(tmp_path: Path) -> Non
         assert_shown("cancel", printed("cancel", base, ref))
 
 
+def test_a_removed_agents_questions_are_closed_by_a_stand_in(tmp_path: Path) -> None:
+    with paused(tmp_path) as (bridge, _):
+        ref = reference(bridge, "open")
+    file = tmp_path / "bridge.yaml"
+    without = re.sub(r"  mail: .*\n", "", file.read_text())
+    file.write_text(without)
+    (told,) = re.findall(r"`(async def gone.*)`", PAGE)
+    (tmp_path / "closing.py").write_text(told)
+    (agent,) = re.findall(r"`(mail: .*)`, where", PAGE)
+    (tmp_path / "closing.yaml").write_text(f"{without}  {agent}\n")
+
+    with serving(tmp_path, "bridge.yaml", "--port", "0") as running:
+        assert_shown("removed agent", printed("removed agent", running.url, ref))
+        with serving(tmp_path, "closing.yaml", "--port", "0") as closing:
+            assert_shown("cancelled elsewhere", printed("cancelled elsewhere", closing.url, ref))
+        with Bridge(running.url) as bridge:
+            assert bridge.http.get("/interrupts", params={"status": "open"}).json()["count"] == 0
+
+
+def test_a_removed_channels_notices_stay_queued(tmp_path: Path) -> None:
+    write_agents(tmp_path)
+    file = tmp_path / "bridge.yaml"
+    without = file.read_text()
+    hook = "channels: {hook: {type: webhook, url_env: HOOK_URL, secret_env: HOOK_SECRET}}\n"
+    file.write_text(without + hook)
+    # Nobody listens there.
+    variables = {
+        "HOOK_URL": f"http://127.0.0.1:{free_port()}/",
+        "HOOK_SECRET": f"whsec_{'Zm9v' * 8}",
+    }
+    with (
+        serving(tmp_path, "bridge.yaml", "--port", "0", **variables) as running,
+        Bridge(running.url) as bridge,
+    ):
+        bridge.ask("mail", "ann@example.com")
+        is_told(lambda: "no answer" in bridge.http.get("/deliveries").text)
+    file.write_text(without)
+
+    with serving(tmp_path, "bridge.yaml", "--port", "0"):
+        assert_shown("removed channel", printed("removed channel", folder=tmp_path))
+
+
 def test_a_full_disk_is_told_by_readyz(tmp_path: Path) -> None:
     with paused(tmp_path) as (bridge, pid):
         _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
@@ -136,5 +184,5 @@ def test_a_store_that_is_gone_is_told_and_comes_back_by_itself(tmp_path: Path) -
 
 def test_the_clocks_are_shown() -> None:
     with RedisServer() as redis:
-        variables = {"DATABASE": server().dsn, "REDIS_PORT": str(redis.port)}
-        assert_shown("clocks", printed("clocks", **variables))
+        shown = printed("clocks", DATABASE=server().dsn, REDIS_PORT=str(redis.port))
+        assert_shown("clocks", shown)

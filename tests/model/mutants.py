@@ -28,7 +28,7 @@ from tests.model import engine as engine_of_the_model
 from tests.model.engine import Engine
 from tests.model.rule_mutants import BROKEN_RULES
 
-__all__ = ["MUTANTS", "Mutant"]
+__all__ = ["MUTANTS", "RARE", "Mutant"]
 
 Row = Callable[[Loaded, Request], Ruling | None]
 
@@ -215,3 +215,13 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("reopened asks keep an answer", 1, broken=_reopened_answers_stay),
     *(Mutant(name, seed, broken=broken) for name, seed, broken in BROKEN_RULES),
 )
+
+RARE = frozenset(
+    {
+        "a message approves a tool call",
+        "one of each group is not asked for",
+        "one person votes twice",
+        "reopened asks keep an answer",
+    }
+)
+"""Names of those that take hundreds of schedules to show: `make soak` looks for them."""

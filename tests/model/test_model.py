@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.model.machine import BridgeMachine
-from tests.model.mutants import MUTANTS, Mutant
+from tests.model.mutants import MUTANTS, RARE, Mutant
 from tests.model.world import Violation
 
 FEW = 60
@@ -38,9 +38,15 @@ def test_no_schedule_breaks_a_promise(schedules: int) -> None:
     run_state_machine_as_test(BridgeMachine, settings=settings(_COMMON, max_examples=schedules))
 
 
-@pytest.mark.slow
+def _mark(mutant: Mutant) -> pytest.MarkDecorator:
+    return pytest.mark.soak if mutant.name in RARE else pytest.mark.slow
+
+
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize(
+    "mutant",
+    [pytest.param(mutant, id=mutant.name, marks=_mark(mutant)) for mutant in MUTANTS],
+)
 def test_broken_engine_is_caught(mutant: Mutant) -> None:
     class Broken(BridgeMachine):
         engine_class = mutant.engine

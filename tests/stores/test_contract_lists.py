@@ -1,9 +1,10 @@
 """The store contract (stores/base.py), on every backend: lists of interrupts, page by page."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
-from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ToolCall
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadKey, ToolCall
 from agui_bridge.stores.base import Expected, InterruptRow, Place, Store
 from tests.stores.samples import KEY, ODD_JSON, OTHER, ask, interrupted, put
 from tests.support.clock import FakeClock
@@ -120,3 +121,57 @@ async def test_few_are_found_and_counted_behind_very_many(store: Store, clock: F
     assert await store.count_interrupts("scope", status=InterruptStatus.OPEN, most=2400) == 2400
     every = await store.list_interrupts("scope", status=InterruptStatus.OPEN, limit=9999)
     assert len({row.place for row in every}) == 2503
+
+
+async def test_a_tools_questions_are_found_whatever_becomes_of_them(
+    store: Store, clock: FakeClock
+) -> None:
+    tools = ("pay", 'ü "\\', "post")
+    keys = [ThreadKey("scope", f"agent{n % 2}", f"t{n}") for n in range(6)]
+
+    def about(number: int, **fields: Any) -> Interrupt:
+        call = ToolCall("c", tools[number % 3], {})
+        return ask(f"q{number}", tool_call=call, **fields)
+
+    async def compare() -> None:
+        every = await store.list_interrupts("scope", status=InterruptStatus.OPEN)
+        for tool, agent in itertools.product(tools, (None, "agent0", "agent1")):
+            filters: dict[str, Any] = {"tool": tool, "agent": agent}
+            fitting = [
+                row
+                for row in every
+                if row.interrupt.tool_call is not None
+                and row.interrupt.tool_call.name == tool
+                and agent in (None, row.key.agent)
+            ]
+            filters["status"] = InterruptStatus.OPEN
+            assert await store.list_interrupts("scope", **filters) == fitting
+            assert await store.count_interrupts("scope", **filters) == len(fitting)
+            first = fitting[:1] and fitting[0].place
+            if first:
+                assert await store.list_interrupts("scope", **filters, after=first) == fitting[1:]
+
+    for number, key in enumerate(keys):
+        await put(store, interrupted(key), interrupts=(about(number),))
+        await compare()
+        # Long enough for whatever a store sorts later.
+        clock.advance(50)
+    changes: list[dict[str, Any]] = [
+        {"status": InterruptStatus.CLAIMED},
+        {},
+        {"position": 7},
+        {"status": InterruptStatus.RESOLVED},
+        {"expires_at": clock.time() + 275},
+    ]
+    for version, change in enumerate(changes, 1000):
+        for number in (0, 4):
+            asked = replace(about(number), **change)
+            expected = Expected(version=version)
+            await put(store, interrupted(keys[number]), expected, interrupts=(asked,))
+        await compare()
+        clock.advance(50)
+        await compare()
+    await store.delete(keys[1], Expected(version=1000))
+    await compare()
+    clock.advance(500)
+    await compare()

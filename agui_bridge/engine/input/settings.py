@@ -99,18 +99,19 @@ class Settings:
         ConfigurationError: a value makes no sense.
 
     Attributes:
-        lease_seconds: a run whose process is silent this long counts as lost. Its owner renews
-            three times as often, and stops by itself a tenth before the end.
+        lease_seconds: a run whose process is silent this long counts as lost. The process
+            renews the lease after each third of it. If it can't, it ends the run itself a tenth
+            before the lease is over.
         flush_interval: finished messages reach the store this much later at most.
         keep_alive: a silent stream gets an SSE comment this often.
         stall_timeout: a client that takes nothing for this long counts as disconnected.
         stop_timeout: how long a graceful stop waits for a running tool.
         sweep_interval: pause between two looks for lost runs and expired batches; 0 is never.
         stop_poll: pause between two looks for stop requests that other processes took.
-        busy_patience: how long a new message on a busy thread waits before it is refused: the
-            client may have aborted that run, and be heard before its disconnect is.
-        store_retry: for how long a failed write is tried again before STORE_UNAVAILABLE, and a
-            store whose connection is cut when it is opened.
+        busy_patience: how long a new message on a busy thread waits before it is refused. The
+            client may have aborted that run, and its new message be there before its disconnect.
+        store_retry: for how long a failed write is tried again before STORE_UNAVAILABLE; when
+            a server starts, for how long it tries to open a store that is not ready.
         cancel_grace: how long a cancelled agent may take to end before it is left behind.
         shutdown_grace: how long running runs may go on when the server shuts down.
         expires_in: default time to answer an interrupt; None is for ever.

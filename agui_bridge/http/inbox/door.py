@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
@@ -173,8 +173,9 @@ class Door:
         Without them a new one would be made, and forms that are open elsewhere would lose theirs;
         a host's own session would not be seen either.
         """
-        response = self._pages.make("step_in", self._place, "Inbox", here="?here=1")
-        response.headers["Refresh"] = "0; url=?here=1"
+        here = "?" + urlencode([*request.query_params.multi_items(), ("here", "1")])
+        response = self._pages.make("step_in", self._place, "Inbox", here=here)
+        response.headers["Refresh"] = f"0; url={here}"
         return response
 
     def _refuse(self, service: Service, request: Request, error: Refused) -> Response:

@@ -28,7 +28,8 @@ class Escalation:
         after: seconds since the question was asked.
         approvers: who may answer from then on, too.
         notify: names of channels that are told.
-        extend: seconds by which the question's expiry moves; 0 leaves it.
+        extend: seconds by which the question's expiry moves, to a hundred years from now at most;
+            0 leaves it.
     """
 
     after: float

@@ -19,6 +19,8 @@ A shard has these, all of them sorted sets:
     threads:SCOPE/AGENT         threads by the time since they were touched
     asks:SCOPE[/AGENT][:STATUS] interrupts by the time when they were raised
     asks:SCOPE//THREAD          the same of the threads of one id
+    asks:SCOPE:open TOOL        open interrupts about a tool, its name as JSON
+    tools                       scopes by the time before which their interrupts are sorted by tool
     leases, expiry, idle        threads by when they end, expire, or were touched
     stops                       stop requests by the token that they are for
     audit                       threads that have rows of the audit chain, all of one score
@@ -34,7 +36,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-__all__ = ["DELIVERIES", "NOW", "THREAD", "Script"]
+__all__ = ["DELIVERIES", "NOW", "THREAD", "TOOL", "Script"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,33 @@ end
 """
 )
 """The functions about one thread."""
+
+TOOL = """
+-- What an interrupt does not come back from.
+local FINAL = {resolved = true, cancelled = true, expired = true, indeterminate = true}
+
+-- Where the JSON string ends that begins at a place.
+local function end_of_string(row, at)
+  local escaped
+  repeat
+    at = string.find(row, '["\\\\]', at + 1)
+    escaped = string.sub(row, at, at) == '\\\\'
+    if escaped then at = at + 1 end
+  until not escaped
+  return at
+end
+
+-- The tool that an interrupt asks about, as JSON, or nil: its row's `tool_call` begins with the
+-- call's id and the tool's name. No key before it has that name, and in a string its quotes would
+-- be escaped.
+local function tool_of(row)
+  local _, at = string.find(row, '"tool_call":', 1, true)
+  if not at or string.sub(row, at + 1, at + 1) ~= '[' then return nil end
+  local name = end_of_string(row, at + 2) + 2
+  return string.sub(row, name, end_of_string(row, name))
+end
+"""
+"""What the indexes by tool are kept with."""
 
 DELIVERIES = """
 local function parts(tag) return string.match(tag, '^([^/]*)/([^/]*)/([^/]*)$') end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis.lua import NOW, THREAD, Script
+from agui_bridge.stores.redis.lua import NOW, THREAD, TOOL, Script
 
 __all__ = [
     "COUNT_INTERRUPTS",
@@ -16,6 +16,7 @@ __all__ = [
     "MARK",
     "NEWEST",
     "PING",
+    "SORT_BY_TOOL",
     "STOPS",
     "TIME",
 ]
@@ -92,56 +93,129 @@ return {record, call('HLEN', T .. ':m'), waiting}
 )
 """ARGV: the clock. Gives the record, the messages in context and the interrupts that wait."""
 
-_FITTING = (
-    NOW
-    + """
-local base, name = KEYS[1], ARGV[2]
-local time, scope, agent, status, tool = tonumber(now(ARGV[1])), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local since = ARGV[7]
+_SLICES = """
 local PARTS = '^(%S*) (%S*) (%S+) (%S*)$'
 local MOST_SEEN = 2000
+local base = KEYS[1]
 
--- Whether a row's `tool_call` is one of the tool: it begins with the call's id and the tool's name.
--- No key before it has that name, and in a string its quotes would be escaped.
-local function asks_about(row)
-  local _, at = string.find(row, '"tool_call":', 1, true)
-  if string.sub(row, at + 1, at + 1) ~= '[' then return false end
-  at = at + 2
-  local escaped
-  repeat
-    at = string.find(row, '["\\\\]', at + 1)
-    escaped = string.sub(row, at, at) == '\\\\'
-    if escaped then at = at + 1 end
-  until not escaped
-  return string.sub(row, at + 1, at + 1 + #tool) == ',' .. tool
+local function row_of(scope, agent, thread, id)
+  return call('HGET', base .. ':t:' .. scope .. '/' .. agent .. '/' .. thread .. ':i', id)
 end
 
-local function fits(member)
-  local its, thread, _, id = string.match(member, PARTS)
-  if agent ~= '' and agent ~= '=' .. its then return false end
-  if status == '' and tool == '' then return true end
-  local row = call('HGET', base .. ':t:' .. scope .. '/' .. its .. '/' .. thread .. ':i', id)
-  local _, state, expires = string.match(row or '', '^%S+ %S* (%S+) (%S+) (%S+)\\n')
-  if not state or (status ~= '' and state ~= status) then return false end
-  if status == 'open' and tonumber(expires) <= time then return false end
-  return tool == '' or asks_about(row)
-end
-
--- Calls a function with each member that fits, and its time, until that returns true. Gives the
--- time from which on others have not been looked at, because they are many and all else waits.
-local function each_fitting(visit)
-  local at = since == '-inf' and 0 or call('ZCOUNT', base .. name, '-inf', '(' .. since)
-  local seen, last = 0, nil
+-- Calls a function with each member of an index from a time on, and its time, until that returns
+-- true. Gives true then, nothing when all were seen, else the time from which on they have not
+-- been looked at, because they are many and all else waits.
+local seen, last = 0, nil
+local function each_from(index, since, visit)
+  local at = since == '-inf' and 0 or call('ZCOUNT', index, '-inf', '(' .. since)
   while true do
-    local some = call('ZRANGE', base .. name, at, at + 199, 'WITHSCORES')
-    if #some == 0 then return '' end
+    local some = call('ZRANGE', index, at, at + 199, 'WITHSCORES')
+    if #some == 0 then return nil end
     at = at + 200
     for n = 1, #some, 2 do
       if seen >= MOST_SEEN and some[n + 1] ~= last then return some[n + 1] end
       seen, last = seen + 1, some[n + 1]
-      if fits(some[n]) and visit(some[n], last) then return '' end
+      if visit(some[n], last) then return true end
     end
   end
+end
+"""
+"""The functions that go through indexes of interrupts."""
+
+SORT_BY_TOOL = Script(
+    NOW
+    + TOOL
+    + _SLICES
+    + """
+local scope, asks = ARGV[2], base .. ':asks:' .. ARGV[2]
+local sorted = call('ZSCORE', base .. ':tools', scope) or '-inf'
+-- A clock may be set back, and one raised then must not be passed over.
+local before = tonumber(now(ARGV[1])) - 60
+local upto, more, refused = string.format('%.17g', before), 0, false
+
+local function write(...)
+  local reply = redis.pcall(...)
+  refused = refused or type(reply) == 'table' and reply.err ~= nil
+end
+
+local function sort(member, raised)
+  if tonumber(raised) >= before then return true end
+  local agent, thread, _, id = string.match(member, PARTS)
+  local tool = tool_of(row_of(scope, agent, thread, id) or '')
+  if tool then write('ZADD', asks .. ':open ' .. tool, raised, member) end
+  return refused
+end
+
+-- What is being answered may be open again.
+for _, status in ipairs({'open', 'answered', 'claimed'}) do
+  seen = 0
+  local on = each_from(asks .. ':' .. status, sorted, sort)
+  if on and on ~= true then
+    more = 1
+    if tonumber(on) < tonumber(upto) then upto = on end
+  end
+end
+if not refused then write('ZADD', base .. ':tools', upto, scope) end
+return refused and 0 or more
+"""
+)
+"""KEYS: a shard's base. ARGV: the clock, the scope. Puts open interrupts into the indexes of their
+tools, from the one on that was last. Gives 1 where more are left.
+
+Whoever lists by tool does it, and not who asks: questions that an older version has stored, or
+stores at this moment, are found like all others. A server that refuses writes still lists."""
+
+_FITTING = (
+    NOW
+    + TOOL
+    + _SLICES
+    + """
+local name = ARGV[2]
+local time, scope, agent, status, tool = tonumber(now(ARGV[1])), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local since = ARGV[7]
+
+-- Whether an interrupt is looked for, and whether it will never again be open at this place.
+local function fits(member)
+  local its, thread, position, id = string.match(member, PARTS)
+  if agent ~= '' and agent ~= '=' .. its then return false end
+  if status == '' and tool == '' then return true end
+  local row = row_of(scope, its, thread, id)
+  local place, state, expires = string.match(row or '', '^%S+ %S* (%S+) (%S+) (%S+)\\n')
+  if place ~= position or (status ~= '' and state ~= status) then
+    return false, place ~= position or FINAL[state]
+  end
+  if status == 'open' and tonumber(expires) <= time then return false end
+  return tool == '' or tool_of(row) == tool
+end
+
+local function each_unsorted(from, visit)
+  local on = each_from(base .. name, from, function(member, raised)
+    return fits(member) and visit(member, raised)
+  end)
+  return on ~= true and on or ''
+end
+
+-- Calls a function with each member that fits, and its time, until that returns true. Gives where
+-- to go on (see `each_from`), or ''.
+local function each_fitting(visit)
+  local by_tool = base .. ':asks:' .. scope .. ':open ' .. tool
+  local sorted = tool ~= '' and status == 'open' and call('ZSCORE', base .. ':tools', scope)
+  if not sorted or call('ZCARD', base .. name) < call('ZCARD', by_tool) then
+    return each_unsorted(since, visit)
+  end
+  local gone, enough = {}, false
+  local on = each_from(by_tool, since, function(member, raised)
+    if tonumber(raised) >= tonumber(sorted) then return true end
+    local is_it, is_gone = fits(member)
+    if is_gone then gone[#gone + 1] = member end
+    enough = is_it and visit(member, raised)
+    return enough
+  end)
+  for _, member in ipairs(gone) do redis.pcall('ZREM', by_tool, member) end
+  if enough then return '' end
+  if on and on ~= true then return on end
+  local later = since ~= '-inf' and tonumber(since) > tonumber(sorted)
+  return each_unsorted(later and since or sorted, visit)
 end
 """
 )

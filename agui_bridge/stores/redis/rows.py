@@ -38,6 +38,7 @@ __all__ = [
     "read_messages",
     "read_record",
     "read_stop",
+    "read_stop_member",
     "stop_text",
 ]
 
@@ -241,6 +242,14 @@ def read_stop(text: str | None) -> StopRequest | None:
         return None
     token, force, until, actor = text.split(" ")
     return StopRequest(unquote(token), force == "1", float(until), unquote(actor))
+
+
+def read_stop_member(member: str) -> StopRequest:
+    """A stop request, from a member of the index of all of them: it names the thread, too."""
+    token, _tag, *rest = member.split(" ")
+    stop = read_stop(" ".join((token, *rest)))
+    assert stop is not None
+    return stop
 
 
 def first_of(limit: int, ranges: Sequence[Sequence[str]]) -> list[str]:

@@ -52,6 +52,7 @@ from agui_bridge.stores.redis.read_scripts import (
     MARK,
     NEWEST,
     PING,
+    SORT_BY_TOOL,
     STOPS,
     TIME,
 )
@@ -69,7 +70,7 @@ from agui_bridge.stores.redis.rows import (
     read_listed,
     read_messages,
     read_record,
-    read_stop,
+    read_stop_member,
     stop_text,
 )
 from agui_bridge.stores.redis.write_scripts import COMMIT, DELETE, PRUNE, RENEW, REQUEST_STOP
@@ -188,7 +189,7 @@ class RedisStore:
             tag = tag_of(key)
             shards.setdefault(self._keys.shard_of(tag), []).extend((tag, lease_argument(token)))
         # Asked of some shard also where there are none: the time is told all the same.
-        asked = shards or {self._shards()[0]: []}
+        asked = shards or {self._keys.of_shards()[0]: []}
         calls = [(keys, self._time(), seconds, *some) for keys, some in asked.items()]
         replies = await self._client.run_each(RENEW, calls)
         held = frozenset(read_lease(lease) for _, some in replies for lease in some)
@@ -211,9 +212,9 @@ class RedisStore:
         wanted = iter(dict.fromkeys(map(quote, tokens)))
         found: list[StopRequest] = []
         while some := list(islice(wanted, MOST_ARGUMENTS)):
-            calls = [(keys, *some) for keys in self._shards()]
+            calls = [(keys, *some) for keys in self._keys.of_shards()]
             for members in await self._client.run_each(STOPS, calls):
-                found += map(_stop_of_member, members)
+                found += map(read_stop_member, members)
         return found
 
     async def list_threads(
@@ -224,7 +225,7 @@ class RedisStore:
         after = "-inf" if before is None else f"({-before!r}"
         calls = [
             (keys, self._keys.threads(keys[0], scope, agent), after, limit)
-            for keys in self._shards()
+            for keys in self._keys.of_shards()
         ]
         ranges = await self._client.run_each(NEWEST, calls)
         names = [f"{quote(scope)}/{quote(agent)}/{name}" for name in first_of(limit, ranges)]
@@ -251,10 +252,12 @@ class RedisStore:
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
+        if tool is not None and status is InterruptStatus.OPEN:
+            await self._sort_by_tool(scope)
         index = self._keys.interrupts(scope, agent, thread, status)
         filters = (self._time(), index, *filter_arguments(scope, agent, tool, status))
         behind = ("-inf", "") if after is None else (repr(after[0]), member_of(after))
-        asked = [(keys, *behind) for keys in self._shards()]
+        asked = [(keys, *behind) for keys in self._keys.of_shards()]
         places: list[Place] = []
         while asked:
             calls = [(keys, *filters, *since, limit) for keys, *since in asked]
@@ -292,9 +295,11 @@ class RedisStore:
         most: int | None = None,
     ) -> int:
         """Count a scope's interrupts (see `Store.count_interrupts`)."""
+        if tool is not None and status is InterruptStatus.OPEN:
+            await self._sort_by_tool(scope)
         index = self._keys.interrupts(scope, agent, thread, status)
         filters = (self._time(), index, *filter_arguments(scope, agent, tool, status))
-        asked = [(keys, "-inf") for keys in self._shards()]
+        asked = [(keys, "-inf") for keys in self._keys.of_shards()]
         count, enough = 0, math.inf if most is None else most
         while asked and count < enough:
             calls = [(keys, *filters, since, enough - count) for keys, since in asked]
@@ -303,6 +308,13 @@ class RedisStore:
             asked = [(keys, on) for (keys, _), (on, _) in zip(asked, replies, strict=True) if on]
         return int(min(count, enough))
 
+    async def _sort_by_tool(self, scope: str) -> None:
+        shards = self._keys.of_shards()
+        while shards:
+            calls = [(keys, self._time(), quote(scope)) for keys in shards]
+            more = await self._client.run_each(SORT_BY_TOOL, calls)
+            shards = [keys for keys, left in zip(shards, more, strict=True) if left]
+
     async def history(self, key: ThreadKey) -> list[StoredMessage]:
         """All messages of a thread in order (see `Store.history`)."""
         rows = await self._client.run(HISTORY, self._keys.of(tag_of(key)))
@@ -310,7 +322,7 @@ class RedisStore:
 
     async def due(self, limit: int = 100) -> list[Due]:
         """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
-        calls = [(keys, self._time(), limit) for keys in self._shards()]
+        calls = [(keys, self._time(), limit) for keys in self._keys.of_shards()]
         replies = await self._client.run_each(DUE, calls)
         leases = first_of(limit, [reply[0] for reply in replies])
         expiries = first_of(limit - len(leases), [reply[1] for reply in replies])
@@ -336,9 +348,9 @@ class RedisStore:
 
     async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete idle threads that were not touched for long (see `Store.prune`)."""
-        now = float(await self._client.run(TIME, self._shards()[0], self._time()))
+        now = float(await self._client.run(TIME, self._keys.of_shards()[0], self._time()))
         latest = repr(now - older_than)
-        calls = [(keys, latest, limit) for keys in self._shards()]
+        calls = [(keys, latest, limit) for keys in self._keys.of_shards()]
         tags = first_of(limit, await self._client.run_each(IDLE, calls))
         if dry_run:
             return len(tags)
@@ -359,7 +371,7 @@ class RedisStore:
 
         On a cluster to one in each shard, since each of its servers may refuse.
         """
-        shards = self._shards()
+        shards = self._keys.of_shards()
         asked = shards if self._client.address.cluster else shards[:1]
         times = await self._client.run_each(PING, [(keys, self._time()) for keys in asked])
         return float(times[0])
@@ -367,8 +379,7 @@ class RedisStore:
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed (see `Store.watch`).
 
-        What decides something is announced by Redis; polling finds the rest, half a second
-        later at most.
+        Redis announces what decides something; polling finds the rest within half a second.
         """
         keys = self._keys.of(tag_of(key))
         self._hints.start()
@@ -387,14 +398,3 @@ class RedisStore:
     def _time(self) -> str:
         """The store's time as scripts take it: empty for the server's own."""
         return "" if self._clock is None else repr(self._clock())
-
-    def _shards(self) -> list[tuple[str, str]]:
-        """See `Keys.of_shards`."""
-        return self._keys.of_shards()
-
-
-def _stop_of_member(member: str) -> StopRequest:
-    token, _tag, *rest = member.split(" ")
-    stop = read_stop(" ".join((token, *rest)))
-    assert stop is not None
-    return stop

@@ -6,12 +6,13 @@ the error, so that the two can't drift apart unseen.
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis.lua import DELIVERIES, NOW, THREAD, Script
+from agui_bridge.stores.redis.lua import DELIVERIES, NOW, THREAD, TOOL, Script
 
 __all__ = ["COMMIT", "DELETE", "PRUNE", "RENEW", "REQUEST_STOP"]
 
 _WRITE = (
     THREAD
+    + TOOL
     + DELIVERIES
     + """
 
@@ -48,6 +49,16 @@ local function unindex(tag, id, position, status)
   call('ZREM', asks .. '//' .. thread, member)
 end
 
+-- By tool an interrupt stands only after somebody has looked for tools, and as long as it is there.
+local function unindex_tool(tag, id, position, row)
+  local scope, agent, thread = parts(tag)
+  local tool = tool_of(row)
+  if tool then
+    call('ZREM', P .. ':asks:' .. scope .. ':open ' .. tool,
+         agent .. ' ' .. thread .. ' ' .. position .. ' ' .. id)
+  end
+end
+
 local function stop_member(tag, stop)
   local token, rest = string.match(stop, '^(%S*)( .*)$')
   return token .. ' ' .. tag .. rest
@@ -64,6 +75,7 @@ local function remove(tag, head)
   for n = 1, #rows, 2 do
     local raised, batch, position, status = parse(rows[n + 1])
     unindex(tag, rows[n], position, status)
+    unindex_tool(tag, rows[n], position, rows[n + 1])
     forget(tag .. ' ' .. rows[n])
   end
   remove_deliveries(tag)
@@ -115,6 +127,10 @@ for _ = 1, tonumber(take()) do
     raised, former, old_position, old_state = parse(old)
     if old_position ~= position or old_state ~= state then
       unindex(tag, id, old_position, old_state)
+    end
+    -- By tool it stood by its old place, or no longer: who looks for tools sorts all anew.
+    if old_position ~= position or FINAL[old_state] then
+      call('ZREM', P .. ':tools', (parts(tag)))
     end
   end
   call('HSET', T .. ':i', id, raised .. ' ' .. its .. ' ' .. position .. ' ' .. state .. ' '

@@ -5,7 +5,7 @@
 import { type Answer, Questions, useRecords } from "@agui-bridge/react-cards";
 import { toolDefinition } from "@tanstack/ai/client";
 import { useChat } from "@tanstack/ai-react";
-import { type FormEvent, useMemo, useState } from "react";
+import { type SyntheticEvent, useMemo, useState } from "react";
 
 import { bridgeConnection } from "./bridge";
 
@@ -85,7 +85,7 @@ interface ComposerProps {
 
 function Composer({ running, waiting, onSay, onStop }: ComposerProps) {
   const [text, setText] = useState("");
-  const submit = (event: FormEvent) => {
+  const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     onSay(text);
     setText("");
@@ -99,6 +99,12 @@ function Composer({ running, waiting, onSay, onStop }: ComposerProps) {
           rows={1}
           value={text}
           onChange={({ target }) => setText(target.value)}
+          onKeyDown={(event) => {
+            // Enter sends, Shift+Enter begins a line; an input method's Enter only picks a word.
+            if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+            event.preventDefault();
+            if (!running && !waiting && text) submit(event);
+          }}
         />
         {running ? (
           <button type="button" onClick={onStop}>

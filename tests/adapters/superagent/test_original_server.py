@@ -11,10 +11,12 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from agui_bridge.protocol.threads.records import InterruptStatus
+from agui_bridge.stores.base import Store
 from agui_bridge_superagent import SuperAgentAdapter
 from tests.adapters.superagent.original import RECORDED, OriginalServer
 from tests.support.agents import Bench, outcome
 from tests.support.server import serve
+from tests.support.stopped_at_once import StoppedAtOnce
 
 SAID = "Google ADK is\n\na framework.\n\n- for Go\n- for Python"
 REASON = (
@@ -31,10 +33,12 @@ both_modes = pytest.mark.parametrize("a2ui", [True, False], ids=["a2ui", "tokens
 
 
 @contextlib.asynccontextmanager
-async def behind(server: OriginalServer, *, a2ui: bool) -> AsyncIterator[Bench]:
+async def behind(
+    server: OriginalServer, *, a2ui: bool, store: Store | None = None
+) -> AsyncIterator[Bench]:
     async with serve(server.app) as url:
         adapter = SuperAgentAdapter(url, "approval-agent", a2ui=a2ui)
-        async with Bench(adapter).open() as bench:
+        async with Bench(adapter, store=store).open() as bench:
             yield bench
         await adapter.aclose()
 
@@ -88,6 +92,16 @@ async def test_an_answer_is_carried_out_once_and_its_reply_is_read(
         assert outcome(await bench.say(resume=entries)) == "success"
     assert server.inputs == [{"confirm": confirm}]
     assert server.executed == ([{"confirm": True}] if confirm else [])
+
+
+@both_modes
+async def test_an_approval_that_is_stopped_before_it_is_sent_is_not_sent(a2ui: bool) -> None:
+    server = OriginalServer()
+    async with behind(server, a2ui=a2ui, store=StoppedAtOnce()) as bench:
+        entries = bench.entries([await ask(bench)], {"confirm": True})
+        assert outcome(await bench.say(resume=entries)) == "cancelled"
+        assert outcome(await bench.say("chat")) == "success"
+    assert server.inputs == [] and server.executed == []
 
 
 @both_modes

@@ -183,3 +183,15 @@ def test_the_page_with_an_approval_fits_a_phone_and_the_dark(
     keep("tanstack-ai-approval.png", page)
     button(page, "Approve").click()
     sees(page, "Done: 1234 rows of users deleted.")
+
+
+def test_enter_sends_a_message_and_with_shift_begins_a_line(open_page: OpenPage) -> None:
+    page = open_page()
+    box = page.get_by_label("Message")
+    box.fill("hello")
+    box.press("Shift+Enter")
+    box.press_sequentially("there")
+    expect(box).to_have_value("hello\nthere")
+    box.press("Enter")
+    sees(page, "You said: hello\nthere")
+    expect(box).to_have_value("")

@@ -115,7 +115,11 @@ async def test_who_comes_from_elsewhere_is_first_asked_in_by_our_own_page(
         step = await ann.http.get(path, headers=elsewhere)
         inside = await ann.http.get(path, params={"here": "1"}, headers=elsewhere)
 
+        filtered = await ann.http.get("/inbox?tool=del%26x&tool=ä", headers=elsewhere)
+
     assert step.headers["refresh"] == "0; url=?here=1"
+    assert filtered.headers["refresh"] == "0; url=?tool=del%26x&tool=%C3%A4&here=1"
+    assert 'href="?tool=del%26x&amp;tool=%C3%A4&amp;here=1"' in filtered.text
     assert "set-cookie" not in step.headers and "delete" not in step.text
     assert inside.status_code == 200 and "delete" in inside.text
 

@@ -2,14 +2,17 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from agui_bridge.adapters import Pause, Run, RunItem
-from agui_bridge.stores.postgres.store import PostgresStore
+from agui_bridge.stores.open import open_store
 from tests.support.agents import Bench, Reader, Scripted, approval, outcome
 from tests.support.postgres import execute, new_schema, server, with_schema
+from tests.support.redis_server import RedisServer
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
@@ -20,29 +23,45 @@ LEASE_SECONDS = 30.0
 NAME = "agui_pool_test"
 
 
-@pytest.fixture
-def address() -> Iterator[str]:
-    with new_schema() as schema:
-        url = with_schema(server().dsn, schema)
-        yield f"{url}&pool_size={CONNECTIONS}&command_timeout=60&application_name={NAME}"
+@dataclass(frozen=True)
+class Pool:
+    """A store with few connections.
+
+    Attributes:
+        url: its address.
+        count: gives how many connections there are.
+    """
+
+    url: str
+    count: Callable[[], int]
 
 
-class Counting:
-    """The most connections of the store that there were at once."""
+def of_postgres() -> int:
+    query = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{NAME}'"
+    ((row,),) = execute(server().dsn, query)
+    return int(row["count"])
 
-    def __init__(self) -> None:
-        self.most = 0
 
-    async def watch(self) -> None:
-        query = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{NAME}'"
-        while True:
-            ((row,),) = await asyncio.to_thread(execute, server().dsn, query)
-            self.most = max(self.most, row["count"])
-            await asyncio.sleep(0.5)
+def of_redis(redis: RedisServer) -> int:
+    with redis.client() as client:
+        return sum(one["name"] == "agui-bridge" for one in client.client_list())
+
+
+@pytest.fixture(params=["postgresql", "redis"])
+def pool(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pool]:
+    if request.param == "redis":
+        with RedisServer(tmp_path) as redis:
+            url = f"{redis.url}?connections={CONNECTIONS}&timeout=60"
+            yield Pool(url, lambda: of_redis(redis))
+    else:
+        with new_schema() as schema:
+            url = with_schema(server().dsn, schema)
+            url = f"{url}&pool_size={CONNECTIONS}&command_timeout=60&application_name={NAME}"
+            yield Pool(url, of_postgres)
 
 
 async def test_ten_connections_carry_two_thousand_paused_and_five_hundred_running_threads(
-    address: str,
+    pool: Pool,
 ) -> None:
     go_on = asyncio.Event()
     executed: list[str] = []
@@ -58,9 +77,15 @@ async def test_ten_connections_carry_two_thousand_paused_and_five_hundred_runnin
             executed.append(run.thread_id)
             yield "Done."
 
-    store = await PostgresStore.open(address)
+    store = await open_store(pool.url)
     bench = Bench(Scripted(act), store=store, stop_poll=0.5, lease_seconds=LEASE_SECONDS)
-    counting, slots = Counting(), asyncio.Semaphore(AT_ONCE)
+    slots, most = asyncio.Semaphore(AT_ONCE), 0
+
+    async def watch() -> None:
+        nonlocal most
+        while True:
+            most = max(most, await asyncio.to_thread(pool.count))
+            await asyncio.sleep(0.5)
 
     async def ask(number: int) -> str:
         async with slots:
@@ -82,7 +107,7 @@ async def test_ten_connections_carry_two_thousand_paused_and_five_hundred_runnin
 
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(store.aclose)
-        watching = asyncio.create_task(counting.watch())
+        watching = asyncio.create_task(watch())
         stack.callback(watching.cancel)
         await stack.enter_async_context(bench.open())
         asked = await asyncio.gather(*map(ask, range(PAUSED)))
@@ -100,4 +125,4 @@ async def test_ten_connections_carry_two_thousand_paused_and_five_hundred_runnin
     assert ends == ["success"] * RUNNING
     assert sorted(executed) == sorted(f"paused-{number}" for number in range(ANSWERED))
     # The one that listens is beside them.
-    assert 1 < counting.most <= CONNECTIONS + 1
+    assert 1 < most <= CONNECTIONS + 1
