@@ -242,7 +242,8 @@ class Run:
             nothing. Whoever carries tools out besides, in tasks of its own, waits until all that
             was emitted before has been taken from it, calls this right before a tool begins, and
             then looks at `stop`.
-        raw_messages, raw_new_messages: `messages` and `new_messages` as JSON.
+        raw_messages, raw_new_messages: `messages` and `new_messages` as JSON; copies, made once
+            somebody looks at them.
         check_lease: raises `Fenced` when another process may have taken the run over.
         check_stop: await it right before a tool begins, then look at `stop`: it reads from the
             store whether another process took a stop request for this run, and sets `stop` if so.
