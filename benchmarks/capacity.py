@@ -30,6 +30,8 @@ class Constants:
             of each of the two runs.
         hear_ms: CPU of a process for one announcement that another made.
         hear_store_ms: CPU of the store to deliver it to one process.
+        send_ms: CPU of a process to send one, where that is no part of a commit.
+        measured_at: runs a second of the one process that `bridge_ms` was measured at.
         gather: seconds for which a process gathers changes into one announcement.
         poll: round trips a second of a process by itself, while it has runs.
         kilobytes: what an open question takes in the store, with its thread and history.
@@ -44,6 +46,8 @@ class Constants:
     announced: float
     hear_ms: float
     hear_store_ms: float
+    send_ms: float
+    measured_at: float
     gather: float
     poll: float
     kilobytes: float
@@ -82,6 +86,8 @@ MEASURED: Mapping[str, Constants] = {
         announced=4,
         hear_ms=0.02,
         hear_store_ms=0.013,
+        send_ms=0.2,
+        measured_at=90,
         gather=0.005,
         poll=3.0,
         kilobytes=2.5,
@@ -95,6 +101,8 @@ MEASURED: Mapping[str, Constants] = {
         announced=4,
         hear_ms=0.07,
         hear_store_ms=0.002,
+        send_ms=0,
+        measured_at=300,
         gather=0,
         poll=3.3,
         kilobytes=4.5,
@@ -108,6 +116,8 @@ MEASURED: Mapping[str, Constants] = {
         announced=4,
         hear_ms=0.09,
         hear_store_ms=0.015,
+        send_ms=0,
+        measured_at=300,
         gather=0,
         poll=211,
         kilobytes=4.5,
@@ -132,9 +142,11 @@ def costs(constants: Constants, processes: int, runs: float) -> tuple[float, flo
         processes: how many hear.
         runs: how many there are in a second, in all processes.
     """
-    heard = _announced(constants, processes, runs) * (processes - 1)
+    made = _announced(constants, processes, runs)
+    heard = made * (processes - 1)
+    more = made - _announced(constants, 1, constants.measured_at)
     return (
-        constants.bridge_ms + heard * constants.hear_ms,
+        constants.bridge_ms + more * constants.send_ms + heard * constants.hear_ms,
         constants.store_ms + heard * constants.hear_store_ms,
     )
 
