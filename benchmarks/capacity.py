@@ -37,7 +37,8 @@ class Constants:
         kilobytes: what an open question takes in the store, with its thread and history.
         connections: of one process at most.
         store_cores: how many cores a server of the store can use: one of Redis, and of PostgreSQL
-            what is bought. This one is chosen, not measured.
+            what is bought; a master of a cluster
+            and its replica two. This one is chosen, not measured.
     """
 
     trips: float
@@ -80,14 +81,14 @@ class Plan:
 
 MEASURED: Mapping[str, Constants] = {
     "PostgreSQL": Constants(
-        trips=15.3,
-        bridge_ms=13.6,
-        store_ms=5.6,
+        trips=14.5,
+        bridge_ms=3.66,
+        store_ms=1.67,
         announced=4,
-        hear_ms=0.02,
-        hear_store_ms=0.013,
+        hear_ms=0.022,
+        hear_store_ms=0.007,
         send_ms=0.2,
-        measured_at=90,
+        measured_at=119,
         gather=0.005,
         poll=3.0,
         kilobytes=2.5,
@@ -95,14 +96,14 @@ MEASURED: Mapping[str, Constants] = {
         store_cores=16,
     ),
     "Redis": Constants(
-        trips=7.4,
-        bridge_ms=15.9,
-        store_ms=2.2,
+        trips=7.0,
+        bridge_ms=3.78,
+        store_ms=0.53,
         announced=4,
-        hear_ms=0.07,
-        hear_store_ms=0.002,
+        hear_ms=0.080,
+        hear_store_ms=0.004,
         send_ms=0,
-        measured_at=300,
+        measured_at=108,
         gather=0,
         poll=3.3,
         kilobytes=4.5,
@@ -110,19 +111,19 @@ MEASURED: Mapping[str, Constants] = {
         store_cores=1,
     ),
     "Redis Cluster": Constants(
-        trips=7.4,
-        bridge_ms=4.0,
-        store_ms=1.4,
+        trips=7.0,
+        bridge_ms=3.54,
+        store_ms=1.31,
         announced=4,
-        hear_ms=0.09,
-        hear_store_ms=0.015,
+        hear_ms=0.093,
+        hear_store_ms=0.010,
         send_ms=0,
-        measured_at=300,
+        measured_at=198,
         gather=0,
         poll=211,
         kilobytes=4.5,
         connections=151,
-        store_cores=3,
+        store_cores=2,
     ),
 }
 """By store; see `docs/scaling.md`."""

@@ -179,7 +179,8 @@ def _foretold(store: str, processes: int, one: Point, price: Price, cores: float
     )
     rate = throughput(given, processes, cores=cores, client_ms=one.client_ms)
     bridge_ms, store_ms = costs(given, processes, rate)
-    most = processes * given.connections
+    each = POOL + 1 if store == "PostgreSQL" else given.connections
+    most = processes * each
     return Point(rate, bridge_ms, store_ms, one.client_ms, cores, most)
 
 
