@@ -30,12 +30,15 @@ class Constants:
             of each of the two runs.
         hear_ms: CPU of a process for one announcement that another made.
         hear_store_ms: CPU of the store to deliver it to one process.
+        send_ms: CPU of a process to send one, where that is no part of a commit.
+        measured_at: runs a second of the one process that `bridge_ms` was measured at.
         gather: seconds for which a process gathers changes into one announcement.
         poll: round trips a second of a process by itself, while it has runs.
         kilobytes: what an open question takes in the store, with its thread and history.
         connections: of one process at most.
         store_cores: how many cores a server of the store can use: one of Redis, and of PostgreSQL
-            what is bought. This one is chosen, not measured.
+            what is bought; a master of a cluster
+            and its replica two. This one is chosen, not measured.
     """
 
     trips: float
@@ -44,6 +47,8 @@ class Constants:
     announced: float
     hear_ms: float
     hear_store_ms: float
+    send_ms: float
+    measured_at: float
     gather: float
     poll: float
     kilobytes: float
@@ -76,12 +81,14 @@ class Plan:
 
 MEASURED: Mapping[str, Constants] = {
     "PostgreSQL": Constants(
-        trips=15.3,
-        bridge_ms=13.6,
-        store_ms=5.6,
+        trips=14.5,
+        bridge_ms=3.66,
+        store_ms=1.67,
         announced=4,
-        hear_ms=0.02,
-        hear_store_ms=0.013,
+        hear_ms=0.022,
+        hear_store_ms=0.007,
+        send_ms=0.2,
+        measured_at=119,
         gather=0.005,
         poll=3.0,
         kilobytes=2.5,
@@ -89,12 +96,14 @@ MEASURED: Mapping[str, Constants] = {
         store_cores=16,
     ),
     "Redis": Constants(
-        trips=7.4,
-        bridge_ms=15.9,
-        store_ms=2.2,
+        trips=7.0,
+        bridge_ms=3.78,
+        store_ms=0.53,
         announced=4,
-        hear_ms=0.07,
-        hear_store_ms=0.002,
+        hear_ms=0.080,
+        hear_store_ms=0.004,
+        send_ms=0,
+        measured_at=108,
         gather=0,
         poll=3.3,
         kilobytes=4.5,
@@ -102,17 +111,19 @@ MEASURED: Mapping[str, Constants] = {
         store_cores=1,
     ),
     "Redis Cluster": Constants(
-        trips=7.4,
-        bridge_ms=4.0,
-        store_ms=1.4,
+        trips=7.0,
+        bridge_ms=3.54,
+        store_ms=1.31,
         announced=4,
-        hear_ms=0.09,
-        hear_store_ms=0.015,
+        hear_ms=0.093,
+        hear_store_ms=0.010,
+        send_ms=0,
+        measured_at=198,
         gather=0,
         poll=211,
         kilobytes=4.5,
         connections=151,
-        store_cores=3,
+        store_cores=2,
     ),
 }
 """By store; see `docs/scaling.md`."""
@@ -132,9 +143,11 @@ def costs(constants: Constants, processes: int, runs: float) -> tuple[float, flo
         processes: how many hear.
         runs: how many there are in a second, in all processes.
     """
-    heard = _announced(constants, processes, runs) * (processes - 1)
+    made = _announced(constants, processes, runs)
+    heard = made * (processes - 1)
+    more = made - _announced(constants, 1, constants.measured_at)
     return (
-        constants.bridge_ms + heard * constants.hear_ms,
+        constants.bridge_ms + more * constants.send_ms + heard * constants.hear_ms,
         constants.store_ms + heard * constants.hear_store_ms,
     )
 

@@ -173,11 +173,13 @@ async def _timed(work: Work) -> float:
     return time.perf_counter() - began
 
 
-async def _compare(few: Filled, many: Filled, rounds: int) -> dict[str, list[tuple[float, float]]]:
+async def _compare(
+    few: Filled, many: Filled, rounds: int, only: str
+) -> dict[str, list[tuple[float, float]]]:
     took: dict[str, list[tuple[float, float]]] = {}
     async with few.works() as a, many.works() as b:
         for number in range(-1, rounds):
-            for name in a:
+            for name in (name for name in a if only in name):
                 pair = (await _timed(a[name]), await _timed(b[name]))
                 if number >= 0:
                     took.setdefault(name, []).append(pair)
@@ -207,6 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--few", type=int, default=1_000)
     parser.add_argument("--many", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="", metavar="WORDS", help="rows with these words")
     options = parser.parse_args(arguments)
     print(f"| store | what | ms at {options.few} | ms at {options.many} | ratio |")
     print("|---|---|---|---|---|")
@@ -220,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 query(one.partition("?")[0], "VACUUM ANALYZE")
             seconds = time.monotonic() - began
             print(f"{store}: {_size(store, one)}, filled in {seconds:.0f} s", flush=True)
-            _show(store, asyncio.run(_compare(few, many, options.rounds)))
+            _show(store, asyncio.run(_compare(few, many, options.rounds, options.only)))
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ class Observed:
         url: its address, for the bridge.
         cpu: gives CPU seconds that its servers have taken.
         connections: gives how many there are, this process's own not among them.
-        analyse: has the store look at what it keeps, as it does by itself in the first minute:
-            until then PostgreSQL plans for empty tables.
+        analyse: has the store look at what it keeps, as it does by itself once a minute: until
+            then PostgreSQL goes by plans for tables with next to nothing in them.
         announce: tells all processes of so many changes, so many a second, which concern nobody.
             The flag says whether anybody hears it.
     """

@@ -1,6 +1,6 @@
 """How many round trips one to eight processes carry on a store, and what capacity.py foretells.
 
-    python -m benchmarks.throughput [--stores PostgreSQL] [--processes 1 2 4 8] [--rounds 5]
+    python -m benchmarks.throughput [--stores PostgreSQL] [--processes 1 2 4 8] [--rounds 4]
 
 A round trip is a run that asks, and its answer. Clients on this machine send each request to the
 next process, so that mostly one asks and another carries the answer out. They wait for each
@@ -30,17 +30,17 @@ from benchmarks.process import Server
 from benchmarks.requests import new_thread
 from benchmarks.resuming import approving
 
-__all__ = ["Point", "main"]
+__all__ = ["Point", "Price", "main"]
 
 CLIENTS = 16
 """Of each process."""
 
-WARM_UP = 1.0
+WARM_UP = 0.5
 """Seconds that do not count."""
 
-ANNOUNCED, PACE = 2_000, 800.0
-"""How many announcements are sent to measure the price of one, and how many a second: about what
-200 round trips a second announce."""
+ANNOUNCED, PACE, TURNS = 400, 800.0, 5
+"""How many announcements are sent to measure the price of one, and how many a second (about what
+200 round trips a second announce), and how often."""
 
 POOL = 5
 """Connections of one process to PostgreSQL, so that eight processes leave some to others."""
@@ -68,6 +68,21 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """CPU ms of one announcement.
+
+    Attributes:
+        hear: of a process that hears it.
+        deliver: of the store, for one that hears it.
+        send: of who sends it on its own.
+    """
+
+    hear: float
+    deliver: float
+    send: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Serving:
     store: Observed
     servers: Sequence[Server]
@@ -81,7 +96,8 @@ class _Serving:
         """Hold round trips for so long, as many at once as the processes have clients."""
         ports, done = [server.port for server in self.servers], [0]
         clients = CLIENTS * len(ports)
-        drive(ports, _for(WARM_UP / 2, [0]), clients)
+        drive(ports, _for(WARM_UP, [0]), clients)
+        self.store.analyse()
         before = self.cpu()
         took = drive(ports, _for(seconds, done), clients)
         used = [now - then for now, then in zip(self.cpu(), before, strict=True)]
@@ -90,17 +106,22 @@ class _Serving:
         connections = self.store.connections()
         return Point(done[0] / took, bridge, store, client, cores, connections)
 
-    def price(self) -> tuple[float, float]:
-        """CPU ms of a process, and of the store, when the process hears one announcement."""
-        prices = []
-        for heard in (False, True):
-            bridge, store, *_ = self.cpu()
-            self.store.announce(ANNOUNCED, PACE, heard)
-            bridge_now, store_now, *_ = self.cpu()
-            prices.append((bridge_now - bridge, store_now - store))
-        quiet, loud = prices
-        each = (1_000 * max(0.0, b - a) / ANNOUNCED for a, b in zip(quiet, loud, strict=True))
-        return next(each), next(each)
+    def price(self) -> Price:
+        """What an announcement costs who hears it, in several turns."""
+        turns: list[tuple[float, float, float]] = []
+        for _ in range(TURNS):
+            (quiet, unheard, _), (bridge, store, send) = map(self._announced, (False, True))
+            turns.append((bridge - quiet, store - unheard, send))
+        return Price(*(max(0.0, statistics.median(each)) for each in zip(*turns, strict=True)))
+
+    def _announced(self, heard: bool) -> tuple[float, float, float]:
+        """CPU ms of the processes, the store and of us, for one announcement."""
+        before = self.cpu()
+        self.store.announce(ANNOUNCED, PACE, heard)
+        bridge, store, own, _ = (
+            1_000 * (now - then) / ANNOUNCED for now, then in zip(self.cpu(), before, strict=True)
+        )
+        return bridge, store, own
 
 
 def _machine() -> float:
@@ -131,10 +152,7 @@ def _serving(store: str, processes: int) -> Iterator[_Serving]:
             server.await_start()
             # The first request opens the store, where the server's start did not.
             drive(server.port, [approving(new_thread())])
-        serving = _Serving(observed, servers)
-        drive([server.port for server in servers], _for(WARM_UP, [0]), CLIENTS)
-        observed.analyse()
-        yield serving
+        yield _Serving(observed, servers)
 
 
 def _median(points: Sequence[Point]) -> Point:
@@ -148,20 +166,21 @@ def _limit(point: Point, processes: int) -> float:
     return 1_000 * min(machine, processes / point.bridge_ms)
 
 
-def _foretold(
-    store: str, processes: int, one: Point, price: tuple[float, float], cores: float
-) -> Point:
+def _foretold(store: str, processes: int, one: Point, price: Price, cores: float) -> Point:
     """What the model makes of one process, for several on so many cores."""
     given = replace(
         MEASURED[store],
         bridge_ms=one.bridge_ms,
         store_ms=one.store_ms,
-        hear_ms=price[0],
-        hear_store_ms=price[1],
+        hear_ms=price.hear,
+        hear_store_ms=price.deliver,
+        send_ms=price.send,
+        measured_at=one.rate,
     )
     rate = throughput(given, processes, cores=cores, client_ms=one.client_ms)
     bridge_ms, store_ms = costs(given, processes, rate)
-    most = processes * given.connections
+    each = POOL + 1 if store == "PostgreSQL" else given.connections
+    most = processes * each
     return Point(rate, bridge_ms, store_ms, one.client_ms, cores, most)
 
 
@@ -193,7 +212,7 @@ def _measure(store: str, processes: Sequence[int], seconds: float, rounds: int) 
             told.append(
                 f"| {store} | {number} | {_compare(pairs, 'rate')} | {_compare(pairs, 'bridge_ms')}"
                 f" | {_compare(pairs, 'store_ms')} | {pairs[0][0].connections}, {most} "
-                f"| {price[0]:.3f}, {price[1]:.3f} |"
+                f"| {price.hear:.3f}, {price.deliver:.3f} |"
             )
     return told
 
@@ -211,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--stores", nargs="+", choices=OBSERVED, default=list(OBSERVED))
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--seconds", type=float, default=2.0, help="of a turn")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4)
     options = parser.parse_args(arguments)
     print(
         "| store | processes | round trips a second | CPU ms of the bridge | of the store "

@@ -17,6 +17,8 @@ SMALL = Constants(
     announced=4,
     hear_ms=0,
     hear_store_ms=0,
+    send_ms=0,
+    measured_at=1,
     gather=0,
     poll=2,
     kilobytes=1.0,
@@ -53,6 +55,14 @@ def test_what_others_hear_makes_runs_dearer_and_fills_them_at_last() -> None:
     assert found.processes > quiet.processes
     # 60 % of a core hears 3,000 runs a second with four announcements each, and does nothing else.
     assert plan(loud, 3_000, 0) is None
+
+
+def test_announcements_that_share_less_are_sent_more_often() -> None:
+    gathering = replace(SMALL, send_ms=0.5, measured_at=100, gather=0.01)
+
+    assert costs(gathering, 1, 100)[0] == pytest.approx(6)
+    # A tenth of that in each process: 0.8 announcements for a run become 2.86.
+    assert costs(gathering, 10, 100)[0] == pytest.approx(6 + 0.5 * (4 / 1.4 - 0.8))
 
 
 def test_what_shares_a_machine_is_limited_by_its_cores_or_by_one_process() -> None:
