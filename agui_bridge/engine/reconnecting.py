@@ -90,7 +90,8 @@ async def _follow(
         if not execution.joinable:
             # It ended while this waited for its turn.
             return
-        told = [message for message in history.messages if message["id"] != execution.unsent]
+        untold = execution.unsent and execution.unsent["messageId"]
+        told = [message for message in history.messages if message["id"] != untold]
         execution.stream.let_follow(stream, history.state, told)
     try:
         with execution.listeners.present():

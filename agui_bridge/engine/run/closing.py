@@ -130,6 +130,9 @@ async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> Non
         unsettled=unsettled,
     )
     await commit_end(execution, write)
+    if execution.unsent is not None:
+        # The run was stopped, or failed, while it was being stored.
+        execution.stream.send(execution.unsent)
     for event in results:
         execution.stream.send(event)
     if execution.resumed:

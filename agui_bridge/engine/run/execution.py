@@ -68,7 +68,7 @@ class Execution:
         listeners: who wants to see its end.
         over: set once the run's end is stored (or can't be).
         joinable: whether others may still follow its stream: its end is not being made.
-        unsent: id of a message of the history that the stream has not told yet.
+        unsent: a result of the history that the stream has not told yet.
         goes_on: the input that carries its pause on, where nobody has to answer it.
         heard: whether the agent has got what the run brings, as far as one can tell.
     """
@@ -97,7 +97,7 @@ class Execution:
         self.partial: str | None = None
         self.over: Signal = Signal()
         self.joinable: bool = True
-        self.unsent: str | None = None
+        self.unsent: WireEvent | None = None
         self.heard: bool = True
         self.goes_on: Submission | None = None
         self.pause: Pause | None = None
@@ -273,7 +273,7 @@ class Execution:
             self._told_state = True
         fold(event, self.history, relayed=self._relayed)
         if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self.calls:
-            self.unsent = event["messageId"]
+            self.unsent = event
             await self._settle(event["toolCallId"])
             self.unsent = None
         self.stream.send(event)

@@ -9,9 +9,9 @@ import pytest
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import StoreUnavailable
-from tests.engine.run.hooked import Held, HookedStore, claims, ends
+from tests.engine.run.hooked import Held, HookedStore, claims, ends, settles
 from tests.engine.stopping.phases import between_steps, mid_text
-from tests.support.agents import Bench, Scripted, outcome, settle
+from tests.support.agents import Answering, Bench, Scripted, outcome, settle
 from tests.support.waiting import eventually
 
 
@@ -49,6 +49,23 @@ async def test_a_stop_waits_for_a_store_that_is_slow_and_keeps_everything(force:
         "found",
     ]
     assert outcome(await reader.rest()) == "cancelled"
+
+
+async def test_a_result_is_told_although_the_stop_came_while_it_was_being_stored() -> None:
+    store = HookedStore()
+    agent = Answering()
+    bench = Bench(agent, store=store)
+    asked = await bench.ask()
+    held = Held(store, settles)
+    reader = bench.begin(resume=bench.entries(asked))
+    await eventually(held.waiting.is_set)
+    stopping = asyncio.create_task(bench.engine.stop(bench.KEY, force=True))
+    await settle()
+    held.go.set()
+    assert (await stopping).status == "success"
+    events = await reader.rest()
+    told = [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert (outcome(events), told, len(agent.executed)) == ("cancelled", ["done"], 1)
 
 
 async def test_a_stop_outlives_a_store_that_fails_for_a_while() -> None:
