@@ -14,7 +14,7 @@ from agui_bridge.channels.notice import Links
 from agui_bridge.inbox import Inbox
 from agui_bridge.protocol.threads.records import Interrupt, ThreadKey
 from tests.channels.bridges import SECRET
-from tests.config.files import loaded, refused
+from tests.config.files import MODULE, loaded, refused
 
 SLACK = (
     "{type: slack, token_env: A_TOKEN, signing_secret_env: A_SECRET, channel: C1, "
@@ -36,7 +36,7 @@ VALUES: Mapping[str, Mapping[str, str]] = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("sys.path", list(sys.path))
     (tmp_path / "people_for_channels.py").write_text("def who(user):\n    return None\n")
-    (tmp_path / "shop_for_config.py").write_text("async def orders(run):\n    yield 'hi'\n")
+    (tmp_path / "shop_for_config.py").write_text(MODULE)
     return tmp_path
 
 
