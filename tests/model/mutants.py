@@ -219,8 +219,12 @@ MUTANTS: tuple[Mutant, ...] = (
 RARE = frozenset(
     {
         "a message approves a tool call",
+        "a message of anybody answers",
+        "held answers beside expired asks wait for ever",
         "one of each group is not asked for",
         "one person votes twice",
+        "one vote is enough",
+        "payloads are not checked",
         "reopened asks keep an answer",
     }
 )
