@@ -96,7 +96,7 @@ def _without_repeats(messages: Sequence[Message]) -> list[Message]:
     return list(first.values())
 
 
-def _retold(stored: Sequence[StoredMessage], listed: Sequence[Message]) -> dict[str, str]:
+def _retold(stored: StoredMessages, listed: Sequence[Message]) -> dict[str, str]:
     """Return, by their new ids, the stored ids of user messages that were sent before."""
     # One message alone has nothing behind it.
     if len(listed) < 2:
@@ -106,13 +106,11 @@ def _retold(stored: Sequence[StoredMessage], listed: Sequence[Message]) -> dict[
     if not lacking:
         return {}
     lacked = [message.position for message in lacking]
-    places = {message.id: message.position for message in stored}
-    calls = {call["id"]: m.position for m in stored for call in _calls([m.message])}
     found: dict[str, str] = {}
     before = 0
-    for message, after in zip(listed, _next_places(listed, places, calls), strict=True):
-        if message["id"] in places or message.get("role") != "user":
-            before = max(before, _place(message, places, calls))
+    for message, after in zip(listed, _next_places(listed, stored), strict=True):
+        if message["id"] in stored.by_id or message.get("role") != "user":
+            before = max(before, _place(message, stored))
             continue
         for candidate in lacking[bisect_right(lacked, before) : bisect_left(lacked, after)]:
             if candidate.message["content"] == message["content"]:
@@ -122,23 +120,23 @@ def _retold(stored: Sequence[StoredMessage], listed: Sequence[Message]) -> dict[
     return found
 
 
-def _next_places(
-    listed: Sequence[Message], places: Mapping[str, int], calls: Mapping[str, int]
-) -> list[int]:
+def _next_places(listed: Sequence[Message], stored: StoredMessages) -> list[int]:
     """Return, for each message, where the next one stands that is known; 0 where none follows."""
     after: list[int] = []
     following = 0
     for message in reversed(listed):
         after.append(following)
-        following = _place(message, places, calls) or following
+        following = _place(message, stored) or following
     return after[::-1]
 
 
-def _place(message: Message, places: Mapping[str, int], calls: Mapping[str, int]) -> int:
+def _place(message: Message, stored: StoredMessages) -> int:
     """Return where a message stands, by its id or that of a call of it; 0 if nothing tells."""
-    named = [calls.get(call["id"], 0) for call in _calls([message])]
-    named.append(calls.get(message.get("toolCallId", ""), 0))
-    return places.get(message["id"], max(named))
+    if (known := stored.by_id.get(message["id"])) is not None:
+        return known.position
+    calls = [*(call["id"] for call in _calls([message])), message.get("toolCallId", "")]
+    carriers = (stored.carriers[call] for call in calls if call in stored.carriers)
+    return max((stored.by_id[carrier].position for carrier in carriers), default=0)
 
 
 def _superseded(stored: Sequence[StoredMessage], listed: Sequence[str]) -> tuple[str, ...]:
