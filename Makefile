@@ -132,11 +132,12 @@ e2e-lowest: $(VENV)/.installed-dev tests/e2e/node_modules/.installed $(MASTRA_LO
 
 PICTURE_TESTS := $(addprefix tests/e2e/browser/test_,assistant_ui.py demo.py inbox.py tanstack_ai.py)
 
-pictures: $(VENV)/.installed-dev ## Take the pictures of pages that docs/ shows anew, and the one that moves (needs Chromium)
+pictures: $(VENV)/.installed-dev ## Take the pictures of pages and of the terminal that docs/ shows anew, and the one that moves (needs Chromium)
 	@$(MAKE) $(addsuffix /node_modules/.installed,$(FRONTEND_FOLDERS))
 	@rm -rf artefacts/pictures
 	@$(VENV)/bin/python -m pytest -q $(PICTURE_TESTS) -k 'test_demo or test_pictures or form or fits'
 	@cp artefacts/pictures/* docs/images/
+	@$(VENV)/bin/python -m docs.generators.terminal
 
 lowest: $(LOWEST)/.installed-dev ## Run the quick tests with the oldest dependencies allowed
 	@$(LOWEST)/bin/python -m pytest --ignore=tests/e2e $(FRAMEWORKS) -m 'not slow and not soak' -W default $(PARALLEL) $(PYTEST_ARGS)

@@ -91,12 +91,14 @@ def importing(plan: Plan) -> list[Row]:
             "from agui_bridge import Bridge: CPU time",
             "ms",
             samples["bridge"],
+            at_most=400,
         ),
         Row(
             "import/bridge-memory",
             "from agui_bridge import Bridge: memory of the process",
             "MB",
             tuple(with_bridge[1:]),
+            at_most=42,
         ),
         ratio(
             "import/parts",

@@ -13,6 +13,7 @@ import redis
 
 from benchmarks.__main__ import main
 from benchmarks.framework_agents import FRAMEWORKS, is_installed
+from benchmarks.instructions import main as count
 from benchmarks.load import first_event
 from benchmarks.rows import BenchmarkBroken
 from tests.support.postgres import execute, server
@@ -32,6 +33,8 @@ BUDGETS = {
     "import/cpu": 400,
     "import/memory": 42,
     "import/help": 250,
+    "import/bridge": 400,
+    "import/bridge-memory": 42,
     "ready/starlette": 5,
     "ready/raw": 1.5,
     "ready/raw-sqlite": 1.2,
@@ -102,6 +105,16 @@ def test_servers_are_started_and_measured(tmp_path: Path) -> None:
     chosen = {name: b for name, b in BUDGETS.items() if name.partition("/")[0] in SOME}
     assert budgets(rows) == chosen
     assert all(min(row["samples"]) > 0 for row in rows.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "what",
+    [["--contender", "bridge"], ["--contender", "bare"], ["--stream"]],
+    ids=["ours", "bare", "a stream"],
+)
+def test_what_is_counted_is_carried_out(what: list[str]) -> None:
+    count([*what, "--rounds", "2"])
 
 
 @pytest.mark.soak

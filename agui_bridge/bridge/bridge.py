@@ -8,7 +8,7 @@ import contextvars
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
@@ -16,7 +16,6 @@ from starlette.routing import BaseRoute
 from agui_bridge.bridge.telemetry_choice import TelemetryChoice, choose_telemetry
 from agui_bridge.bridge.without_client import WithoutClient
 from agui_bridge.channels.channel import Channel, check_channels
-from agui_bridge.channels.dispatcher import Dispatcher
 from agui_bridge.engine.engine import Engine, mint
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.settings import Settings
@@ -32,6 +31,9 @@ from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.opening import advised_before, open_patiently
+
+if TYPE_CHECKING:  # Imported once there is something to tell.
+    from agui_bridge.channels.dispatcher import Dispatcher
 
 __all__ = ["Bridge"]
 
@@ -185,6 +187,9 @@ class Bridge(WithoutClient):
         interval = self.settings.sweep_interval
         if not interval or not (self.channels or self._approvals is not None):
             return None
+        # Imported here: most bridges have no channels.
+        from agui_bridge.channels.dispatcher import Dispatcher
+
         dispatcher = Dispatcher(
             engine.store,
             self.channels,

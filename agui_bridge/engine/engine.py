@@ -82,6 +82,7 @@ class Engine:
         turns: gives heavy work its turns.
         reads: loads threads that are only looked at.
         writes: knows whether the store takes writes.
+        keeper: looks after the runs, and knows who looks at what is silent.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Engine:
         self.telemetry = telemetry
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
-        self._keeper = Keeper(self.store, self.clock)
+        self.keeper: Keeper = Keeper(self.store, self.clock)
         self._stops = StopRequests(self.store, self.clock, settings.stop_poll)
         self.turns: HeavyTurns = turns or HeavyTurns()
         # Apart: a store that is slow keeps no other input from being read.
@@ -158,12 +159,12 @@ class Engine:
         """Admit until something other than waiting or recovering comes of it: a run, or nothing."""
         for warning in submission.parsed.warnings:
             logger.warning("%s", warning)
-        ids = [entry.interrupt_id for entry in submission.parsed.entries]
+        key, ids = submission.key, [entry.interrupt_id for entry in submission.parsed.entries]
         patience = self.settings.busy_patience
-        turn = functools.partial(self.turns.turn, submission.key.scope)
+        turn = functools.partial(self.turns.turn, key.scope)
         while True:
-            async with self._store_turns.turn(submission.key.scope, submission.heavy):
-                loaded = await self._kept.load(submission.key, ids)
+            async with self._store_turns.turn(key.scope, submission.heavy):
+                loaded = await self._kept.load(key, ids)
             heavy = is_heavy_thread(loaded, submission)
             async with turn(heavy):
                 incoming = StartingConversation.of(loaded, submission)
@@ -174,10 +175,10 @@ class Engine:
             try:
                 match ruling:
                     case Recover():
-                        await recover_thread(self.store, submission.key, loaded, mint)
+                        await recover_thread(self.store, key, loaded, mint)
                     case Join():
                         stream.begin()
-                        waiting = self._wait(submission.key, loaded, ruling)
+                        waiting = self._wait(key, loaded, ruling)
                         if not await finish_unless_gone(waiting, stream.pipe):
                             return None
                     case Start() | Resume():
@@ -185,8 +186,8 @@ class Engine:
                     case Hold():
                         change = hold_answers(submission, incoming, ruling)
                         if change.interrupts or change.messages:
-                            await self._commit(submission.key, change, loaded)
-                        loaded = await self._kept.load(submission.key, ids)
+                            await self._commit(key, change, loaded)
+                        loaded = await self._kept.load(key, ids)
                         async with turn(is_heavy_thread(loaded, submission)):
                             stream.restate(loaded)
                         return None
@@ -201,10 +202,10 @@ class Engine:
                         return None
                     case Reject(code="INTERRUPT_EXPIRED") if loaded.all_expired:
                         # Touched after its time: it is closed, and refused as closed.
-                        await close_batch(self.store, submission.key, loaded, mint)
+                        await close_batch(self.store, key, loaded, mint)
                     case Reject(code="RUN_IN_PROGRESS") if patience and not loaded.stopping:
                         until, patience = loaded.now + patience, 0.0
-                        await self._wait(submission.key, loaded, Join(until))
+                        await self._wait(key, loaded, Join(until))
                     case Reject():
                         async with turn(heavy):
                             self._reject(submission, stream, loaded, ruling)
@@ -295,9 +296,7 @@ class Engine:
             writes=HeavyWrites(self.writes, self._store_turns) if heavy else self.writes,
         )
         run = claim.run_of(committed, owner)
-        return Execution(
-            submission, owner, stream, run, claim, keeper=self._keeper, mint=mint, watch=watch
-        )
+        return Execution(submission, owner, stream, run, claim, keeper=self.keeper, watch=watch)
 
     async def _commit(self, key: ThreadKey, change: Change, loaded: Loaded) -> Committed:
         """Commit on exactly what was decided on; Conflict means to decide again."""

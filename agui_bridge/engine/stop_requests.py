@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import functools
 import logging
-from collections.abc import Mapping
 from typing import Final
 
 from agui_bridge.engine.run.execution import Execution
@@ -38,33 +37,41 @@ class StopRequests:
         self._store = store
         self._clock = clock
         self._poll = poll
-        # By lease token, as the store is asked: made anew for each look, it took as long as the
-        # look itself where thousands of runs say nothing.
+        # By lease token, as the store is asked.
         self._running: dict[str, Execution] = {}
+        # Their tokens, until others run: to collect them for each look takes longer than the look
+        # itself where thousands of runs say nothing.
+        self._tokens: tuple[str, ...] | None = None
         self._wanted: dict[str, Execution] = {}
+        self._all_wanted = False
         self._current: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
         self._busy = asyncio.Event()
 
     def begun(self, run: Execution) -> None:
         """A run is under way: it heeds the requests for it from now on."""
-        run.run.check_stop = functools.partial(self._look, {run.owner.token: run})
+        run.run.check_stop = functools.partial(self._look, run)
         self._running[run.owner.token] = run
+        self._tokens = None
         self._busy.set()
 
     def over(self, run: Execution) -> None:
         """A run has ended."""
         del self._running[run.owner.token]
+        self._tokens = None
 
-    async def _look(self, runs: Mapping[str, Execution]) -> None:
-        """Have these runs, by their lease tokens, heed what the store holds for them now.
+    async def _look(self, run: Execution | None = None) -> None:
+        """Have one run, or all, heed what the store holds for them now.
 
         Looks that are asked for at once are one read of the store, and one that is under way does
         not count: it may have missed what was stored since. A store that does not answer has
         nothing to say; then the lease ends the run.
         """
-        self._wanted |= runs
-        if not self._wanted:
+        if run is not None:
+            self._wanted[run.owner.token] = run
+        elif self._running:
+            self._all_wanted = True
+        else:
             return
         if self._following is None:
             self._following = asyncio.create_task(self._read(after=self._current))
@@ -76,17 +83,27 @@ class StopRequests:
             await asyncio.wait({after})
         self._current, self._following = self._following, None
         wanted, self._wanted = self._wanted, {}
+        tokens = tuple(wanted)
+        if self._all_wanted:
+            # Whoever looks for a run of its own runs, too.
+            self._all_wanted, wanted, tokens = False, self._running, self._all_tokens()
         try:
-            for stop in await self._store.stops(tuple(wanted)):
-                wanted[stop.token].notice_stop(stop)
+            for stop in await self._store.stops(tokens):
+                if (run := wanted.get(stop.token)) is not None:
+                    run.notice_stop(stop)
         except StoreError as error:
             logger.debug("stop requests can't be looked for: %s", error)
+
+    def _all_tokens(self) -> tuple[str, ...]:
+        if self._tokens is None:
+            self._tokens = tuple(self._running)
+        return self._tokens
 
     async def poll(self) -> None:
         """Look again and again."""
         while True:
             await self._clock.sleep(self._poll)
-            await self._look(self._running)
+            await self._look()
 
     async def listen(self) -> None:
         """Look whenever the store hints at a stop request, while anything runs."""
@@ -95,4 +112,4 @@ class StopRequests:
                 if not self._running:
                     self._busy.clear()
                     await self._busy.wait()
-                await self._look(self._running)
+                await self._look()

@@ -6,9 +6,13 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from typing import Final
 
 __all__ = ["ScopeQueue"]
+
+_NOTHING: Final = contextlib.nullcontext()
 
 
 @dataclass(slots=True)
@@ -35,17 +39,17 @@ class ScopeQueue:
         self._limit = limit
         self._scopes: dict[str, _InHand] = {}
 
-    @contextlib.asynccontextmanager
-    async def hold(self, scope: str, size: int) -> AsyncIterator[None]:
+    def hold(self, scope: str, size: int) -> AbstractAsyncContextManager[None]:
         """Hold something for the length of a block, once there is room for it.
 
         Args:
             scope: whose.
             size: how much it is; nothing never waits.
         """
-        if not size:
-            yield
-            return
+        return self._hold(scope, size) if size else _NOTHING
+
+    @contextlib.asynccontextmanager
+    async def _hold(self, scope: str, size: int) -> AsyncIterator[None]:
         ours = self._scopes.setdefault(scope, _InHand())
         await self._take(scope, ours, size)
         try:

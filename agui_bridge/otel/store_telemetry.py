@@ -25,6 +25,9 @@ WAITING: Final = frozenset(
 """The interrupts that are not closed yet."""
 
 
+_UNOBSERVED: Final = nullcontext()
+
+
 class StoreTelemetry:
     """A store's operations as spans and durations."""
 
@@ -38,7 +41,7 @@ class StoreTelemetry:
 
     def operation(self, name: str) -> AbstractContextManager[object]:
         """Observe one operation."""
-        return nullcontext() if self._unheard() else self._observed(name)
+        return _UNOBSERVED if self._unheard() else self._observed(name)
 
     @contextmanager
     def _observed(self, name: str) -> Iterator[None]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from time import monotonic
+from typing import Any, Final
 
 from opentelemetry import context, metrics, propagate, trace
 from opentelemetry.metrics import MeterProvider
@@ -35,7 +37,10 @@ from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 
-__all__ = ["OpenTelemetry"]
+__all__ = ["LOOK_SECONDS", "OpenTelemetry"]
+
+LOOK_SECONDS: Final = 1.0
+"""Seconds between two looks for an SDK: each reads the environment."""
 
 
 class OpenTelemetry:
@@ -61,20 +66,21 @@ class OpenTelemetry:
         )
         self._incoming = incoming
         self._given = tracer_provider is not None or meter_provider is not None
+        self._lacks_sdk, self._looked_at = True, -math.inf
 
     @property
     def unheard(self) -> bool:
         """Whether nobody listens, for now: there is no SDK, and no trace that passes through.
 
-        Asked for every input and not once, because a program may set its SDK up later.
+        A program may set its SDK up later, so it is looked for again and again; but not for each
+        operation of the store.
         """
         with guarded("to find the providers"):
-            return (
-                not self._given
-                and not context.get_current()
-                and _is_of_the_api(trace.get_tracer_provider())
-                and _is_of_the_api(metrics.get_meter_provider())
-            )
+            if self._given or context.get_current():
+                return False
+            if (now := monotonic()) >= self._looked_at + LOOK_SECONDS:
+                self._lacks_sdk, self._looked_at = _lacks_sdk(), now
+            return self._lacks_sdk
         return True
 
     def incoming(self, headers: Mapping[str, str]) -> AbstractContextManager[object]:
@@ -164,6 +170,11 @@ class OpenTelemetry:
         """
         attributes = {CHANNEL: channel, EVENT: event, DELIVERY: outcome}
         self.instruments.count("agui.deliveries", attributes)
+
+
+def _lacks_sdk() -> bool:
+    tracers, meters = trace.get_tracer_provider(), metrics.get_meter_provider()
+    return _is_of_the_api(tracers) and _is_of_the_api(meters)
 
 
 def _is_of_the_api(provider: object) -> bool:

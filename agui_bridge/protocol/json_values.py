@@ -176,8 +176,12 @@ def _clean(value: Any, enclosing: tuple[int, ...]) -> Any:
         return clean_text(value)
     if kind is float:
         return value if math.isfinite(value) else None
-    if isinstance(value, Mapping | list | tuple | Set | deque | BaseModel) or (
-        dataclasses.is_dataclass(value) and not isinstance(value, type)
+    # Nearly all are of the first two kinds, and to ask for the others goes through their bases.
+    if (
+        kind is dict
+        or kind is list
+        or isinstance(value, Mapping | list | tuple | Set | deque | BaseModel)
+        or (dataclasses.is_dataclass(value) and not isinstance(value, type))
     ):
         if len(enclosing) >= MAX_OUTPUT_DEPTH or id(value) in enclosing:
             return None
@@ -186,9 +190,10 @@ def _clean(value: Any, enclosing: tuple[int, ...]) -> Any:
 
 
 def _clean_container(value: Any, enclosing: tuple[int, ...]) -> Any:
-    if isinstance(value, BaseModel):
+    kind = type(value)
+    if kind is not dict and kind is not list and isinstance(value, BaseModel):
         return _clean(_attributes(value), enclosing)
-    if isinstance(value, Mapping):
+    if kind is dict or isinstance(value, Mapping):
         cleaned = {_clean_key(key): _clean(item, enclosing) for key, item in value.items()}
         same_keys = type(value) is dict and all(map(_is, cleaned, value))
         return value if same_keys and all(map(_is, cleaned.values(), value.values())) else cleaned

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.answers.unexecuted import UNTOLD
 from agui_bridge.protocol.threads.edited_calls import proposed_arguments
 

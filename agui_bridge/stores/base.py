@@ -10,9 +10,9 @@ Every backend passes the one shared suite in tests/stores.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded

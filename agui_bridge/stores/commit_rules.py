@@ -6,9 +6,8 @@ one transaction.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from agui_bridge.errors import Conflict, Fenced
+from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.records import (
     InterruptStatus,

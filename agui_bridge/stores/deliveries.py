@@ -9,9 +9,9 @@ was sent by a process which died before it said so is due again when the lease i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.records import Json, ThreadKey
 
 __all__ = ["STATES", "Asked", "Delivery", "DeliveryState", "DeliveryStore"]

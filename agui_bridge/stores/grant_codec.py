@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.stores.codec import decode, encode
 

@@ -7,10 +7,10 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Final
 
 from agui_bridge.errors import StoreUnavailable
+from agui_bridge.frozen import dataclass
 from agui_bridge.stores.base import Store
 
 __all__ = [

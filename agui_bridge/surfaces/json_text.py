@@ -6,6 +6,7 @@ first `approved` would pass what is executed by the last. Such an object is refu
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from typing import Final
@@ -49,13 +50,10 @@ def parse_json(
             "PAYLOAD_TOO_LARGE", what[:1].lower() + what[1:], found=found, limit=max_values,
             unit="values", setting="max_values",
         )  # fmt: skip
+    if text.startswith(codecs.BOM_UTF8):
+        raise Refused("INVALID_INPUT", f"{what} is not valid JSON: it begins with a BOM.")
     try:
-        return json.loads(
-            text.decode("utf-8"),
-            parse_constant=_refuse_constant,
-            parse_int=_integer,
-            object_pairs_hook=_object,
-        )
+        return _STRICT.decode(text.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise Refused("INVALID_INPUT", f"{what} is not UTF-8 (byte {error.start}).") from None
     except RecursionError:
@@ -89,6 +87,11 @@ def _object(members: list[tuple[str, Json]]) -> Json:
                 raise ValueError(f"an object has the key {quoted} more than once")
             seen.add(key)
     return made
+
+
+_STRICT: Final = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_int=_integer, object_pairs_hook=_object
+)
 
 
 def is_heavy(text: bytes) -> bool:

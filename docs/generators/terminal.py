@@ -1,6 +1,6 @@
-"""The picture of the terminal chat, of a real conversation: `python -m docs.generators.terminal`.
+"""The pictures of the terminal chat, of real conversations: `make pictures` draws them.
 
-Not among the files that are compared: it is another one with another version of rich.
+Not among the files that are compared: they are others with another version of rich.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import io
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import httpx
+from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
 
@@ -21,14 +22,31 @@ from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.client import Client
 from agui_bridge.terminal import Terminal, paint
 
-__all__ = ["PICTURE", "picture_of_a_chat"]
+__all__ = ["FOLDER", "PICTURES", "picture_of_a_chat"]
 
-PICTURE: Final = Path(__file__).parent.parent / "terminal-chat.svg"
+FOLDER: Final = Path(__file__).parent.parent
 WIDTH: Final = 76
-TYPED: Final = ("Clean up the users table", "e", '{"table": "users", "limit": 100}', "/quit")
+PICTURES: Final = {
+    "terminal-chat.svg": (
+        "ops",
+        ("Clean up the users table", "e", '{"table": "users", "limit": 100}', "/quit"),
+    ),
+    "terminal-form.svg": (
+        "report",
+        ("Write the report", "3", "soon", "2026", "?", "s", "/quit"),
+    ),
+}
+"""By the file's name: who is talked to, and the lines that a person types."""
 
 _FONTS: Final = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 """They are elsewhere on the web; a reader's own monospace font will do."""
+
+
+class Report(BaseModel):
+    """What a report needs to know."""
+
+    quarter: Literal["Q1", "Q2", "Q3", "Q4"]
+    year: int
 
 
 def _bridge() -> Bridge:
@@ -49,13 +67,22 @@ def _bridge() -> Bridge:
         if approval.approved:
             yield f"Done: {await run.tool(approval, delete_rows)}."
 
+    @bridge.agent("report")
+    async def report(run: FunctionRun) -> AsyncIterator[str]:
+        form = await run.ask("Which quarter shall the report cover?", schema=Report)
+        assert form is not None
+        yield f"The report for {form.quarter} {form.year} is written."
+        shown = await run.frontend_tool("show_page", {"page": f"report-{form.year}"})
+        yield f"Where it was to be shown: {shown}"
+
     return bridge
 
 
-def picture_of_a_chat(typed: Iterable[str] = TYPED) -> str:
+def picture_of_a_chat(agent: str, typed: Iterable[str]) -> str:
     """What the terminal shows of a conversation, as SVG.
 
     Args:
+        agent: who is talked to.
         typed: the lines that a person types.
     """
     shown = io.StringIO()
@@ -70,7 +97,7 @@ def picture_of_a_chat(typed: Iterable[str] = TYPED) -> str:
     # Without a socket: that the answer comes at once is all the same to a picture.
     transport = httpx.ASGITransport(_bridge().app(anonymous=True))
     http = httpx.AsyncClient(transport=transport)
-    client = Client("http://localhost/agents/ops", http=http)
+    client = Client(f"http://localhost/agents/{agent}", http=http)
     chat(client, Screen(terminal, ask), load=False)
     console = Console(record=True, width=WIDTH, file=io.StringIO())
     console.print(Text.from_ansi(shown.getvalue()))
@@ -79,5 +106,6 @@ def picture_of_a_chat(typed: Iterable[str] = TYPED) -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(picture_of_a_chat(), encoding="utf-8")
-    print(f"docs/{PICTURE.name}: written")
+    for name, talk in PICTURES.items():
+        (FOLDER / name).write_text(picture_of_a_chat(*talk), encoding="utf-8")
+        print(f"docs/{name}: written")

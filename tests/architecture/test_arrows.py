@@ -22,14 +22,15 @@ CONCRETE_STORES: Final = (
     "stores.sqlite",
 )
 CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
-PURE: Final = ("approvals", "errors", "policy", "protocol")
+PURE: Final = ("approvals", "errors", "frozen", "policy", "protocol")
 STORE: Final = ("stores.audit", "stores.base", "stores.deliveries", "stores.grants")
 ENGINE_SIDE: Final = (*PURE, "adapters", "engine", *STORE)
 SURFACE: Final = (*ENGINE_SIDE, "channels", "inbox", "shapes", "surfaces")
 
 ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "errors": (),
-    "protocol": ("errors",),
+    "frozen": (),
+    "protocol": ("errors", "frozen"),
     "policy": ("errors", "protocol"),
     "approvals": ("errors", "protocol"),
     "installed": ("errors",),

@@ -7,9 +7,18 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.channels.receivers import FakeSlack, Receiver
-from tests.stores.conftest import backend, clock, opener, store, url
+from tests.stores.conftest import backend, clock, commands_are_read_once, opener, store, url
 
-__all__ = ["backend", "clock", "opener", "receiver", "slack", "store", "url"]
+__all__ = [
+    "backend",
+    "clock",
+    "commands_are_read_once",
+    "opener",
+    "receiver",
+    "slack",
+    "store",
+    "url",
+]
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agui_bridge.protocol.answers.decisions import approval_schema
-from agui_bridge.protocol.answers.question_schemas import declinable
 from tests.cli.terminal import CTRL_C, CTRL_D, CTRL_U, terminal
 from tests.client.raw_server import raw_server, sse
 from tests.support.target import Target
@@ -238,51 +236,6 @@ async def test_an_expired_question_that_can_not_be_cancelled_is_not_sent_again_a
     assert [body.get("resume") for body in server.bodies] == [
         None,
         [{"interruptId": "i1", "status": "cancelled"}],
-    ]
-
-
-async def test_a_result_is_given_in_place_of_the_tools_and_a_question_is_declined() -> None:
-    approval = approval_schema(None, editable=False, respond=True)
-    colour = {"type": "object", "properties": {"colour": {"type": "string"}}}
-    asked = [
-        {"id": "i1", "reason": "tool_call", "toolCallId": "c", "responseSchema": approval},
-        {"id": "i2", "reason": "input_required", "toolCallId": "c", "responseSchema": colour},
-        {"id": "i3", "reason": "input_required", "responseSchema": declinable(None)},
-    ]
-    body = sse(
-        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
-        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "send"},
-        {"type": "TOOL_CALL_END", "toolCallId": "c"},
-        {
-            "type": "RUN_FINISHED",
-            "threadId": "t",
-            "runId": "r",
-            "outcome": {"type": "interrupt", "interrupts": asked},
-        },
-    )
-
-    def talk(url: str) -> None:
-        with terminal("chat", url + "agui") as chat:
-            chat.answer("you > ", "hello")
-            chat.answer("[y]es, [n]o, [r]espond, [c]ancel > ", "r")
-            chat.answer("back) > ", "")
-            chat.answer("[r]espond, [c]ancel > ", "respond")
-            chat.answer("back) > ", "Sent by hand.")
-            # It belongs to a call, and is none of its approval.
-            assert "A question 2 of 3" in chat.wait_for("colour (Enter: nothing) > ")
-            chat.type("blue")
-            chat.answer("[a]nswer, [d]ecline, [c]ancel > ", "d")
-            chat.answer("no reason) > ", "private")
-            chat.wait_for("1 of 3")
-            chat.answer("[c]ancel > ", "/quit")
-            assert chat.end() == 0
-
-    async with raw_server(body, path="/agui") as server:
-        await asyncio.to_thread(talk, server.url)
-    assert [entry["payload"] for entry in server.bodies[1]["resume"]] == [
-        {"approved": False, "respond": "Sent by hand."},
-        {"colour": "blue"},
-        {"declined": True, "reason": "private"},
     ]
 
 

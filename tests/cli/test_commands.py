@@ -366,7 +366,7 @@ def test_a_reader_that_goes_away_leaves_no_trace(folder: Path) -> None:
     os.close(reading)
     try:
         done = subprocess.run(
-            command("adapters", "--json"),
+            command("schema", "run-input"),
             cwd=folder,
             env=environment(),
             stdout=writing,

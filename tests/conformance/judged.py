@@ -33,7 +33,7 @@ async def reference_lab(*flaws: str) -> AsyncIterator[Lab]:
     async with (
         serve(first.app()) as url,
         serve(second.app()) as second_url,
-        httpx.AsyncClient(timeout=120, trust_env=False, limits=LIMITS) as client,
+        httpx.AsyncClient(timeout=120, verify=False, trust_env=False, limits=LIMITS) as client,
     ):
         yield Lab(_config(url), client, f"{url}/agent", f"{second_url}/agent", {}, restart)
 

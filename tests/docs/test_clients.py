@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from html import escape
 from typing import get_args
+
+import pytest
 
 from agui_bridge import Bridge, FunctionRun
 from agui_bridge.client import ClientDialectName
 from agui_bridge.protocol.dialects import DialectChoice
-from docs.generators.terminal import PICTURE, picture_of_a_chat
+from docs.generators.terminal import FOLDER, PICTURES, picture_of_a_chat
 from tests.docs.pages import ROOT, run_page, snippets_of
 from tests.support.server import client as client_of
 from tests.support.server import run_input, serve
@@ -69,7 +72,19 @@ def test_the_page_of_the_dialects_names_all_of_them() -> None:
         json.loads(example)
 
 
-def test_the_picture_of_the_terminal_shows_a_conversation_that_takes_place() -> None:
-    for picture in (picture_of_a_chat(), PICTURE.read_text(encoding="utf-8")):
-        for shown in ("May&#160;this&#160;run?", "100&#160;rows&#160;of&#160;users&#160;deleted"):
-            assert shown in picture
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("terminal-chat.svg", ("May this run?", "100 rows of users deleted")),
+        (
+            "terminal-form.svg",
+            ('must be a whole number, not "soon"', "show_page is a tool of a page"),
+        ),
+    ],
+)
+def test_a_picture_of_the_terminal_shows_a_conversation_that_takes_place(
+    name: str, shown: tuple[str, ...]
+) -> None:
+    for picture in (picture_of_a_chat(*PICTURES[name]), (FOLDER / name).read_text("utf-8")):
+        for text in shown:
+            assert escape(text).replace(" ", "&#160;") in picture

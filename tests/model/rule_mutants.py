@@ -58,8 +58,8 @@ def _of(part: object, name: str, broken: object) -> Callable[[], AbstractContext
 BROKEN_RULES: tuple[tuple[str, int, Callable[[], AbstractContextManager[object]]], ...] = (
     ("anybody answers", 2, lambda: _without("15a")),
     ("who asked may approve it", 1, _of(settling, "why_not", _self_approval)),
-    ("who asked may not withdraw", 5, _of(settling, "may_withdraw", lambda ask, who: False)),
-    ("the same vote counts again", 1, lambda: _without("15b")),
+    ("who asked may not withdraw", 9, _of(settling, "may_withdraw", lambda ask, who: False)),
+    ("the same vote counts again", 4, lambda: _without("15b")),
     ("what is others' must be covered", 1, _of(admission, "to_cover", outstanding)),
     ("one vote is enough", 1, _of(settling, "is_enough", lambda rule, votes, vote: True)),
     ("one of each group is not asked for", 38, _of(voting, "_each_has_one", lambda *_: True)),

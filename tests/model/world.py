@@ -179,6 +179,9 @@ class World:
         self.store = MemoryStore(self.clock.time)
         self.ledger = Ledger()
         self._ids = 0
+        # Between two writes the promises and the rules look at the same things many times over.
+        self._looks: dict[tuple[float, tuple[str, ...]], Loaded] = {}
+        self._rows: dict[str, Interrupt] | None = None
 
     def mint(self, prefix: str) -> str:
         """A new id; in the model they only have to be unique."""
@@ -192,12 +195,17 @@ class World:
 
     def look(self, ids: tuple[str, ...] = ()) -> Loaded:
         """See the thread as it is, outside of any process."""
-        return finish_now(self.store.load(KEY, ids))
+        seen = (self.now, ids)
+        if seen not in self._looks:
+            self._looks[seen] = self._load(ids)
+        return self._looks[seen]
 
     def rows(self) -> dict[str, Interrupt]:
         """Every interrupt of the thread, as stored."""
-        found = finish_now(self.store.list_interrupts(KEY.scope, limit=10_000))
-        return {row.interrupt.id: row.interrupt for row in found}
+        if self._rows is None:
+            found = finish_now(self.store.list_interrupts(KEY.scope, limit=10_000))
+            self._rows = {row.interrupt.id: row.interrupt for row in found}
+        return self._rows
 
     def receipts(self) -> dict[str, Receipt]:
         """Every receipt of the thread, by batch."""
@@ -224,7 +232,7 @@ class World:
             case Wait():
                 job.give(None)
             case Load(ids):
-                job.give(self.look(ids))
+                job.give(self._load(ids))
             case Commit() | RequestStop() | Delete():
                 return self._write(job, operation, fate)
         return True
@@ -246,13 +254,22 @@ class World:
         job.give(result)
         return True
 
+    def _load(self, ids: tuple[str, ...]) -> Loaded:
+        return finish_now(self.store.load(KEY, ids))
+
+    def _forget_looks(self) -> None:
+        self._looks.clear()
+        self._rows = None
+
     def _apply(self, operation: Commit | RequestStop | Delete) -> Committed | None:
         match operation:
             case Delete(expected):
+                self._forget_looks()
                 finish_now(self.store.delete(KEY, expected))
                 self.ledger.forget_promises()
                 return None
             case RequestStop(stop):
+                self._forget_looks()
                 finish_now(self.store.request_stop(KEY, stop))
                 return None
             case Commit():
@@ -265,6 +282,7 @@ class World:
             expected = replace(expected, version=before.version)
         elif commit.blind:
             expected = Expected()
+        self._forget_looks()
         done = finish_now(self.store.commit(KEY, commit.change, expected, commit.write_id))
         if before is not None and before.write_id == commit.write_id:
             return done

@@ -83,6 +83,8 @@ def test_a_script_without_a_loop_tells_the_same_backend(tmp_path: Path) -> None:
 
 
 def test_without_an_sdk_nobody_hears_until_one_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each look is one for an SDK, as if a second had passed since the one before.
+    monkeypatch.setattr("agui_bridge.otel.telemetry.LOOK_SECONDS", 0.0)
     backend, ours = Backend(), OpenTelemetry()
     assert ours.unheard and not backend.telemetry.unheard
     with monkeypatch.context() as patched:
@@ -92,6 +94,20 @@ def test_without_an_sdk_nobody_hears_until_one_is_set_up(monkeypatch: pytest.Mon
         patched.setattr(metrics, "get_meter_provider", lambda: backend.meters)
         assert not ours.unheard
     assert ours.unheard
+
+
+def test_an_sdk_is_not_looked_for_at_each_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    providers = trace.get_tracer_provider
+
+    def look() -> trace.TracerProvider:
+        looks.append(1)
+        return providers()
+
+    ours = OpenTelemetry()
+    monkeypatch.setattr(trace, "get_tracer_provider", look)
+    assert all(ours.unheard for _ in range(100))
+    assert len(looks) == 1
 
 
 def test_a_trace_passes_through_where_there_is_no_sdk() -> None:

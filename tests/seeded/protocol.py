@@ -45,8 +45,8 @@ PROTOCOL: Final = (
         id="sse-drops-members",
         broken="The short path for deltas is taken for events with more members, which get lost.",
         file="agui_bridge/protocol/wire/sse.py",
-        before="if len(event) == 3 and kind in _DELTAS:",
-        after="if kind in _DELTAS:",
+        before="if len(event) == 3 and (prefixes",
+        after="if (prefixes",
         tests="tests/protocol/wire/test_sse.py",
     ),
     Fault(

@@ -1,10 +1,12 @@
 """The backends that the shared suite runs on: a new one is a line in BACKENDS."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from redis._parsers.commands import AsyncCommandsParser
 
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
@@ -60,6 +62,27 @@ BACKENDS = [
 ]
 SHARED = [backend for backend in BACKENDS if backend.url]
 COMPARED = [backend for backend in SHARED if not backend.slow]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_read_once() -> Iterator[None]:
+    """Let the clients of a cluster share the list of its commands, which takes each 30 ms to read.
+
+    One that misses a command in it reads the list anew, as ever.
+    """
+    read = AsyncCommandsParser.initialize
+    known: dict[str, Any] = {}
+
+    async def initialize(self: AsyncCommandsParser, node: Any = None) -> None:
+        if node is None or not known:
+            await read(self, node)
+            known.update(self.commands)
+        else:
+            self.node, self.commands = node, known
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AsyncCommandsParser, "initialize", initialize)
+        yield
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, cast
 
 from ag_ui.core import TextMessageContentEvent
@@ -52,16 +53,17 @@ from agui_bridge.adapters import (
     RunItem,
     close_items,
 )
+from agui_bridge.agents.asking_in_words import AsksInWords
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
 from agui_bridge.agents.keyword.continuation import Requested
 from agui_bridge.agents.keyword.message import question
-from agui_bridge.agents.keyword.phrases import LABELS, PHRASES, Replies
+from agui_bridge.agents.keyword.phrases import PHRASES, Replies
 from agui_bridge.agents.keyword.turn import Turn
 from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
 from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
 from agui_bridge.errors import ConfigurationError, NotDelivered
 from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
-from agui_bridge.protocol.answers.language import Language, language_of
+from agui_bridge.protocol.answers.language import CONFIRM, Language, language_of
 
 __all__ = ["KeywordAdapter"]
 
@@ -69,7 +71,7 @@ _HEARD: Final = 500
 """Pieces of what an agent has said that its language is told by, where the request does not."""
 
 
-class KeywordAdapter:
+class KeywordAdapter(AsksInWords):
     """Pauses an agent when it asks for a confirmation in words.
 
     Args:
@@ -105,7 +107,9 @@ class KeywordAdapter:
         self.capabilities: AdapterCapabilities = replace(
             self.inner.capabilities, answer=True, cancel=True
         )
-        self._table = _table(phrases)
+        if isinstance(phrases, str) or not phrases:
+            raise ConfigurationError("phrases: give a list of at least one phrase.")
+        self._table = _table(tuple(phrases))
         if fields is not None and not fields:
             raise ConfigurationError("A request needs at least one form field to be answered in.")
         self._fields = tuple(fields) if fields is not None else None
@@ -173,7 +177,7 @@ class KeywordAdapter:
         language: Language,
         frontend_calls: Sequence[str],
     ) -> Pause:
-        label = self._label if self._label is not None else LABELS[language]
+        label = self._label if self._label is not None else CONFIRM[language]
         fields = self._fields or (FormField("confirm", "confirm", label, required=True),)
         ask = Ask(
             native_id="request",
@@ -200,9 +204,9 @@ def _language_of(requests: Sequence[FoundRequest], said: str, run: Run) -> Langu
     return language_of(" ".join(asked), said, run.text, requests[0].phrase)
 
 
-def _table(phrases: Sequence[str]) -> PhraseTable:
-    if isinstance(phrases, str) or not phrases:
-        raise ConfigurationError("phrases: give a list of at least one phrase.")
+@lru_cache(maxsize=8)
+def _table(phrases: tuple[str, ...]) -> PhraseTable:
+    # Most agents have the phrases of the package: one table serves them all.
     for phrase in phrases:
         scanner = SentenceScanner(PhraseTable([phrase]))
         scanner.feed(f"{phrase} 1.")

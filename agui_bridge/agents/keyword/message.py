@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agui_bridge.agents.sentences.sentences import FoundRequest, one_line
+from agui_bridge.agents.sentences.line_ends import one_line
+from agui_bridge.agents.sentences.sentences import FoundRequest
 
 __all__ = ["LONGEST_MESSAGE", "SHORTEST_LINE", "question"]
 

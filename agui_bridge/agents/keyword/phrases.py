@@ -20,7 +20,6 @@ __all__ = [
     "CHINESE_REPLIES",
     "ENGLISH_PHRASES",
     "ENGLISH_REPLIES",
-    "LABELS",
     "PHRASES",
     "REPLIES",
     "Replies",
@@ -133,9 +132,6 @@ CHINESE_PHRASES: tuple[str, ...] = (
 
 PHRASES: tuple[str, ...] = ENGLISH_PHRASES + CHINESE_PHRASES
 """What counts as a request unless the author says otherwise."""
-
-LABELS: Mapping[Language, str] = {"en": "Confirm", "zh": "确认"}
-"""The label of the default form's only field."""
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 

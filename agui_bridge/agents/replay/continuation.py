@@ -72,7 +72,8 @@ class EntryKey(NamedTuple):
 
 
 class _Shape(BaseModel):
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+    # Built by the first run that pauses: whoever imports a bridge may not have one.
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Value(_Shape):

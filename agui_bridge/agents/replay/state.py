@@ -24,7 +24,7 @@ class Edit(BaseModel):
         after: the state at the resume.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     after_entries: int
     before: dict[str, Json]
@@ -52,7 +52,7 @@ class StateRecord(BaseModel):
         paused: as the frontend had it at the pause.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     initial: dict[str, Json]
     edits: tuple[Edit, ...] = ()

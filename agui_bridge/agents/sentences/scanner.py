@@ -24,8 +24,9 @@ from __future__ import annotations
 
 import re
 
+from agui_bridge.agents.sentences.line_ends import LINE_ENDS
 from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
-from agui_bridge.agents.sentences.sentences import CODE, LINE_ENDS, FoundRequest, Sentences
+from agui_bridge.agents.sentences.sentences import CODE, FoundRequest, Sentences
 
 __all__ = ["LONGEST_SPAN", "FoundRequest", "SentenceScanner"]
 

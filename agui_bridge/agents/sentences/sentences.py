@@ -29,7 +29,7 @@ from agui_bridge.agents.sentences.phrase_matcher import PhraseMatcher, PhraseTab
 from agui_bridge.agents.sentences.spelling import UNSPACED
 from agui_bridge.agents.wording.setting import Setting
 
-__all__ = ["CODE", "LINE_ENDS", "FoundRequest", "Sentences", "one_line"]
+__all__ = ["CODE", "FoundRequest", "Sentences"]
 
 CODE = "\ufffc"
 """Stands for a piece of code, in which nothing is looked for."""
@@ -44,14 +44,6 @@ _ABBREVIATIONS = frozenset(
 )
 _LONGEST_WORD = 12
 _LONGEST_LINE = 160
-
-LINE_ENDS = "\n\r\u2028\u2029"
-_SPACES = str.maketrans(dict.fromkeys(LINE_ENDS, " "))
-
-
-def one_line(sentence: str) -> str:
-    """A sentence without line ends: a phrase may have gone on beyond one."""
-    return sentence.translate(_SPACES)
 
 
 @dataclass(frozen=True, slots=True)

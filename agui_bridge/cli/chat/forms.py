@@ -14,12 +14,12 @@ from agui_bridge.protocol.answers.forms import (
     payload_from_input,
     resolve_schema,
 )
-from agui_bridge.protocol.answers.question_schemas import find_answer_fault
+from agui_bridge.protocol.answers.question_schemas import find_answer_fault, rooted
 
 __all__ = ["fill_form"]
 
 _YES: Final = {"y": True, "yes": True, "n": False, "no": False}
-_DEFINITIONS: Final = ("$schema", "$defs", "definitions")
+_WHOLE: Final = "whole"
 
 
 def fill_form(screen: Screen, schema: Mapping[str, Any]) -> Any:
@@ -51,8 +51,10 @@ def _schema_of(schema: Mapping[str, Any], field: FormField) -> Mapping[str, Any]
     """The part of a schema that one field must satisfy by itself."""
     if field.name == WHOLE_VALUE:
         return schema
-    whole = resolve_schema(schema, schema)
-    kept = {name: schema[name] for name in _DEFINITIONS if name in schema}
+    # Its references may lead anywhere in the schema, so that goes along.
+    document, draft = rooted(schema, f"#/$defs/{_WHOLE}")
+    kept = {**draft, "$defs": {_WHOLE: document}}
+    whole = resolve_schema(kept, document)
     return {
         **kept,
         "type": "object",

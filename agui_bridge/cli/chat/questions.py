@@ -10,7 +10,7 @@ from ag_ui.core import Interrupt
 
 from agui_bridge.cli.chat.edited_arguments import edit_arguments
 from agui_bridge.cli.chat.forms import fill_form
-from agui_bridge.cli.chat.screen import Screen, is_approval, proposal_of
+from agui_bridge.cli.chat.screen import Screen, agreed_arguments, is_approval, proposal_of
 from agui_bridge.cli.chat.typed import Withdrawn, typed
 from agui_bridge.client import Cancelled, Client, Resolved, is_expired
 from agui_bridge.protocol.answers.question_schemas import DECLINED, has_decline
@@ -49,7 +49,7 @@ def _payload(client: Client, screen: Screen, interrupt: Interrupt) -> Any:
     schema = _usable(interrupt.response_schema)
     if is_approval(client, interrupt):
         _, present = proposal_of(client, interrupt) or ("", None)
-        return _approval(screen, schema, present)
+        return _approval(screen, schema, present, agreed_arguments(interrupt))
     if has_decline(schema) and not _will_answer(screen):
         return {DECLINED: True, **_reason(screen)}
     if schema is None:
@@ -68,7 +68,14 @@ def _usable(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return schema
 
 
-def _approval(screen: Screen, schema: Mapping[str, Any] | None, present: Any) -> dict[str, Any]:
+def _approval(
+    screen: Screen,
+    schema: Mapping[str, Any] | None,
+    present: Any,
+    agreed: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    # Who agrees, agrees to what was shown: without these it were a vote for what was proposed.
+    approved = {"approved": True} if agreed is None else {"approved": True, "editedArgs": agreed}
     offered = (schema or {}).get("properties", {})
     editable, takes_text = "editedArgs" in offered, "respond" in offered
     more = f"{'[e]dit, ' if editable else ''}{'[r]espond, ' if takes_text else ''}"
@@ -76,13 +83,13 @@ def _approval(screen: Screen, schema: Mapping[str, Any] | None, present: Any) ->
     while True:
         said = typed(screen, f"{keys} > ").lower()
         if said in ("y", "yes"):
-            return {"approved": True}
+            return approved
         if said in ("n", "no"):
             return {"approved": False, **_reason(screen)}
         if said in ("c", "cancel"):
             raise Withdrawn
         if said in ("e", "edit") and editable:
-            edited = edit_arguments(screen, present, schema)
+            edited = edit_arguments(screen, present if agreed is None else agreed, schema)
             if edited is not None:
                 return {"approved": True, "editedArgs": edited}
         elif said in ("r", "respond") and takes_text:

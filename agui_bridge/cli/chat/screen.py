@@ -26,6 +26,14 @@ def plain(text: str) -> str:
     return _CONTROL.sub("�", text.replace("\r\n", "\n"))
 
 
+def agreed_arguments(interrupt: Interrupt) -> Mapping[str, Any] | None:
+    """The arguments that others have agreed to so far, if they changed them."""
+    own = (interrupt.metadata or {}).get("agui_bridge")
+    approval = own.get("approval") if isinstance(own, Mapping) else None
+    agreed = approval.get("editedArgs") if isinstance(approval, Mapping) else None
+    return agreed if isinstance(agreed, Mapping) else None
+
+
 def proposal_of(client: Client, interrupt: Interrupt) -> tuple[str, Any] | None:
     """The name and the arguments of the tool call that a question is about."""
     call = client.tool_call(interrupt.tool_call_id)
@@ -132,8 +140,11 @@ class Screen:
         proposal = proposal_of(client, interrupt)
         if proposal is not None:
             name, arguments = proposal
+            agreed = agreed_arguments(interrupt)
             parts.append(f"{paint('tool', 'dim')}  {paint(plain(name), 'cyan', 'bold')}")
-            parts.append(_pretty(arguments))
+            if agreed is not None:
+                parts.append(paint("changed by whoever has agreed so far", "yellow"))
+            parts.append(_pretty(arguments if agreed is None else agreed))
         elif interrupt.metadata:
             parts.append(_pretty(interrupt.metadata))
         if interrupt.expires_at:

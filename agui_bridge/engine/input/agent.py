@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agui_bridge.adapters import Adapter
 from agui_bridge.approvals import Approvals
 from agui_bridge.engine.input.settings import Settings
+from agui_bridge.frozen import dataclass
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.from_message import Extractor
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.messages.stored import StoredMessages

@@ -103,7 +103,7 @@ class Settings:
             renews the lease after each third of it. If it can't, it ends the run itself a tenth
             before the lease is over.
         flush_interval: finished messages reach the store this much later at most.
-        keep_alive: a silent stream gets an SSE comment this often.
+        keep_alive: a silent stream gets an SSE comment this often, or up to a twentieth earlier.
         stall_timeout: a client that takes nothing for this long counts as disconnected.
         stop_timeout: how long a graceful stop waits for a running tool.
         sweep_interval: pause between two looks for lost runs and expired batches; 0 is never.

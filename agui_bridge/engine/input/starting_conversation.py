@@ -6,12 +6,12 @@ Source: docs/contract.md, "Messages and state".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.json_values import WireEvent, copied
 from agui_bridge.protocol.threads.client_messages import (
     ClientMessages,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy
+from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.dialects import ParsedInput
 from agui_bridge.protocol.threads.records import Principal, ThreadKey
 from agui_bridge.protocol.wire.refusals import RefusalChoice
@@ -51,7 +50,9 @@ class Submission:
     @property
     def acts_as(self) -> Principal:
         """Who asks, as the run sees it: in the thread's scope, where all that it does belongs."""
-        return replace(self.principal, scope=self.key.scope)
+        if self.scope is None:
+            return self.principal
+        return replace(self.principal, scope=self.scope)
 
     @property
     def run_id(self) -> str:

@@ -7,7 +7,8 @@ A context variable, because it reaches what a run begins by itself: its tasks, a
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from agui_bridge.frozen import dataclass
 
 __all__ = ["RunIds", "enter_run", "present_run"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from agui_bridge.adapters import HandoffResults, Run
 from agui_bridge.adapters import Resume as AdapterResume
@@ -15,6 +14,7 @@ from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.run.decided_calls import tell_edits
 from agui_bridge.engine.run.leases import Owner
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
 from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
 from agui_bridge.protocol.answers.unexecuted import DANGLING, EXPIRED

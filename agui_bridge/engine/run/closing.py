@@ -199,7 +199,7 @@ def _results_of_unanswered(
     unbegun: Collection[str],
 ) -> list[WireEvent]:
     """Answer the calls that nothing answered: by whether they can have been executed."""
-    history, mint = execution.history, execution.mint
+    history, mint = execution.history, execution.owner.mint
     but = (*pending, *_left_to_handoff(execution, ending))
     never, perhaps = _NEVER_BEGUN[type(ending)], _PERHAPS_BEGUN[type(ending)]
     results = answer_calls(history, never, mint=mint, only=unbegun, but=but)

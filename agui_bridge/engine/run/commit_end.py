@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ag_ui.core import TokenUsage
 from pydantic import ValidationError
 
 from agui_bridge.errors import ProtocolViolation
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.contract.end_transitions import FinalWrite, end_run
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.json_values import MAX_OUTPUT_DEPTH, WireEvent, clean, find_forbidden

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ag_ui.core import ToolCallResultEvent
@@ -36,13 +36,13 @@ from agui_bridge.errors import (
 )
 from agui_bridge.protocol.answers.decisions import Approve, Decision
 from agui_bridge.protocol.contract.transitions import Change, flush
-from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.json_values import WireEvent, clean_text
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
 from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.records import Interrupt, StopRequest, ThreadRecord
 from agui_bridge.protocol.threads.run_ends import Ending, Lost, Stopped
 from agui_bridge.protocol.wire.run_events import state_snapshot
-from agui_bridge.protocol.wire.sse import encode
+from agui_bridge.protocol.wire.sse import encode, encode_text
 
 __all__ = ["Execution"]
 
@@ -82,7 +82,6 @@ class Execution:
         claim: Claim,
         *,
         keeper: Keeper,
-        mint: Callable[[], str],
         watch: InputTelemetry,
     ) -> None:
         self.agent: Agent = submission.agent
@@ -93,7 +92,6 @@ class Execution:
         self.history: History = claim.history
         self.claimed: dict[str, Interrupt] = dict(claim.interrupts)
         self.decisions: Mapping[str, Decision] = claim.decisions
-        self.mint = mint
         self.partial: str | None = None
         self.over: Signal = Signal()
         self.joinable: bool = True
@@ -104,7 +102,7 @@ class Execution:
         self.handoff: Handoff | None = None
         messages = self.history.messages
         self.lifecycle: Lifecycle = Lifecycle(
-            mint,
+            owner.mint,
             known_calls=self.history.calls.ids,
             settled_calls=self.history.calls.answered,
             known_messages=self.history.ids,
@@ -112,21 +110,18 @@ class Execution:
             relayed=(relayed := self.agent.adapter.capabilities.relays),
         )
         self._relayed = relayed
-        self._settings = submission.agent.settings
+        # What others have is not kept again: with more than 29 attributes each execution would
+        # have a dict of its own, of 1.5 KB.
         self._keeper = keeper
-        self._clock = keeper.clock
         self._repairs = claim.repairs
-        self._told_state = False
-        self._delivered = False
-        self._abandoned = False
-        self._reached = False
+        self._told_state = self._delivered = self._abandoned = self._reached = False
         self.calls: DecidedCalls = DecidedCalls(claim.asked_about, claim.carried, claim.decisions)
         self._signal = Signal()
         self.listeners: Listeners = Listeners(
             stream.pipe, submission.on_disconnect, self._signal.set
         )
         self._announcing: asyncio.Task[None] | None = None
-        self._stop_timeout = self._settings.stop_timeout
+        self._stop_timeout = self.agent.settings.stop_timeout
 
     # --- from outside ---
 
@@ -167,7 +162,8 @@ class Execution:
         self._bring_up_to_date()
         pump = asyncio.create_task(self.watch.adapter(self.run, self._pump))
         pump.add_done_callback(lambda _: self._signal.set())
-        interval = min(self._settings.flush_interval, self._settings.lease_seconds / 6)
+        settings = self.agent.settings
+        interval = min(settings.flush_interval, settings.lease_seconds / 6)
         keeping = self._keeper.keep(self, interval, self._signal.set)
         self.stream.pipe.on_detach = self._signal.set
         try:
@@ -206,8 +202,7 @@ class Execution:
         self._reached = True
         items = self.agent.adapter.run(self.run)
         pipe, lifecycle, history = self.stream.pipe, self.lifecycle, self.history
-        followers = self.stream.followers
-        since = 0
+        followers, since = self.stream.followers, 0
         try:
             async for item in items:
                 if self._abandoned:
@@ -216,8 +211,17 @@ class Execution:
                 if not self._delivered:
                     self.watch.first_item()
                     await self.deliver()
-                if (delta := lifecycle.delta(item)) is not None:
-                    # Most of a stream are these, and nothing has to be awaited for them.
+                # Most of a stream are plain deltas, and nothing has to be awaited for them.
+                if type(item) is str and item and (speaking := lifecycle.speaking) is not None:
+                    message, text = speaking, clean_text(item)
+                else:
+                    message, text = lifecycle.spoken(item)
+                if message:
+                    history.add_text(message, text)
+                    pipe.write(chunk := encode_text(message, text))
+                    if followers:
+                        self.stream.relay(chunk)
+                elif (delta := lifecycle.delta(item)) is not None:
                     history.apply(delta)
                     pipe.write(chunk := encode(delta))
                     if followers:
@@ -255,7 +259,7 @@ class Execution:
             call = self.claimed[interrupt_id].tool_call
             if call is not None and not isinstance(decision, Approve):
                 refusal = ToolCallResultEvent(
-                    message_id=self.mint(),
+                    message_id=self.owner.mint(),
                     tool_call_id=call.id,
                     content=decision.text,
                     role="tool",
@@ -348,33 +352,32 @@ class Execution:
                 return Lost()
             self._heed_client()
             if self.run.stop.requested and cancel_at is None:
-                cancel_at = self._clock.monotonic() + self._stop_timeout
+                cancel_at = self._keeper.clock.monotonic() + self._stop_timeout
             if cancel_at is not None and self._patience_is_over(cancel_at):
                 self.run.stop.request(force=True)
                 await self._cancel(pump)
                 break
             self._signal.clear()
             if not pump.done():
-                await self._signal.wait_until(self._clock, self._until_next_look(cancel_at))
+                # The keeper tells when the lease is over.
+                if cancel_at is None:
+                    await self._signal.wait()
+                else:
+                    left = max(0.0, cancel_at - self._keeper.clock.monotonic())
+                    await self._signal.wait_until(self._keeper.clock, left)
                 self.owner.notice_expiry()
         return self._ending(pump)
 
     def _patience_is_over(self, cancel_at: float) -> bool:
         """Whether a run that is to stop is cancelled now: nothing else would make it end."""
         stops_itself = self.agent.adapter.capabilities.stop
-        late = self._clock.monotonic() >= cancel_at
+        late = self._keeper.clock.monotonic() >= cancel_at
         return self.run.stop.force or not stops_itself or late
-
-    def _until_next_look(self, cancel_at: float | None) -> float:
-        """Seconds until something may have to be done without having been told."""
-        now = self._clock.monotonic()
-        limit = max(0.05, self.owner.deadline - now)
-        return limit if cancel_at is None else min(limit, max(0.0, cancel_at - now))
 
     async def _cancel(self, pump: asyncio.Task[None]) -> None:
         self._abandoned = True
         pump.cancel()
-        done, _ = await asyncio.wait({pump}, timeout=self._settings.cancel_grace)
+        done, _ = await asyncio.wait({pump}, timeout=self.agent.settings.cancel_grace)
         if not done:
             # The thread goes on without it: it may do nothing more in its name.
             self.run.check_lease = _left_behind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from ag_ui.core import Interrupt as WireInterrupt
 from pydantic import ValidationError
@@ -143,8 +144,10 @@ def _approval(
     allowed = _allowed(ask, capabilities)
     own, unchecked = _usable(ask.response_schema)
     respond = RESPOND in allowed
-    offered, told = _usable(
-        approval_schema(ask.parameters, editable=EDIT in allowed, respond=respond)
+    offered, told = (
+        _usable(approval_schema(ask.parameters, editable=True, respond=respond))
+        if EDIT in allowed
+        else _plain_approval(respond)
     )
     unchecked += told
     is_lost = own is None and ask.response_schema is not None and ask.parameters is None
@@ -157,6 +160,12 @@ def _approval(
         return offered, allowed, unchecked
     whole, told = _usable(_with_offered(own, offered, known=ask.parameters is not None))
     return whole or offered, allowed, unchecked + told
+
+
+@cache
+def _plain_approval(respond: bool) -> tuple[Mapping[str, Json] | None, tuple[str, ...]]:
+    """The schema of an approval without edits: the same for all tools, so it is made once."""
+    return _usable(approval_schema(None, editable=False, respond=respond))
 
 
 def _usable(schema: Mapping[str, Json] | None) -> tuple[Mapping[str, Json] | None, tuple[str, ...]]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import math
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.engine.streaming.clock import Clock, Timer
+from agui_bridge.engine.streaming.wheel import Turned, Wheel, Wheels
 from agui_bridge.errors import Fenced, StoreUnavailable
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.records import StopRequest
@@ -19,8 +21,11 @@ __all__ = ["Keeper", "Keeping"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
-_LOOKS_IN_A_LEASE = 12
-"""How often each run is looked at while its lease lasts, which is renewed after a third of it."""
+_TURNS_IN_A_LEASE = 12
+"""A lease is renewed after a third of it, up to one turn later: with those of the same turn."""
+
+_SOONEST = 0.05
+"""Seconds until a look that a lease is about to end gives rise to, at least."""
 
 _MOST_TOGETHER = 500
 """Leases that one call of the store renews: it holds up other writes while it takes place."""
@@ -52,8 +57,8 @@ class Keeper:
     """Keeps the runs of a process, their leases and the store up to date.
 
     There are many runs, and most wait most of the time. So those of one interval share a timer,
-    which looks at those that have changed, and only now and then at all of them; and those that
-    have nothing to write renew their leases together.
+    which looks at those that have changed; a wheel finds those whose lease is to be renewed; and
+    those that have nothing to write renew theirs together.
 
     Args:
         store: where the leases are.
@@ -61,10 +66,12 @@ class Keeper:
 
     Attributes:
         clock: the same.
+        wheels: look at runs, and at streams, that say nothing.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self.clock = clock
+        self.wheels: Wheels = Wheels(clock)
         self._store = store
         self._rounds: dict[float, _Round] = {}
 
@@ -74,11 +81,13 @@ class Keeper:
         Args:
             kept: the run.
             interval: seconds between two looks.
-            changed: called when the lease is over.
+            changed: called when the lease is lost, at the latest when it ends.
         """
         rounds = self._rounds
         if interval not in rounds:
-            rounds[interval] = _Round(self._store, self.clock, interval)
+            # All runs of a process have leases of one length.
+            wheel = self.wheels.of(kept.owner.lease_seconds / _TURNS_IN_A_LEASE)
+            rounds[interval] = _Round(self._store, self.clock, interval, wheel)
         keeping = Keeping(kept, changed, rounds[interval])
         rounds[interval].add(keeping)
         return keeping
@@ -87,7 +96,9 @@ class Keeper:
 class Keeping:
     """A run that is being kept. It has a task only while it writes."""
 
-    __slots__ = ("_context", "_round", "_writing", "changed", "renewing", "run")
+    __slots__ = ("_context", "_round", "_writing", "changed", "place", "renewing", "run")
+
+    place: set[Turned]
 
     def __init__(self, run: Kept, changed: Callable[[], None], its_round: _Round) -> None:
         self.run = run
@@ -105,6 +116,13 @@ class Keeping:
     def stir(self) -> None:
         """Have the run looked at next time: something has changed."""
         self._round.stir(self)
+
+    def look(self, now: float) -> float:
+        """Have the lease renewed once it is time."""
+        left = self.run.owner.renew_at - now
+        if left <= 0:
+            self._round.stir(self, late=True)
+        return left
 
     def write(self) -> None:
         """Begin to store what has finished so far."""
@@ -139,44 +157,53 @@ class Keeping:
 class _Round:
     """The runs that are looked at together, every `interval` seconds."""
 
-    def __init__(self, store: Store, clock: Clock, interval: float) -> None:
+    def __init__(self, store: Store, clock: Clock, interval: float, wheel: Wheel) -> None:
         self._store = store
         self._clock = clock
         self._interval = interval
+        self._wheel = wheel
         self._kept: set[Keeping] = set()
-        self._all_at = 0.0
         self._stirred: set[Keeping] = set()
+        # Those whose lease should have been renewed by now: any of them may be about to end.
+        self._late: set[Keeping] = set()
         self._renewals: set[asyncio.Task[None]] = set()
         self._timer: Timer | None = None
 
     def add(self, keeping: Keeping) -> None:
         self._kept.add(keeping)
         self._stirred.add(keeping)
+        self._wheel.add(keeping, keeping.run.owner.renew_at - self._clock.monotonic())
         if self._timer is None:
             # Not in the context of this run: what follows is done for all of them.
-            self._timer = contextvars.Context().run(self._set_timer)
+            self._timer = contextvars.Context().run(self._set_timer, self._interval)
 
-    def stir(self, keeping: Keeping) -> None:
+    def stir(self, keeping: Keeping, *, late: bool = False) -> None:
         # Also an end that is being told changes a run, which nobody looks at any more.
         if keeping in self._kept:
             self._stirred.add(keeping)
+            if late:
+                self._late.add(keeping)
 
     def discard(self, keeping: Keeping) -> None:
         self._kept.discard(keeping)
         self._stirred.discard(keeping)
+        self._late.discard(keeping)
+        self._wheel.discard(keeping)
         if not self._kept and self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _set_timer(self) -> Timer:
-        return self._clock.call_later(self._interval, self._look)
+    def _set_timer(self, seconds: float) -> Timer:
+        return self._clock.call_later(seconds, self._look)
 
     def _look(self) -> None:
         # First: whatever fails below, the leases are looked at again.
-        self._timer = self._set_timer()
+        self._timer = self._set_timer(self._interval)
         now, due = self._clock.monotonic(), []
-        for keeping in self._next(now):
+        ended = [keeping for keeping in self._late if now >= keeping.run.owner.deadline]
+        for keeping in self._stirred.union(ended):
             owner = keeping.run.owner
+            owner.notice_expiry()
             if owner.lost:
                 keeping.changed()
             elif keeping.busy:
@@ -185,21 +212,24 @@ class _Round:
                 keeping.write()
             else:
                 self._stirred.discard(keeping)
-                if now >= owner.renew_at:
+                if now < owner.renew_at:
+                    self._late.discard(keeping)
+                else:
                     keeping.renewing = True
                     due.append(keeping)
         if due:
             renewal = asyncio.get_running_loop().create_task(self._renew(due))
             self._renewals.add(renewal)
             renewal.add_done_callback(self._renewals.discard)
+        self._watch_ends(now)
 
-    def _next(self, now: float) -> Sequence[Keeping]:
-        """Those that have changed, or all when it is time again."""
-        if now < self._all_at:
-            return tuple(self._stirred)
-        lease = next(iter(self._kept)).run.owner.lease_seconds
-        self._all_at = now + lease / _LOOKS_IN_A_LEASE
-        return tuple(self._kept)
+    def _watch_ends(self, now: float) -> None:
+        """Look earlier where a lease ends before the next look."""
+        owners = (keeping.run.owner for keeping in self._late)
+        left = min((o.deadline for o in owners if not o.lost), default=math.inf) - now
+        if left < self._interval and self._timer is not None:
+            self._timer.cancel()
+            self._timer = self._set_timer(max(_SOONEST, left))
 
     async def _renew(self, due: Sequence[Keeping]) -> None:
         try:
@@ -221,6 +251,7 @@ class _Round:
         for keeping, owner in zip(due, owners, strict=True):
             if owner.token in renewed.tokens:
                 owner.renewed(asked_at, renewed.now)
+                self._late.discard(keeping)
             elif keeping in self._kept:
                 # A run that has ended meanwhile has given its lease up itself.
                 owner.lost = True

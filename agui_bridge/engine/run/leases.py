@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, Protocol
 
 from agui_bridge.engine.streaming.clock import Clock, StoreTime
 from agui_bridge.errors import Conflict, Fenced, StoreUnavailable
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord
 from agui_bridge.stores.base import Committed, Expected, GrantStore, Store

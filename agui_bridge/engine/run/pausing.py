@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agui_bridge.approvals import ApprovalsFailed, Question, find_rule
@@ -25,10 +24,10 @@ from agui_bridge.engine.run.commit_end import (
 )
 from agui_bridge.engine.run.interrupts import raise_interrupts
 from agui_bridge.errors import ProtocolViolation
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.approvals.narrowing import lacks_approvers, narrowed
 from agui_bridge.protocol.contract.end_transitions import FinalWrite
 from agui_bridge.protocol.json_values import clean, same_json
-from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Batch, Interrupt, Json, ToolCall
 from agui_bridge.protocol.wire.run_events import interrupt_outcome
 
@@ -43,11 +42,11 @@ async def pause_run(execution: Execution, pause: Pause) -> None:
     """End with an interrupt: the questions are stored before the client sees them."""
     interrupts = raise_interrupts(
         pause.asks,
-        batch := execution.mint(),
+        batch := execution.owner.mint(),
         capabilities=execution.agent.adapter.capabilities,
         settings=execution.agent.settings,
         now=execution.owner.time.now(),
-        mint=execution.mint,
+        mint=execution.owner.mint,
     )
     interrupts = await apply_grants(
         execution.owner.grants,
@@ -148,8 +147,8 @@ async def _show_calls(execution: Execution, interrupts: Sequence[Interrupt]) -> 
         if shown is not None:
             _check_shown(shown, call)
         else:
-            for item in whole_call(call.id, call.name, arguments, owner=owner):
-                await emit_all(execution, execution.lifecycle.feed(item))
+            shown_now = execution.lifecycle.show_call(call.id, call.name, arguments, owner)
+            await emit_all(execution, shown_now)
 
 
 def _check_known(execution: Execution, interrupts: Sequence[Interrupt]) -> None:

@@ -216,9 +216,14 @@ class EventStream:
         thread that does not exist (or is another scope's) has no snapshots.
         """
         self.begin()
+        now = outcome if outcome is not None else outcome_now(loaded)
         if loaded.record is not None:
-            self.snapshots(loaded.record.state, [m.message for m in loaded.messages])
-        self.finish(outcome if outcome is not None else outcome_now(loaded), asks=loaded.waiting)
+            messages = [m.message for m in loaded.messages]
+            # After a vote the question is asked again, as it is after a refusal.
+            if self._asks_anew(now):
+                self._say_nothing(messages)
+            self.snapshots(loaded.record.state, messages)
+        self.finish(now, asks=loaded.waiting)
 
     def reject(self, loaded: Loaded, code: str, message: str) -> None:
         """Refuse an input, with where the thread stands, as `restate`."""

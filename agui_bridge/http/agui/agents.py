@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agui_bridge import __version__
 from agui_bridge.engine.input.agent import Agent
-from agui_bridge.http.agui.views import AgentList
 from agui_bridge.http.callers import agent_of, principal_of
 from agui_bridge.http.endpoint import json_response
 from agui_bridge.http.service import Service
+
+if TYPE_CHECKING:  # Shapes for checkers, and for the OpenAPI document.
+    from agui_bridge.http.agui.views import AgentList
 
 __all__ = ["capabilities_of", "get_capabilities", "list_agents"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui.query import flag, seconds, whole
-from agui_bridge.http.agui.views import AnswerTaken, InterruptList, InterruptPage, PinnedCall
 from agui_bridge.http.bodies import json_body
 from agui_bridge.http.callers import asked_of, principal_of
 from agui_bridge.http.endpoint import json_response
@@ -28,6 +27,9 @@ from agui_bridge.protocol.threads.records import (
     RecordedAnswer,
 )
 from agui_bridge.protocol.wire.run_events import iso_time, public_interrupt
+
+if TYPE_CHECKING:  # Shapes for checkers, and for the OpenAPI document.
+    from agui_bridge.http.agui.views import AnswerTaken, InterruptList, InterruptPage, PinnedCall
 
 __all__ = [
     "answer_interrupt",

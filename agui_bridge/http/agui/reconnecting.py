@@ -55,4 +55,5 @@ async def watch_thread(service: Service, request: Request) -> Answer:
 async def _show(service: Service, submission: Submission) -> Answer:
     engine = await service.open()
     pipe, _ = show_thread(engine, submission)
-    return await stream_of(pipe, submission.agent.settings, missing=unknown_thread())
+    settings = submission.agent.settings
+    return await stream_of(pipe, settings, engine.keeper.wheels, missing=unknown_thread())

@@ -71,7 +71,7 @@ async def begin_run(
     engine = await service.open()
     submission = Submission(agent, principal, parsed, on_disconnect, refusals, heavy=body.heavy)
     pipe, _ = engine.submit(submission)
-    return await stream_of(pipe, agent.settings)
+    return await stream_of(pipe, agent.settings, engine.keeper.wheels)
 
 
 async def read_input(
@@ -100,7 +100,7 @@ def dialect_of(request: Request, settings: Settings) -> DialectChoice:
     Raises:
         Refused: INVALID_INPUT, there is no such dialect.
     """
-    asked = request.query_params.get("dialect", request.headers.get(DIALECT_HEADER))
+    asked = _asked(request, "dialect", DIALECT_HEADER)
     if asked is None:
         return settings.dialect
     for choice in get_args(DialectChoice):
@@ -120,5 +120,13 @@ def refusals_of(request: Request) -> RefusalChoice | None:
     Raises:
         Refused: INVALID_INPUT, there is no such choice.
     """
-    asked = request.query_params.get("refusals", request.headers.get(REFUSALS_HEADER))
+    asked = _asked(request, "refusals", REFUSALS_HEADER)
     return None if asked is None else refusal_choice(asked, "refusals")
+
+
+def _asked(request: Request, parameter: str, header: str) -> str | None:
+    """What a request asks for by a query parameter, else by a header."""
+    # Few requests have a query, and to look for one's parameters takes longer than to look for it.
+    if request.scope["query_string"] and parameter in request.query_params:
+        return request.query_params[parameter]
+    return request.headers.get(header)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agui_bridge.http.agui.interrupts import pinned_call, unknown_thread
 from agui_bridge.http.agui.query import seconds, whole
-from agui_bridge.http.agui.views import Stopped, Thread, ThreadList
 from agui_bridge.http.bodies import json_body_if_any
 from agui_bridge.http.callers import agent_of, asked_of, principal_of
 from agui_bridge.http.endpoint import json_response
 from agui_bridge.http.service import Service
 from agui_bridge.protocol.wire.run_events import iso_time, public_interrupt
 from agui_bridge.surfaces.session_stop import stop_options
+
+if TYPE_CHECKING:  # Shapes for checkers, and for the OpenAPI document.
+    from agui_bridge.http.agui.views import Stopped, Thread, ThreadList
 
 __all__ = [
     "delete_thread",

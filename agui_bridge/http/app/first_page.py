@@ -90,7 +90,7 @@ def _agents(service: Service, base: str) -> str:
     items = "".join(
         f"<li><h3>{escape(name)}</h3>"
         + (f"<p>{escape(agent.description)}</p>" if agent.description else "")
-        + f"<code>{escape(base)}/agents/{escape(name)}</code></li>"
+        + f"<code>{escape(base)}<wbr>/agents/{escape(name)}</code></li>"
         for name, agent in shown
     )
     more = len(service.agents) - len(shown)

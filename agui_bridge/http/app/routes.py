@@ -20,18 +20,17 @@ from agui_bridge.http.agui.reconnecting import connect_to_thread, watch_thread
 from agui_bridge.http.agui.runs import run_agent
 from agui_bridge.http.agui.session_stop import post_stop
 from agui_bridge.http.app.first_page import FirstPage
-from agui_bridge.http.app.openapi import openapi
 from agui_bridge.http.app.playground import PLAYGROUND, playground_routes
 from agui_bridge.http.app.probes import get_health, get_readiness
 from agui_bridge.http.channels.deliveries import list_deliveries
-from agui_bridge.http.channels.slack import slack_routes
 from agui_bridge.http.chat import api as chat_api
 from agui_bridge.http.copilotkit import api as copilotkit
 from agui_bridge.http.copilotkit.operations import BASE, placed
 from agui_bridge.http.endpoint import Endpoint, error_response, json_response
 from agui_bridge.http.hosts import HostGuard
-from agui_bridge.http.inbox.routes import PAGES, inbox_routes
+from agui_bridge.http.inbox.paths import INBOX_PATHS
 from agui_bridge.http.service import Service
+from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["ROUTES", "TAKEN", "build_app", "build_routes", "routes_of_its_own"]
 
@@ -41,14 +40,20 @@ Handler = Callable[[Service, Request], Awaitable[Any]]
 async def get_document(service: Service, request: Request) -> Response:
     """`GET /openapi.json`: this surface, described; public, since it tells of no agent or data."""
     # The first one takes long to make, and streams would stand still meanwhile.
-    document = await asyncio.to_thread(
-        openapi,
+    server = request.scope.get("root_path") or "/"
+    return json_response(await asyncio.to_thread(_described, service, server))
+
+
+def _described(service: Service, server: str) -> Json:
+    # Imported here: all that it describes the routes with is used for nothing else.
+    from agui_bridge.http.app.openapi import openapi
+
+    return openapi(
         [(method, path) for method, path, _ in (*ROUTES, _DOCUMENT)],
         authenticated=service.authenticate is not None,
-        server=request.scope.get("root_path") or "/",
+        server=server,
         copilotkit=service.copilotkit,
     )
-    return json_response(document)
 
 
 ROUTES: tuple[tuple[str, str, Handler], ...] = (
@@ -91,7 +96,7 @@ TAKEN: Final = frozenset(
     path.split("/")[1]
     for path in (
         PLAYGROUND,
-        *(path for path, _ in PAGES),
+        *INBOX_PATHS,
         *(path for _, path, _ in (*ROUTES, _DOCUMENT)),
     )
     if placed(path, None) is not None
@@ -124,8 +129,14 @@ def build_routes(service: Service, guard: HostGuard | None = None) -> list[BaseR
     ]
     if service.playground:
         routes += playground_routes(service, guard)
-    routes += slack_routes(service, guard)
+    if service.channels:
+        # Imported here, as below: most bridges have neither.
+        from agui_bridge.http.channels.slack import slack_routes
+
+        routes += slack_routes(service, guard)
     if service.inbox_page:
+        from agui_bridge.http.inbox.routes import inbox_routes
+
         routes += inbox_routes(service, service.allowed_hosts)
     return routes
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agui_bridge.agents.keyword.adapter import KeywordAdapter
+from agui_bridge.agents.asking_in_words import AsksInWords
 from agui_bridge.engine.engine import Engine, mint
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.submission import Submission
@@ -128,7 +128,7 @@ async def _reply(
         heavy=heavy,
     )
     adapter = agent.adapter
-    scanner = adapter.scanner if isinstance(adapter, KeywordAdapter) else None
+    scanner = adapter.scanner if isinstance(adapter, AsksInWords) else None
     pipe, stream = engine.submit(submission)
     reply = ChatReply(engine, session.key, pipe, stream, _frames(request), scanner)
     try:
@@ -137,7 +137,7 @@ async def _reply(
         # Also when the host gives up on the request: nobody will read this stream.
         pipe.detach()
         raise
-    return EventStreamResponse(reply, first, settings)
+    return EventStreamResponse(reply, first, settings, engine.keeper.wheels)
 
 
 def _frames(request: Request) -> Frames:

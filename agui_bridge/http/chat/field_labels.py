@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from agui_bridge.agents.keyword.phrases import LABELS
 from agui_bridge.protocol.answers.forms import WHOLE_VALUE, FormField
-from agui_bridge.protocol.answers.language import Language, language_of
+from agui_bridge.protocol.answers.language import CONFIRM, Language, language_of
 from agui_bridge.protocol.answers.question_schemas import DECLINED
 from agui_bridge.protocol.threads.records import Interrupt
 
@@ -33,8 +32,8 @@ _OF_AN_APPROVAL: Final[Mapping[Language, Mapping[str, str]]] = {
     },
 }
 _OF_A_QUESTION: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {"confirm": LABELS["en"], WHOLE_VALUE: "Answer", DECLINED: "I decline to answer"},
-    "zh": {"confirm": LABELS["zh"], WHOLE_VALUE: "答复", DECLINED: "拒绝回答"},
+    "en": {"confirm": CONFIRM["en"], WHOLE_VALUE: "Answer", DECLINED: "I decline to answer"},
+    "zh": {"confirm": CONFIRM["zh"], WHOLE_VALUE: "答复", DECLINED: "拒绝回答"},
 }
 _BETWEEN_WORDS: Final = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")
 

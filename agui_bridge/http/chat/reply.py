@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from agui_bridge.agents.sentences.sentences import one_line
+from agui_bridge.agents.sentences.line_ends import one_line
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
@@ -89,18 +89,12 @@ class ChatReply:
                 return await self._end()
             if frames := self._told(self._take(chunk)):
                 return frames
-            if chunk.endswith(KEEP_ALIVE):
-                return KEEP_ALIVE
         return b""
 
     @property
     def ended(self) -> bool:
         """Whether all has been read."""
         return self._ended
-
-    def write(self, chunk: bytes) -> None:
-        """Add a comment to what is read."""
-        self._pipe.write(chunk)
 
     def detach(self) -> None:
         """Stop reading; the run is told."""

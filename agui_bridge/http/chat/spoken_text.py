@@ -9,13 +9,16 @@ most the current sentence is held back, of any other nothing. Source: seed
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from agui_bridge.agents.sentences.scanner import SentenceScanner
 from agui_bridge.protocol.json_values import WireEvent
+
+if TYPE_CHECKING:  # Only agents that ask in words need it, and it takes long to import.
+    from agui_bridge.agents.sentences.scanner import SentenceScanner
 
 __all__ = ["NewScanner", "SpokenText"]
 
-NewScanner = Callable[[], SentenceScanner]
+NewScanner = Callable[[], "SentenceScanner"]
 
 _PARAGRAPH = "\n\n"
 """Stands between two messages of one reply: frames of this API know no messages."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -28,11 +28,13 @@ from agui_bridge.http.agui.agents import capabilities_of
 from agui_bridge.http.agui.runs import begin_run, read_input, refusals_of
 from agui_bridge.http.bodies import Body, json_body, json_body_if_any
 from agui_bridge.http.callers import agent_of, find_agent, key_of, principal_of
-from agui_bridge.http.copilotkit.views import RunStopped, RuntimeInfo
 from agui_bridge.http.endpoint import json_response
 from agui_bridge.http.service import Service
 from agui_bridge.http.stream_response import EventStreamResponse, stream_of
 from agui_bridge.protocol.threads.records import Json, Principal
+
+if TYPE_CHECKING:  # Shapes for checkers, and for the OpenAPI document.
+    from agui_bridge.http.copilotkit.views import RunStopped, RuntimeInfo
 
 __all__ = ["METHODS", "connect_agent", "dispatch", "get_info", "run_agent", "stop_agent"]
 
@@ -142,7 +144,7 @@ async def _connect(
     parsed = await read_input(service, principal, body, agent.settings.dialect)
     engine = await service.open()
     pipe, _ = show_thread(engine, Submission(agent, principal, parsed, _ON_DISCONNECT))
-    return await stream_of(pipe, agent.settings)
+    return await stream_of(pipe, agent.settings, engine.keeper.wheels)
 
 
 async def _stop(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -14,21 +14,28 @@ from agui_bridge.http.inbox.decided import decided_page
 from agui_bridge.http.inbox.door import Door, Handler
 from agui_bridge.http.inbox.listing import inbox_page
 from agui_bridge.http.inbox.page import Pages
+from agui_bridge.http.inbox.paths import (
+    BY_LINK,
+    DECIDED,
+    INBOX,
+    INBOX_PATHS,
+    QUESTION,
+    RULES,
+)
 from agui_bridge.http.inbox.question import question_page
 from agui_bridge.http.inbox.remembered import remembered_page
 from agui_bridge.http.service import Service
 
-__all__ = ["PAGES", "inbox_routes"]
+__all__ = ["inbox_routes"]
 
-PAGES: Final[tuple[tuple[str, Handler], ...]] = (
-    ("/inbox", inbox_page),
-    ("/inbox/decided", decided_page),
-    ("/inbox/rules", remembered_page),
-    ("/inbox/{reference}", question_page),
-    ("/d/{reference}", question_page),
-)
-"""By path who makes the page; the first one that fits. Below `/d/` stand links, for whoever holds
-one."""
+_PAGES: Final[Mapping[str, Handler]] = {
+    INBOX: inbox_page,
+    DECIDED: decided_page,
+    RULES: remembered_page,
+    QUESTION: question_page,
+    BY_LINK: question_page,
+}
+"""By path who makes the page."""
 
 
 def inbox_routes(service: Service, hosts: Sequence[str]) -> list[BaseRoute]:
@@ -46,10 +53,10 @@ def inbox_routes(service: Service, hosts: Sequence[str]) -> list[BaseRoute]:
     return [
         Route(
             path,
-            Endpoint(service, Door(pages, guard, handler, path[1:])),
+            Endpoint(service, Door(pages, guard, _PAGES[path], path[1:])),
             include_in_schema=False,
         )
-        for path, handler in PAGES
+        for path in INBOX_PATHS
     ]
 
 

@@ -8,11 +8,15 @@ first, that is particles, pronouns and punctuation; where it has none, which wor
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, Literal
 
-__all__ = ["Language", "language_of"]
+__all__ = ["CONFIRM", "Language", "language_of"]
 
 Language = Literal["en", "zh"]
+
+CONFIRM: Final[Mapping[Language, str]] = {"en": "Confirm", "zh": "确认"}
+"""The label of a form's only field, where it asks for a yes."""
 
 _CODE: Final = re.compile("`+[^`]*`+")
 _HAN: Final = re.compile("[\u3400-\u9fff]")

@@ -6,9 +6,9 @@ Source: docs/contract.md, row 15a.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.approval_rule import ROLE, ApprovalRule
 from agui_bridge.protocol.threads.records import Interrupt, Principal
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.threads.approval_rule import ROLE, ApprovalRule, Escalation
 
 __all__ = ["escalated", "lacks_approvers", "narrowed"]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Final
 
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.audit_chain import AuditRow, ChainHead

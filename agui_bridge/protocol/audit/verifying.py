@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.protocol.audit.sealing import row_id, told_of
 from agui_bridge.protocol.threads.audit_chain import AuditRow, ChainHead

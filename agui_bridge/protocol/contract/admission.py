@@ -12,9 +12,9 @@ and the other is admitted again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 from agui_bridge.errors import CODES
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.answers.decisions import find_fault
 from agui_bridge.protocol.contract.requests import (
     AskAgain,

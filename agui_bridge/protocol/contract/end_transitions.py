@@ -6,9 +6,10 @@ Source: docs/contract.md, "Stop" and "Crash, lease, lost runs, failed delivery".
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Literal
 
+from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.transitions import (
     Change,
     actor_of,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.records import Principal, RecordedAnswer, Vote
 
 __all__ = [

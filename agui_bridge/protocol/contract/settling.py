@@ -6,8 +6,8 @@ Source: docs/contract.md, rows 15a to 18.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.approvals.entitlement import Refusal, may_withdraw, why_not
 from agui_bridge.protocol.approvals.voting import (
     agreed,

@@ -7,9 +7,9 @@ the store decides whether (compare-and-swap). Status words are those of contract
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.requests import Hold, Resume
 from agui_bridge.protocol.threads.audit_chain import AuditRow
 from agui_bridge.protocol.threads.history import StoredMessage

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.versions import FIRST, first_version_event
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from ag_ui.core import ContentPart, Context, Message, ResumeEntry, RunAgentInput, Tool
 from pydantic import FailFast, TypeAdapter, ValidationError
 
 from agui_bridge.errors import Refused
+from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.requests import Entry
 from agui_bridge.protocol.dialects.dialect import V0, V1, V1_1, Dialect, DialectChoice
 from agui_bridge.protocol.dialects.draft import draft_dialect, read_draft

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Grant", "Holder"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final
 
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.contract.transitions import moved
 from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.protocol.grants.matching import matches

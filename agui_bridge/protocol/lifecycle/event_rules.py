@@ -5,9 +5,10 @@ what ``@ag-ui/client`` 1.0.0 lets break it (its chunk transformation).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
+
+from agui_bridge.frozen import dataclass
 
 __all__ = ["EVENT_RULES", "KINDS", "EventRule", "Kind", "Verb"]
 

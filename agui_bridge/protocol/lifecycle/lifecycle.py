@@ -9,18 +9,18 @@ a `ProtocolViolation`. The tables are in `lifecycle_tables`, the decisions in
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
 from ag_ui.core import BaseEvent, TextMessageContentEvent, ToolCallArgsEvent
 
 from agui_bridge.errors import ProtocolViolation
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.json_values import WireEvent, clean_text
 from agui_bridge.protocol.lifecycle.effects import Effects
 from agui_bridge.protocol.lifecycle.event_refusals import event_refusal, locate_chunk
 from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES
-from agui_bridge.protocol.lifecycle.made_events import delta_event, to_wire
+from agui_bridge.protocol.lifecycle.made_events import call_events, delta_event, to_wire
 from agui_bridge.protocol.lifecycle.message_ids import MessageIds
 from agui_bridge.protocol.lifecycle.run_state import Call, Owner, RunState
 
@@ -58,6 +58,10 @@ class Lifecycle:
 
     Feed it what the adapter yields and send what it returns; before the terminal event
     call one of `finish`, `suspend`, `cancel` and `fail`, which return what closes the run.
+
+    Attributes:
+        speaking: id of the message, as it travels, that plain text goes on with now. As long as
+            there is one, a text that an adapter yields is a delta of it and nothing else.
     """
 
     def __init__(
@@ -88,7 +92,7 @@ class Lifecycle:
             self._state, MessageIds(mint, known_messages, known_activities), mint
         )
         self._texts = self._state.streams["text"]
-        self._speaking: str | None = None
+        self.speaking: str | None = None
 
     def feed(self, item: BaseEvent | str) -> list[WireEvent]:
         """Take what an adapter yielded and return the events to send, none or several.
@@ -112,6 +116,41 @@ class Lifecycle:
         self._listen()
         return out
 
+    def show_call(
+        self, call_id: str, name: str, arguments: str, owner: str | None = None
+    ) -> list[WireEvent]:
+        """Take a whole call, and return the events to send: as `feed` does with its three events.
+
+        Args:
+            call_id: its id.
+            name: the tool.
+            arguments: JSON text.
+            owner: run id of the sub-agent that calls.
+
+        Raises:
+            ProtocolViolation: as `feed` does.
+        """
+        out: list[WireEvent] = []
+        for wire in call_events(call_id, name, arguments, owner):
+            self._take(wire, out)
+        self._listen()
+        return out
+
+    def spoken(self, item: Any) -> tuple[str, str]:
+        """Take an event that is text of the run's own and nothing else, as most are.
+
+        Returns:
+            The id of the message as it travels, and its next delta; no id when the item is to be
+            fed: nothing has changed.
+        """
+        if type(item) is TextMessageContentEvent and not self._state.lanes:
+            # A model's own look-up of an attribute takes thrice that of its dict.
+            fields = item.__dict__
+            stream = self._texts.get(fields["message_id"])
+            if stream is not None and stream.owner is None and _is_plain(item, fields, None, _TEXT):
+                return stream.wire_id, clean_text(fields["delta"])
+        return "", ""
+
     def delta(self, item: Any) -> WireEvent | None:
         """Take an item that is text or arguments and nothing else, as nearly all are.
 
@@ -120,8 +159,8 @@ class Lifecycle:
         """
         kind = type(item)
         if kind is str:
-            if self._speaking is not None and item:
-                return delta_event("text", self._speaking, None, clean_text(item))
+            if self.speaking is not None and item:
+                return delta_event("text", self.speaking, None, clean_text(item))
         elif self._state.lanes:
             return None
         elif kind is TextMessageContentEvent:
@@ -225,16 +264,16 @@ class Lifecycle:
             return out
         self._effects.leave_lane(None, out)
         self._listen()
-        if self._speaking is None:
+        if self.speaking is None:
             self._effects.open_text(out)
             self._listen()
-        out.append(delta_event("text", str(self._speaking), None, text))
+        out.append(delta_event("text", str(self.speaking), None, text))
         return out
 
     def _listen(self) -> None:
         """Remember which message plain text goes to now."""
         stream = self._state.speaking()
-        self._speaking = stream.wire_id if stream else None
+        self.speaking = stream.wire_id if stream else None
 
     # Everything else: first what may be refused, then what changes.
 

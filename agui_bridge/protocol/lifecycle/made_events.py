@@ -6,10 +6,18 @@ from typing import Any, Final, cast, get_args
 from ag_ui.core import BaseEvent, Event, ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
 from pydantic_core import PydanticSerializationError, to_json
 
-from agui_bridge.protocol.json_values import WireEvent, clean
+from agui_bridge.protocol.json_values import WireEvent, clean, clean_text
 from agui_bridge.protocol.lifecycle.event_rules import KINDS
 
-__all__ = ["FIELDS", "delta_event", "end_event", "start_event", "to_wire", "whole_call"]
+__all__ = [
+    "FIELDS",
+    "call_events",
+    "delta_event",
+    "end_event",
+    "start_event",
+    "to_wire",
+    "whole_call",
+]
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     kind.value: tuple(field.alias or name for name, field in model.model_fields.items())
@@ -60,6 +68,19 @@ def end_event(kind: str, wire_id: str, owner: str | None) -> WireEvent:
     """Make the END that an adapter forgot."""
     tag: dict[str, Any] = {} if owner is None else {"subagentRunId": owner}
     return {"type": KINDS[kind].end, **tag, KINDS[kind].key: wire_id}
+
+
+def call_events(
+    call_id: str, name: str, arguments: str, owner: str | None
+) -> tuple[WireEvent, WireEvent, WireEvent]:
+    """Make the START, ARGS and END of a whole call as they travel: what `whole_call` comes to."""
+    tag: dict[str, Any] = {} if owner is None else {"subagentRunId": owner}
+    tag["toolCallId"] = clean_text(call_id)
+    return (
+        {"type": "TOOL_CALL_START", **tag, "toolCallName": clean_text(name)},
+        {"type": "TOOL_CALL_ARGS", **tag, "delta": clean_text(arguments)},
+        {"type": "TOOL_CALL_END", **tag},
+    )
 
 
 def whole_call(

@@ -5,6 +5,7 @@ taken back, but it can be continued: a last delta closes what is open, so that n
 holds arguments that the next model call would choke on.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -74,6 +75,8 @@ def completion(text: str) -> str | None:
         The suffix; ``""`` when the text is valid or empty (a call without arguments);
         ``"{}"`` when it is nothing but space; None when no suffix can make it valid.
     """
+    if _is_whole(text):
+        return ""
     stack: list[str] = []
     state, position = "value", _skip_space(text, 0)
     if position == len(text):
@@ -96,6 +99,22 @@ def completion(text: str) -> str | None:
             stack.pop()
         position = _skip_space(text, token.end())
     return _MISSING[state] + "".join(reversed(stack))
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text is JSON already, as nearly all are."""
+    try:
+        _WHOLE.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_WHOLE: Final = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _skip_space(text: str, position: int) -> int:

@@ -87,10 +87,7 @@ def check_schema(schema: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(schema, Mapping):
         raise UnsafeSchema(f"A response schema must be an object, not {type(schema).__name__}.")
     measure(schema)
-    text = canonical(schema)
-    if len(text) > MAX_SCHEMA_LENGTH:
-        raise UnsafeSchema(f"The response schema is longer than {MAX_SCHEMA_LENGTH} characters.")
-    return _compile(text).left_out
+    return _compiled(schema).left_out
 
 
 def require_checkable(option: str, schemas: Mapping[str, Mapping[str, Any]]) -> None:
@@ -207,6 +204,8 @@ def _compile_as_written(text: bytes) -> _Compiled:
 @lru_cache(maxsize=256)
 def _compile(text: str) -> _Compiled:
     """Compile a schema given as canonical JSON (equal schemas share one validator)."""
+    if len(text) > MAX_SCHEMA_LENGTH:
+        raise UnsafeSchema(f"The response schema is longer than {MAX_SCHEMA_LENGTH} characters.")
     import jsonschema
     from jsonschema.validators import extend
     from referencing import Registry

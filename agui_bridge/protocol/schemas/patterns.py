@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.schemas.check_work import spend
 from agui_bridge.protocol.schemas.formats import FORMATS
 

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from agui_bridge.frozen import dataclass
 
 __all__ = ["AuditRow", "ChainHead"]
 

@@ -6,9 +6,9 @@ forged (contract.md, "Messages and state").
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.messages.stored import StoredMessage, StoredMessages
 
 __all__ = [

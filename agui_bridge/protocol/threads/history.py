@@ -158,8 +158,24 @@ class History:
             self._messages = None
             apply(self, event)
             if self._changed is not None:
-                changed, self._changed = self._changed, None
-                changed()
+                self._tell_changed()
+
+    def add_text(self, message_id: str, delta: str) -> None:
+        """Add to the text of a message that is open: `apply` of a delta of nothing but it."""
+        self._messages = None
+        entry = self._entries.get(message_id)
+        if entry is not None:
+            if entry.text is None:
+                entry.text = []
+            entry.text.append(delta)
+            entry.dirty = True
+        if self._changed is not None:
+            self._tell_changed()
+
+    def _tell_changed(self) -> None:
+        if self._changed is not None:
+            changed, self._changed = self._changed, None
+            changed()
 
     def _carrier_of(self, call_id: str) -> StreamedMessage | None:
         """The message that has a call, in order to change it."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.messages.stored import (
     KnownCalls,
     StoredMessage,

@@ -6,11 +6,13 @@ Times are seconds since the epoch by the store's clock. `Json` is any JSON value
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Literal
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.audit_chain import ChainHead
 from agui_bridge.protocol.threads.kept import Kept
@@ -39,7 +41,7 @@ __all__ = [
 Json = Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Principal:
     """Who asks.
 
@@ -101,7 +103,7 @@ class InterruptStatus(StrEnum):
     INDETERMINATE = "indeterminate"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class ToolCall:
     """The tool call that an interrupt asks about.
 

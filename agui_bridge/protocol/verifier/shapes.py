@@ -31,8 +31,6 @@ EVENT_TYPES: Final = frozenset(kind.value for kind in EventType)
 MAY_BE_NULL: Final = frozenset({"snapshot", "value", "event", "result", "rawEvent"})
 """Members for which null is a value. Elsewhere older producers write it for what is absent."""
 
-_EVENT: Final[TypeAdapter[Any]] = TypeAdapter(Event)
-
 
 class _Dropped:
     """Stands for a value that is of no described member of its union."""
@@ -46,6 +44,12 @@ _Walk: TypeAlias = Callable[[Any, Path, list[Path], bool], Any]
 
 The last argument: whether members of objects are left out too, or of unions only.
 """
+
+
+@cache
+def _event() -> TypeAdapter[Any]:
+    # Made once somebody else's events are judged: it takes longer than the import of all else here.
+    return TypeAdapter(Event)
 
 
 def without_unknown(event: WireEvent, *, members: bool = True) -> tuple[WireEvent, list[Path]]:
@@ -78,7 +82,7 @@ def shape_fault(event: WireEvent) -> Fault | None:
         event: as `without_unknown` gives it.
     """
     try:
-        _EVENT.validate_python(event, strict=True)
+        _event().validate_python(event, strict=True)
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False):
             if not _is_whole(fault):
@@ -99,11 +103,11 @@ def model_of(event: WireEvent) -> BaseEvent:
     model: BaseEvent
     try:
         # Members of objects that are not described are let through here, those of unions are not.
-        model = _EVENT.validate_python(event)
+        model = _event().validate_python(event)
         return model
     except ValidationError:
         known, paths = without_unknown(event, members=False)
-    model = _EVENT.validate_python(known)
+    model = _event().validate_python(known)
     for member in {path.split("/")[1] for path in paths}:
         name = next(n for n, f in type(model).model_fields.items() if _alias(n, f) == member)
         # Not by attribute, which may validate.

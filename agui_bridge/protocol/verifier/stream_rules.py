@@ -9,9 +9,10 @@ Source: AG-UI 1.1, lifecycle, streaming, subagents, processing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
+
+from agui_bridge.frozen import dataclass
 
 __all__ = ["STREAM_RULES", "Fault", "Remedy", "StreamRule"]
 

@@ -6,10 +6,10 @@ All of them in the 1.0 shape; `dialects` makes older ones of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.approvals.public import public_approval
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.loaded import Loaded

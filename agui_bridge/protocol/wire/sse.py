@@ -7,15 +7,15 @@ allowed), the WHATWG HTML standard, section "Interpreting an event stream", for 
 import codecs
 import json
 import re
-from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Final
 
 from pydantic_core import PydanticSerializationError, to_json
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.json_values import NUL, WireEvent, clean
 
-__all__ = ["KEEP_ALIVE", "Decoder", "Frame", "FrameTooLarge", "encode"]
+__all__ = ["KEEP_ALIVE", "Decoder", "Frame", "FrameTooLarge", "encode", "encode_text"]
 
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 """A comment: it keeps proxies from closing an idle stream, and no client sees it."""
@@ -29,6 +29,8 @@ class _Prefixes(dict[str, str]):
 
     A dict costs half of what `lru_cache` does. One that is full begins anew.
     """
+
+    __slots__ = ("_start", "key")
 
     def __init__(self, kind: str, key: str) -> None:
         super().__init__()
@@ -56,6 +58,21 @@ _DELTAS: Final = {
 }
 
 
+_TEXTS: Final = _DELTAS["TEXT_MESSAGE_CONTENT"]
+
+
+def encode_text(message_id: str, delta: str) -> bytes:
+    """Encode a TEXT_MESSAGE_CONTENT of nothing but a clean text, as `encode` does.
+
+    Args:
+        message_id: whose text it is.
+        delta: what `json_values.clean_text` gives.
+    """
+    if len(delta) > _SHORT:
+        return _TEXTS[message_id].encode() + to_json(delta) + b"}\n\n"
+    return f"{_TEXTS[message_id]}{encode_basestring(delta)}}}\n\n".encode()
+
+
 def encode(event: WireEvent) -> bytes:
     """Encode one event as a server-sent event, never failing on a value.
 
@@ -68,12 +85,10 @@ def encode(event: WireEvent) -> bytes:
     Returns:
         ``data: {json}`` and an empty line, UTF-8.
     """
-    kind = event["type"]
-    if len(event) == 3 and kind in _DELTAS:
+    if len(event) == 3 and (prefixes := _DELTAS.get(event["type"])) is not None:
         try:
             delta = event["delta"]
             if NUL not in delta:
-                prefixes = _DELTAS[kind]
                 prefix = prefixes[event[prefixes.key]]
                 if len(delta) > _SHORT:
                     return prefix.encode() + to_json(delta) + b"}\n\n"

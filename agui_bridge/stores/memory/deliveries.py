@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.threads.records import Json, ThreadKey
 from agui_bridge.stores.codec import decode, encode
 from agui_bridge.stores.deliveries import Asked, Delivery, DeliveryState

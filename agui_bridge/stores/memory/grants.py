@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Collection
-from dataclasses import replace
 
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.stores.grant_codec import decode_grant, encode_grant
 

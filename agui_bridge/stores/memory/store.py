@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
 
 from agui_bridge.errors import Conflict
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
@@ -114,7 +114,8 @@ class MemoryStore:
         head = Head.of(thread.record) if thread is not None else None
         check_commit(head, expected, now, change.not_after)
         # All copies are made before the first write: a value that is not JSON changes nothing.
-        record = copies.copy_thread(next_record(key, change, head, write_id, now))
+        made = next_record(key, change, head, write_id, now)
+        record = copies.copy_thread(made)
         interrupts = {ask.id: copies.copy_interrupt(ask) for ask in change.interrupts}
         receipts = {receipt.batch: copies.copy_receipt(receipt) for receipt in change.receipts}
         messages = {message.id: copies.copy_message(message) for message in change.messages}
@@ -130,7 +131,8 @@ class MemoryStore:
         thread.superseded -= messages.keys()
         thread.superseded |= thread.messages.keys() & set(change.superseded)
         self._wakeups.notify(key)
-        return Committed(copies.copy_thread(record), now)
+        # What it shares with the change is the caller's own; with the store it shares nothing.
+        return Committed(made, now)
 
     async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
         """Have leases hold on (see `Store.renew`)."""
@@ -157,6 +159,9 @@ class MemoryStore:
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
         """The stop requests for runs with these lease tokens (see `Store.stops`)."""
+        if not self._stops:
+            # Who polls asks for thousands of runs, and nobody is to stop most of the time.
+            return []
         keys = [key for token in dict.fromkeys(tokens) for key in self._stops.get(token, ())]
         return [stop for key in keys if (stop := self._threads[key].record.stop) is not None]
 
@@ -243,10 +248,11 @@ class MemoryStore:
         now = self._now()
         found: list[tuple[float, Due]] = []
         for key, thread in self._threads.items():
-            head, asks = Head.of(thread.record), thread.batch()
-            if head.lease_ends_at is not None and head.lease_ends_at <= now:
-                found.append((head.lease_ends_at, Due(key, "lease")))
-            elif thread.record.status is ThreadStatus.INTERRUPTED and asks:
+            status, run = thread.record.status, thread.record.run
+            if status is ThreadStatus.RUNNING:
+                if run is not None and run.ends_at <= now:
+                    found.append((run.ends_at, Due(key, "lease")))
+            elif status is ThreadStatus.INTERRUPTED and (asks := thread.batch()):
                 ends = [ask.expires_at for ask in asks if ask.expires_at is not None]
                 waiting = any(ask.status in WAITING for ask in asks)
                 if waiting and len(ends) == len(asks) and max(ends) <= now:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frozen import dataclass
 
 __all__ = ["FORM", "SCHEMES", "Address", "parse_address", "redacted"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.threads.records import ThreadKey, ThreadRecord
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
 from agui_bridge.stores.commit_rules import WAITING
 from agui_bridge.stores.postgres.notifications import CHANNEL

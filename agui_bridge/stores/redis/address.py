@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frozen import dataclass
 
 __all__ = ["SCHEMES", "Address"]
 

@@ -8,10 +8,10 @@ so that none can forge another's key or hash tag: `/`, `:`, spaces, `{` and `}` 
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from urllib.parse import quote as percent_encode
 from urllib.parse import unquote as percent_decode
 
+from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey
 
 __all__ = ["Keys", "key_of", "quote", "tag_of", "unquote"]

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from redis.exceptions import RedisError
 
@@ -69,16 +69,29 @@ class Notifications:
                         await messages.subscribe(self._channel)
                         logger.debug("listening for changes of threads")
                         while True:
-                            message = await messages.get_message(
-                                ignore_subscribe_messages=True, timeout=LISTEN_SECONDS
-                            )
+                            await self._hear_some(messages)
                             pause = FIRST_PAUSE
-                            if message is not None:
-                                self._hear(message["data"])
                 finally:
                     await redis.aclose(close_connection_pool=True)
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _hear_some(self, messages: Any) -> None:
+        """Hear what is announced for some seconds."""
+        # This looks after the connection; but for each message that takes thrice the reading.
+        message = await messages.get_message(ignore_subscribe_messages=True, timeout=LISTEN_SECONDS)
+        if message is None:
+            return
+        self._hear(message["data"])
+        read, clock = messages.connection.read_response, asyncio.get_running_loop().time
+        until = clock() + LISTEN_SECONDS
+        while (left := until - clock()) > 0:
+            reply = await read(timeout=left, disconnect_on_error=False)
+            if reply is None:
+                return
+            kind, *_, content = reply
+            if kind == "message":
+                self._hear(content)
 
     def _hear(self, tag: str) -> None:
         # Anybody may publish anything there.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
 from typing import Any
 
+from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import (
     Interrupt,
@@ -53,7 +53,7 @@ class Write:
     """One commit: what the script is given, and what its reply means.
 
     Attributes:
-        data: the record's text; who gets the record gets one of its own.
+        data: the record's text.
     """
 
     key: ThreadKey
@@ -127,12 +127,11 @@ class Write:
         return arguments
 
     def done(self, reply: Reply) -> Committed:
-        """What a taken commit made of the record."""
+        """What a taken commit made of the record; what is in it is the change's own."""
         _, time, version, created, ends, stop = reply
-        record = _with_end(codec.decode_thread(self.data, self.key), ends)
         record = replace(
-            record,
-            status=self.change.record.status,
+            _with_end(self.change.record, ends),
+            key=self.key,
             version=int(version),
             stop=read_stop(stop),
             write_id=self.write_id,

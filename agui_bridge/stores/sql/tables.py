@@ -7,8 +7,10 @@ those are written where they are used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from agui_bridge.frozen import dataclass
 
 __all__ = [
     "AUDIT",

@@ -4,6 +4,7 @@
 
 import { HttpAgent } from "@ag-ui/client";
 import {
+  ActionBarPrimitive,
   AssistantRuntimeProvider,
   AuiIf,
   ComposerPrimitive,
@@ -12,7 +13,7 @@ import {
   ThreadPrimitive,
   type ToolCallMessagePartProps,
 } from "@assistant-ui/react";
-import { type AgUiAssistantRuntime, useAgUiRuntime, useAgUiState } from "@assistant-ui/react-ag-ui";
+import { type AgUiAssistantRuntime, useAgUiInterrupts, useAgUiRuntime, useAgUiState } from "@assistant-ui/react-ag-ui";
 import { useMemo, useRef, useState } from "react";
 
 import { bridgeHistory } from "./history";
@@ -49,7 +50,7 @@ export function App() {
       <ThreadPrimitive.Root className="thread">
         <main>
           <h1>agui-bridge with assistant-ui</h1>
-          <ThreadPrimitive.Messages components={{ AssistantMessage: Message, UserMessage: Said }} />
+          <ThreadPrimitive.Messages components={{ AssistantMessage: Message, UserMessage: Said, UserEditComposer: SaidAnew }} />
           <Waiting url={url} thread={thread} check={address.get("check") !== "off"} />
           <State />
         </main>
@@ -88,9 +89,27 @@ function Message() {
 }
 
 function Said() {
+  const asked = useAgUiInterrupts().length > 0;
   return (
     <MessagePrimitive.Root className="message said">
       <MessagePrimitive.Parts />
+      {/* Alone in the page's input, the first message would be one of a new page: it would replace nothing. */}
+      <AuiIf condition={({ message, thread }) => message.parentId !== null && !thread.isRunning && !asked}>
+        <ActionBarPrimitive.Edit className="change">Change</ActionBarPrimitive.Edit>
+      </AuiIf>
+    </MessagePrimitive.Root>
+  );
+}
+
+/** Something else in place of a message; what followed it is gone. */
+function SaidAnew() {
+  return (
+    <MessagePrimitive.Root className="message said">
+      <ComposerPrimitive.Root className="composer">
+        <ComposerPrimitive.Input aria-label="Say instead" rows={1} />
+        <ComposerPrimitive.Cancel className="quiet">Back</ComposerPrimitive.Cancel>
+        <ComposerPrimitive.Send>Say it</ComposerPrimitive.Send>
+      </ComposerPrimitive.Root>
     </MessagePrimitive.Root>
   );
 }

@@ -1,4 +1,4 @@
-import { Questions, useRecords } from "@agui-bridge/react-cards";
+import { type Answer, Questions, reached, useRecords } from "@agui-bridge/react-cards";
 import { useAgUiInterrupts, useAgUiSubmitInterruptResponses } from "@assistant-ui/react-ag-ui";
 
 interface WaitingProps {
@@ -12,12 +12,17 @@ export function Waiting({ url, thread, check }: WaitingProps) {
   const interrupts = useAgUiInterrupts();
   const submit = useAgUiSubmitInterruptResponses();
   const records = useRecords({ url, thread: interrupts.length ? thread : null });
+  // assistant-ui takes the questions away before the answers have arrived.
+  const send = async (answers: Answer[]) => {
+    await reached({ url, thread });
+    return submit(answers);
+  };
   return (
     <Questions
       interrupts={interrupts}
       records={records}
       check={check}
-      send={submit}
+      send={send}
       onReload={() => location.reload()}
     />
   );

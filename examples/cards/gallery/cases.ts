@@ -1,9 +1,5 @@
 import type { Interrupt, QuestionRecord } from "../src";
-
-export interface Case {
-  interrupts: Interrupt[];
-  records?: QuestionRecord[];
-}
+import { type Case, HARD } from "./hard";
 
 const EMAIL = {
   type: "object",
@@ -84,6 +80,7 @@ const EVERYTHING = {
 const RULE = { approvers: ["role:dba", "bob"], quorum: 2, selfApproval: false, askedBy: "ann" };
 
 export const CASES: Record<string, Case> = {
+  ...HARD,
   approval: { interrupts: [approval()], records: [record()] },
   respond: {
     interrupts: [approval({}, { respond: { type: "string" } })],

@@ -1,11 +1,15 @@
 // Every state of every card:  ?case=approval  and without it a list of them.
 //
-//     &later=500  it is asked that many milliseconds after a message; &fail=1  the first answer fails
+//     &later=500  it is asked that many milliseconds after a message; &fail=1  the first answer fails,
+//                 of several that are sent at once &fail=2 the second one
+//     &refuse=2   the first two answers are refused, and it is asked again
+//     &check=off  forms send what was typed as it is
+//     &each=1     each answer is handed over at once, and its question is gone
 
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 
-import { type Answer, Questions } from "../src";
+import { type Answer, type Interrupt, Questions } from "../src";
 import { CASES } from "./cases";
 
 const address = new URLSearchParams(location.search);
@@ -16,6 +20,12 @@ function Gallery() {
   const [asks, setAsks] = useState(found?.interrupts ?? []);
   const [sent, setSent] = useState<Answer[][]>([]);
   const [asked, setAsked] = useState(!address.has("later"));
+  const [records, setRecords] = useState(found?.records);
+  useEffect(() => {
+    const meanwhile = () => setRecords(found?.meanwhile);
+    addEventListener("meanwhile", meanwhile);
+    return () => removeEventListener("meanwhile", meanwhile);
+  }, [found]);
   if (!found)
     return (
       <main>
@@ -31,9 +41,9 @@ function Gallery() {
     );
   const send = (answers: Answer[]) => {
     setSent((before) => [...before, answers]);
-    if (address.has("fail") && sent.length === 0)
-      return Promise.reject(new Error("The server can't be reached. Try again."));
-    setAsks([]);
+    if (Number(address.get("fail")) === sent.length + 1) return offline();
+    if (sent.length < Number(address.get("refuse"))) setAsks(asks.map(refused));
+    else if (!address.has("each")) setAsks([]);
     return Promise.resolve();
   };
   return (
@@ -48,11 +58,27 @@ function Gallery() {
           setTimeout(() => setAsked(true), Number(address.get("later")));
         }}
       />
-      <Questions interrupts={asked ? asks : []} records={found.records} send={send} />
+      <Questions
+        interrupts={asked ? asks : []}
+        records={records}
+        each={address.has("each")}
+        check={address.get("check") !== "off"}
+        send={send}
+      />
       <p>Sent:</p>
       <pre data-testid="sent">{JSON.stringify(sent)}</pre>
     </main>
   );
+}
+
+/** As slow as a request that nobody answers. */
+const offline = () =>
+  new Promise((_, fail) => setTimeout(() => fail(new Error("The server can't be reached. Try again.")), 300));
+
+/** The question again, as a bridge states it that was told `refusals: ask`. */
+function refused(ask: Interrupt): Interrupt {
+  const told = { code: "INVALID_RESUME_PAYLOAD", message: "that is not what was meant." };
+  return { ...ask, metadata: { agui_bridge: { refused: told } } };
 }
 
 createRoot(document.getElementById("root")!).render(<Gallery />);

@@ -3,10 +3,22 @@ import { type JsonSchema, resolved } from "./schema/schema";
 
 export type AskKind = "approval" | "confirmation" | "form";
 
-/** The schema of the whole answer; a text where the agent has said none. */
+/** The document that all schemas of a question are parts of; a text where the agent has said none. */
+export const rootOf = (ask: Interrupt): JsonSchema =>
+  (ask.responseSchema as JsonSchema | undefined) ?? { type: "string" };
+
+/** The schema of the answer, without the decline that may stand beside it. */
 export function schemaOf(ask: Interrupt): JsonSchema {
-  const schema = ask.responseSchema as JsonSchema | undefined;
-  return schema ? resolved(schema, schema) : { type: "string" };
+  const root = rootOf(ask);
+  return resolved(mayDecline(ask) ? root.anyOf?.[0] : root, root);
+}
+
+/** Whether a person may say that they would not answer. */
+export function mayDecline(ask: Interrupt): boolean {
+  const { anyOf = [] } = rootOf(ask);
+  const beside = resolved(anyOf[1], rootOf(ask));
+  const declined = resolved(beside.properties?.declined, rootOf(ask));
+  return anyOf.length === 2 && beside.required?.join() === "declined" && declined.const === true;
 }
 
 /** What kind of answer a question wants: its schema says so, whatever its reason. */
@@ -21,7 +33,7 @@ export function kindOf(ask: Interrupt): AskKind {
   return ask.reason === "confirmation" && !ask.responseSchema ? "confirmation" : "form";
 }
 
-const isFlag = (schema: JsonSchema | undefined) => schema?.type === "boolean";
+const isFlag = (schema: JsonSchema | boolean | undefined) => resolved(schema, {}).type === "boolean";
 
 /** What is sent for a yes or a no. */
 export function confirmed(ask: Interrupt, yes: boolean): unknown {
@@ -51,13 +63,20 @@ export function titleOf(ask: Interrupt): string {
   return title || (kindOf(ask) === "approval" ? "May this tool run?" : "Your answer is needed");
 }
 
+/** Who may answer, as far as it is known. */
+export const ruleOf = (ask: Interrupt, record?: QuestionRecord): Approval | undefined =>
+  record?.approval ?? oursOf(ask)?.approval;
+
+const namesOf = (names: string[]) => names.map((name) => name.replace(/^role:/, "any ")).join(", ");
+
 /** Who may answer, in a sentence; nothing where anybody may. */
 export function approversOf(ask: Interrupt, record?: QuestionRecord): string | undefined {
-  const rule = record?.approval ?? oursOf(ask)?.approval;
+  const rule = ruleOf(ask, record);
   if (!rule) return undefined;
-  const { approvers = [], quorum = 1, votes = 0, votedBy = [], selfApproval, askedBy } = rule;
-  const who = approvers.length ? approvers.map((name) => name.replace(/^role:/, "any ")).join(", ") : "anybody";
+  const { approvers = [], quorum = 1, votes = 0, votedBy = [], eachOf = [], selfApproval, askedBy } = rule;
+  const who = namesOf(approvers) || "anybody";
   const parts = [quorum > 1 ? `${quorum} of these must agree: ${who}.` : `May answer: ${who}.`];
+  if (eachOf.length) parts.push(`One of each: ${eachOf.map(namesOf).join("; ")}.`);
   if (selfApproval === false) parts.push(`Not ${askedBy ?? "whoever asked"}.`);
   if (votes) parts.push(`${votes} of ${quorum} so far: ${votedBy.join(", ")}.`);
   return parts.join(" ");

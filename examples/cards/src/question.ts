@@ -26,6 +26,10 @@ export interface Approval {
   askedBy?: string | null;
   votes?: number;
   votedBy?: string[];
+  /** Groups; somebody of each must agree. */
+  eachOf?: string[][];
+  /** The arguments that those who have agreed so far have agreed to, if they were changed. */
+  editedArgs?: Record<string, unknown>;
 }
 
 /** What the bridge knows of a question: `GET …/threads/{thread}/interrupts`. */

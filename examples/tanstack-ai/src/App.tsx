@@ -2,7 +2,7 @@
 //
 //     ?url=ADDRESS OF THE AGENT&thread=ID&check=off
 
-import { type Answer, Questions, useRecords } from "@agui-bridge/react-cards";
+import { type Answer, Questions, reached, useRecords } from "@agui-bridge/react-cards";
 import { toolDefinition } from "@tanstack/ai/client";
 import { useChat } from "@tanstack/ai-react";
 import { type SyntheticEvent, useMemo, useState } from "react";
@@ -35,8 +35,10 @@ export function App() {
     tools,
   });
   const records = useRecords({ url, thread: interrupts.length ? thread : null });
-  // TanStack AI sends the answers together, once each question has one.
-  const send = (answers: Answer[]) => {
+  // TanStack AI sends the answers together, once each question has one, and shows the cards anew if
+  // they do not arrive: what was typed would be lost.
+  const send = async (answers: Answer[]) => {
+    await reached({ url, thread });
     for (const answer of answers) {
       const asked = interrupts.find(({ id }) => id === answer.interruptId);
       if (asked?.kind !== "generic") continue;

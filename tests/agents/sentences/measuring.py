@@ -106,6 +106,7 @@ def lines(file: Path) -> tuple[Line, ...]:
     return tuple(Line(**json.loads(line)) for line in text.split("\n") if line.strip())
 
 
+@cache
 def holds(*pieces: str) -> bool:
     """Whether a call that begins after this text is held."""
     scanner = SentenceScanner(TABLE)
@@ -114,6 +115,7 @@ def holds(*pieces: str) -> bool:
     return scanner.holding
 
 
+@cache
 def found_in(*pieces: str) -> tuple[FoundRequest, ...]:
     """What is found in a message."""
     scanner = SentenceScanner(TABLE)

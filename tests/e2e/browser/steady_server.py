@@ -1,4 +1,7 @@
-"""An agent that goes on while nobody listens: `python -m tests.e2e.browser.steady_server PORT`."""
+"""`python -m tests.e2e.browser.steady_server PORT`: agents of their own for a few tests.
+
+One goes on while nobody listens, and two people must agree with the other.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Final
 
-from agui_bridge import Bridge, FunctionRun
+from agui_bridge import ApprovalRule, Bridge, FunctionRun
+from agui_bridge.approvals import Question
 from agui_bridge.http.server import serve
 
 LOOPBACK: Final = r"http://127\.0\.0\.1(:\d+)?"
@@ -25,6 +29,19 @@ async def steady(run: FunctionRun) -> AsyncIterator[str]:
         yield f"{number} "
     run.state["counted"] = WORDS
     yield "Confirmed." if await run.confirm(f"Was {WORDS} enough?") else "Not confirmed."
+
+
+@bridge.approvals
+async def two_agree(question: Question) -> ApprovalRule | None:
+    """Whoever they are: here nobody says who asks, so they are one, and never enough."""
+    return ApprovalRule("two", quorum=2) if question.tool == "publish" else None
+
+
+@bridge.agent("careful")
+async def careful(run: FunctionRun) -> AsyncIterator[str]:
+    """Publishes nothing before two have agreed."""
+    approval = await run.approve("publish", {"page": "news"}, message="Publish the news?")
+    yield "Published." if approval.approved else "Not published."
 
 
 if __name__ == "__main__":

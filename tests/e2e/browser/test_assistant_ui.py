@@ -137,6 +137,22 @@ def test_a_form_that_is_filled_in_wrongly_twice_can_still_be_corrected(
     expect(card(page)).to_have_count(0)
 
 
+def test_an_answer_that_can_not_be_sent_leaves_its_card_and_what_was_typed(
+    open_page: OpenPage, name: str
+) -> None:
+    page = open_page()
+    say(page, f"form {name}")
+    fill(page, "Quarter", "Q2")
+    fill(page, "Year", "2026")
+    page.context.set_offline(True)
+    button(card(page), "Send").click()
+    expect(card(page).get_by_role("alert")).to_contain_text("The server can't be reached.")
+    page.context.set_offline(False)
+    button(card(page), "Send").click()
+    sees(page, "Quarter: Q2 2026.")
+    expect(card(page)).to_have_count(0)
+
+
 @pytest.mark.feature("assistant-ui", "expired")
 def test_a_question_whose_time_is_over_goes_away_and_the_chat_goes_on(
     open_page: OpenPage, target: Target, name: str
@@ -166,6 +182,43 @@ def test_an_answer_given_in_another_tab_is_told(
     button(second, "Show the outcome").click()
     sees(second, "Outcome: sent")
     assert len(target.executed(name)) == 1
+
+
+@pytest.mark.feature("assistant-ui", "rewrite")
+def test_a_message_that_is_changed_takes_the_place_of_what_followed(
+    open_page: OpenPage, target: Target, name: str, thread: str
+) -> None:
+    page = open_page()
+    for said in ("hello", "second", "third"):
+        say(page, said)
+        sees(page, f"You said: {said}")
+    # The first message alone would be one of a new page: it has no such button.
+    expect(page.get_by_role("button", name="Change")).to_have_count(2)
+    page.get_by_role("button", name="Change").first.click()
+    page.get_by_label("Say instead").fill(f"send {name}")
+    page.get_by_role("button", name="Say it").click()
+    expect(card(page)).to_have_count(1, timeout=PATIENCE)
+    expect(page.get_by_role("button", name="Change")).to_have_count(0)
+    button(page, "Approve").click()
+    sees(page, "Outcome: sent to")
+    expect(page.get_by_role("main")).not_to_contain_text("third")
+    page.reload()
+    sees(page, "Outcome: sent to")
+    expect(page.get_by_role("main")).not_to_contain_text("third")
+    kept = [it["content"] for it in target.thread(thread)["messages"] if it["role"] == "user"]
+    assert kept == ["hello", f"send {name}"]
+
+
+def test_a_vote_that_is_not_enough_leaves_its_card(open_page: OpenPage, steady: str) -> None:
+    page = open_page(url=steady.replace("/steady", "/careful"))
+    say(page, "go on")
+    expect(card(page)).to_contain_text("2 of these must agree: anybody.")
+    button(page, "Approve").click()
+    expect(card(page)).to_contain_text("1 of 2 so far: anonymous.", timeout=PATIENCE)
+    button(page, "Deny").click()
+    button(page, "Deny").click()
+    sees(page, "Not published.")
+    expect(card(page)).to_have_count(0)
 
 
 @pytest.mark.feature("assistant-ui", "page tool")

@@ -21,6 +21,9 @@ LARGEST: Final = 15 * 1024
 CASES: Final = (
     *("approval", "respond", "remember", "confirmation", "boolean", "text", "form", "everything"),
     *("several", "expiring", "expired", "rule", "forbidden", "decided", "refused"),
+    # What no page foresees.
+    *("circle", "lists", "broken", "optional", "choices", "declinable", "unsure", "code", "long"),
+    *("deep", "unfit", "nested", "twins"),
 )
 SIZES: Final = {"phone": (390, 780), "desktop": (1280, 800), "narrow": (320, 640)}
 
@@ -56,6 +59,18 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(open_case: OpenCase, case: str
                     path=ARTEFACTS / f"cards-{case}-{size}-{scheme}.png", full_page=True
                 )
     page.emulate_media(color_scheme=None, reduced_motion=None)
+
+
+def test_cards_heed_the_scheme_and_whoever_wants_no_motion(open_case: OpenCase) -> None:
+    page = open_case("approval")
+    shown = page.get_by_role("article")
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    expect(shown).to_have_css("background-color", "rgb(255, 255, 255)")
+    expect(shown).to_have_css("animation-name", "agc-in")
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    expect(shown).to_have_css("background-color", "rgb(29, 34, 40)")
+    expect(shown).to_have_css("animation-name", "none")
+    assert page.evaluate("document.getAnimations().length") == 0
 
 
 def test_the_focus_goes_to_the_card_and_back_and_the_card_is_announced(open_case: OpenCase) -> None:

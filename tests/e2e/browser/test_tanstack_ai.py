@@ -116,6 +116,22 @@ def test_a_form_that_is_filled_in_wrongly_twice_can_still_be_corrected(
     expect(card(page)).to_have_count(0)
 
 
+def test_an_answer_that_can_not_be_sent_leaves_its_card_and_what_was_typed(
+    open_page: OpenPage, name: str
+) -> None:
+    page = open_page()
+    say(page, f"form {name}")
+    fill(page, "Quarter", "Q2")
+    fill(page, "Year", "2026")
+    page.context.set_offline(True)
+    button(card(page), "Send").click()
+    expect(card(page).get_by_role("alert")).to_contain_text("The server can't be reached.")
+    page.context.set_offline(False)
+    button(card(page), "Send").click()
+    sees(page, "Quarter: Q2 2026.")
+    expect(card(page)).to_have_count(0)
+
+
 @pytest.mark.feature("TanStack AI", "expired")
 def test_a_question_whose_time_is_over_says_so_and_the_chat_goes_on(
     open_page: OpenPage, target: Target, name: str

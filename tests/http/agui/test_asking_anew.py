@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from agui_bridge import NotDelivered
+from agui_bridge import ApprovalRule, NotDelivered
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
+from agui_bridge.approvals import Question
 from tests.http.conftest import Serving, Site
 from tests.support.agents import Answering, Scripted, approval
 from tests.support.server import Streamed, open_stream_at, run_input
@@ -204,6 +205,22 @@ async def test_clients_from_before_1_get_shapes_that_they_accept(serving: Servin
         assert "expiresAt" not in events[-1]["outcome"]["interrupts"][0]
         # What carries the question on assistant-ui's pages is no part of the conversation.
         assert events[1]["messageId"] not in [m["id"] for m in events[4]["messages"]]
+
+
+@pytest.mark.parametrize(("choice", "more"), [("ask", ASKED_ANEW_BEFORE_1[1:3]), ("error", [])])
+async def test_a_question_that_one_vote_does_not_answer_is_carried_too(
+    serving: Serving, choice: Any, more: list[str]
+) -> None:
+    async def two(question: Question) -> ApprovalRule:
+        return ApprovalRule("two", quorum=2)
+
+    async with serving(refusals=choice) as site:
+        site.bridge.approvals(two)
+        (asked,) = await site.ask(version=None)
+        voted = await site.run(None, version=None, resume=approve(asked))
+        snapshots = ["STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"]
+        assert voted.kinds == ["RUN_STARTED", *more, *snapshots, "RUN_FINISHED"]
+        assert voted.events[-1]["outcome"]["interrupts"][0]["id"] == asked["id"]
 
 
 async def test_a_question_after_the_users_words_needs_no_message_beside_it(

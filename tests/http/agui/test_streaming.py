@@ -10,7 +10,9 @@ import pytest
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.streaming.clock import SystemClock
 from agui_bridge.engine.streaming.pipe import Pipe
+from agui_bridge.engine.streaming.wheel import Wheels
 from agui_bridge.http.stream_response import EventStreamResponse
 from agui_bridge.protocol.threads.records import ThreadKey
 from tests.http.conftest import Serving, Site
@@ -232,8 +234,10 @@ async def test_a_client_that_goes_away_with_the_last_byte_is_no_error(
 
     pipe = Pipe()
     pipe.close()
+    wheels = Wheels(SystemClock())
+    response = EventStreamResponse(pipe, b"data: 1\n\n", Settings(), wheels)
     with caplog.at_level(logging.ERROR, "asyncio"):
-        await EventStreamResponse(pipe, b"data: 1\n\n", Settings())({}, receive, send)
+        await response({}, receive, send)
         await asyncio.sleep(0)
     # What a server says of its own start and end is not meant.
     assert [r for r in caplog.records if r.levelno > logging.INFO] == []

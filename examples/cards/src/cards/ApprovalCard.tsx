@@ -1,17 +1,13 @@
-import { useEffect, useRef, useState } from "react";
-
-import { kindOf, schemaOf } from "../kinds";
+import { useStep } from "../hooks/useStep";
+import { kindOf, rootOf, ruleOf, schemaOf } from "../kinds";
 import type { CardProps } from "../question";
-import type { JsonSchema } from "../schema/schema";
+import { type JsonSchema, resolved } from "../schema/schema";
 import { Button, Card } from "./Card";
+import { ReasonForm } from "./ReasonForm";
 import { SchemaForm } from "./SchemaForm";
-import { Values } from "./Values";
+import { Arguments } from "./Values";
 
 const USUAL = ["approved", "editedArgs", "reason", "respond"];
-const REASON: JsonSchema = {
-  type: "object",
-  properties: { reason: { title: "Reason", description: "The agent reads it.", format: "textarea", type: "string" } },
-};
 const RESULT: JsonSchema = {
   type: "object",
   required: ["respond"],
@@ -30,11 +26,15 @@ type Doing = "reading" | "editing" | "denying" | "responding" | "choosing";
 /** May this tool run with these arguments? What else can be said of it is what its schema offers. */
 export function ApprovalCard(props: CardProps) {
   const { ask, call, record, check, onAnswer, onCancel } = props;
-  const [doing, setDoing] = useState<Doing>("reading");
-  const body = useFocusWithin(doing);
+  const [doing, setDoing, body] = useStep<Doing>("reading");
+  const root = rootOf(ask);
   const schema = schemaOf(ask);
   const { editedArgs, respond, ...members } = schema.properties ?? {};
-  const about = call ?? record?.toolCall;
+  const proposed = call ?? record?.toolCall;
+  // Who agrees, agrees to what the others have agreed to, not to what was proposed to them.
+  const agreed = ruleOf(ask, record)?.editedArgs;
+  const about = proposed && agreed ? { ...proposed, args: agreed } : proposed;
+  const approved = { approved: true, ...(agreed && { editedArgs: agreed }) };
   const back = (
     <Button look="plain" onClick={() => setDoing("reading")}>
       Back
@@ -47,9 +47,11 @@ export function ApprovalCard(props: CardProps) {
         Tool <code>{about?.name ?? ask.toolCallId ?? ask.reason}</code>
       </p>
       <div ref={body}>
+        {agreed && <p className="agc-note">Whoever has agreed so far has changed the arguments.</p>}
         {doing === "editing" && editedArgs ? (
           <SchemaForm
-            schema={{ $defs: schema.$defs, ...editedArgs }}
+            schema={resolved(editedArgs, root)}
+            root={root}
             values={about?.args}
             check={check}
             onSubmit={(args) => onAnswer({ approved: true, editedArgs: args }, "Approved with changes")}
@@ -57,19 +59,18 @@ export function ApprovalCard(props: CardProps) {
             <Button type="submit">Approve with changes</Button>
             {back}
           </SchemaForm>
+        ) : about ? (
+          <Arguments values={about.args} />
         ) : (
-          <Values values={about?.args ?? {}} />
+          <p className="agc-note">With which arguments is not known here.</p>
         )}
         {doing === "denying" && (
-          <SchemaForm
-            schema={REASON}
-            onSubmit={(said) => onAnswer({ approved: false, ...trimmed(said) }, "Denied")}
+          <ReasonForm
+            onSubmit={(said) => onAnswer({ approved: false, ...said }, "Denied")}
+            onBack={() => setDoing("reading")}
           >
-            <Button type="submit" look="danger">
-              Deny
-            </Button>
-            {back}
-          </SchemaForm>
+            Deny
+          </ReasonForm>
         )}
         {doing === "responding" && (
           <SchemaForm
@@ -82,14 +83,14 @@ export function ApprovalCard(props: CardProps) {
         )}
         {doing === "choosing" && (
           <SchemaForm
+            root={root}
             schema={{
-              $defs: schema.$defs,
               type: "object",
               properties: Object.fromEntries(more),
               required: schema.required?.filter((name) => !USUAL.includes(name)),
             }}
             check={check}
-            onSubmit={(said) => onAnswer({ approved: true, ...(said as object) }, "Approved")}
+            onSubmit={(said) => onAnswer({ ...approved, ...(said as object) }, "Approved")}
           >
             <Button type="submit">Approve</Button>
             {back}
@@ -97,13 +98,13 @@ export function ApprovalCard(props: CardProps) {
         )}
         {doing === "reading" && (
           <div className="agc-actions">
-            <Button onClick={() => onAnswer({ approved: true }, "Approved")}>Approve</Button>
+            <Button onClick={() => onAnswer(approved, "Approved")}>Approve</Button>
             {more.length > 0 && (
               <Button look="plain" onClick={() => setDoing("choosing")}>
                 Approve and…
               </Button>
             )}
-            {editedArgs && (
+            {editedArgs && about && (
               <Button look="plain" onClick={() => setDoing("editing")}>
                 Edit
               </Button>
@@ -124,33 +125,4 @@ export function ApprovalCard(props: CardProps) {
       </div>
     </Card>
   );
-}
-
-function trimmed(said: unknown): { reason?: string } {
-  const reason = (said as { reason?: string }).reason?.trim();
-  return reason ? { reason } : {};
-}
-
-/** What was pressed is gone when something else is done: the focus goes to what came in its place. */
-function useFocusWithin(doing: Doing) {
-  const body = useRef<HTMLDivElement>(null);
-  const before = useRef<Doing>(doing);
-  useEffect(() => {
-    if (before.current === doing) return;
-    const names: Record<string, string> = {
-      editing: "Edit",
-      denying: "Deny",
-      responding: "Respond",
-      choosing: "Approve and…",
-    };
-    const left = names[before.current];
-    before.current = doing;
-    const buttons = [...(body.current?.querySelectorAll("button") ?? [])];
-    const target =
-      doing === "reading"
-        ? buttons.find(({ textContent }) => textContent === left)
-        : body.current?.querySelector<HTMLElement>("form :is(input, select, textarea)");
-    target?.focus();
-  }, [doing]);
-  return body;
 }

@@ -1,11 +1,10 @@
-import { createContext, type ReactNode, useContext, useEffect, useId } from "react";
+import { type MouseEvent, type ReactNode, useContext, useEffect, useId, useLayoutEffect, useRef } from "react";
 
 import { announce } from "../hooks/announce";
 import { duration, useCountdown } from "../hooks/useCountdown";
-import { approversOf, refusalOf, titleOf } from "../kinds";
+import { approversOf, refusalOf } from "../kinds";
 import type { CardProps } from "../question";
-
-const Title = createContext("");
+import { Title, useTitleOf } from "./titles";
 
 interface FrameProps extends Pick<CardProps, "ask" | "record" | "disabled" | "failure"> {
   /** Withdraws it, which whoever asked may do whoever is to answer. */
@@ -20,12 +19,19 @@ interface FrameProps extends Pick<CardProps, "ask" | "record" | "disabled" | "fa
 export function Card(props: FrameProps) {
   const { ask, record, kind, tone = "plain", disabled, failure, onCancel, children } = props;
   const id = useId();
-  const title = titleOf(ask);
+  const title = useTitleOf(ask);
   const left = useCountdown(record?.expiresAt ?? ask.expiresAt);
   const refused = refusalOf(ask);
   const wrong = failure ?? refused?.message;
   const who = approversOf(ask, record);
   const over = left === 0;
+  const locked = disabled || over || record?.mayAnswer === false;
+  const place = useRef<HTMLElement>(null);
+  // Read before it is drawn: what is locked loses the focus at once, and whoever was typing with it.
+  const held = locked && place.current?.contains(document.activeElement);
+  useLayoutEffect(() => {
+    if (held) place.current?.focus();
+  }, [locked]);
   useEffect(() => {
     if (left === 60 || left === 10) announce(`${title} ${duration(left)} left to answer.`);
     if (over) announce(`${title} The time to answer is over.`);
@@ -33,6 +39,7 @@ export function Card(props: FrameProps) {
   return (
     <Title value={title}>
       <article
+        ref={place}
         className={`agc-card agc-${tone}`}
         aria-labelledby={`${id}-title`}
         aria-describedby={who ? `${id}-who` : undefined}
@@ -59,7 +66,7 @@ export function Card(props: FrameProps) {
         )}
         {record?.mayAnswer === false && record.why && <p className="agc-note">{record.why.message}</p>}
         {/* Whoever may not answer, or is too late, reads it all the same. */}
-        <fieldset className="agc-all" disabled={disabled || over || record?.mayAnswer === false}>
+        <fieldset className="agc-all" disabled={locked}>
           <legend className="agc-hidden">{title}</legend>
           {children}
         </fieldset>
@@ -84,14 +91,22 @@ interface ButtonProps {
 }
 
 /** A button whose name says to which question it belongs: two cards have no two equal ones. */
-export function Button({ children, look = "main", type = "button", ...rest }: ButtonProps) {
+export function Button({ children, look = "main", type = "button", onClick, ...rest }: ButtonProps) {
   const title = useContext(Title);
+  const press = (event: MouseEvent<HTMLButtonElement>) => {
+    // The second click of a double one was meant for what stood there before.
+    if (event.detail > 1) return event.preventDefault();
+    // Safari leaves the focus where it was.
+    event.currentTarget.focus();
+    onClick?.();
+  };
   return (
     <button
       {...rest}
       type={type}
       className={`agc-${look}`}
       aria-label={title ? `${children}: ${title}` : undefined}
+      onClick={press}
     >
       {children}
     </button>

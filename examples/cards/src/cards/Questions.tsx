@@ -3,19 +3,19 @@ import { type ComponentType, useEffect, useRef } from "react";
 import { announce } from "../hooks/announce";
 import { useFocus } from "../hooks/useFocus";
 import { useQuestions } from "../hooks/useQuestions";
-import { type AskKind, decidedOf, kindOf, titleOf } from "../kinds";
+import { type AskKind, decidedOf, kindOf } from "../kinds";
 import type { Answer, Call, CardProps, Interrupt, QuestionRecord } from "../question";
 import { ApprovalCard } from "./ApprovalCard";
 import { ConfirmationCard } from "./ConfirmationCard";
+import { DoneCard, OPEN } from "./DoneCard";
 import { FormCard } from "./FormCard";
+import { Titles, titlesOf } from "./titles";
 
 const CARDS: Record<AskKind, ComponentType<CardProps>> = {
   approval: ApprovalCard,
   confirmation: ConfirmationCard,
   form: FormCard,
 };
-
-const OPEN = "div:not([hidden]) > article";
 
 export interface QuestionsProps {
   interrupts: readonly Interrupt[];
@@ -39,14 +39,20 @@ export interface QuestionsProps {
 export function Questions(props: QuestionsProps) {
   const { interrupts, send, each, records, callOf, cards = {}, check, onReload } = props;
   const place = useRef<HTMLElement>(null);
-  const { given, failure, answer, cancel, change, sending } = useQuestions({ interrupts, send, each });
+  const elsewhere = Object.fromEntries(
+    (records ?? []).flatMap(({ id, status, answer }) =>
+      status === "answered" && answer ? [[id, { interruptId: id, ...answer } as Answer]] : [],
+    ),
+  );
+  const { given, failure, answer, cancel, change, sending } = useQuestions({ interrupts, send, each, elsewhere });
   const asked = interrupts.map(({ id }) => id).join(" ") || null;
+  const titles = titlesOf(interrupts);
   useFocus(place, asked);
   useEffect(() => {
     const [first] = interrupts;
     if (!first) return;
     const count = interrupts.length > 1 ? `${interrupts.length} questions wait for you: ` : "";
-    announce(count + interrupts.map(titleOf).join(" "));
+    announce(count + Object.values(titles).join(" "));
   }, [asked]);
   // The button that was pressed is gone: the next card is the one to go to.
   const answered = Object.keys(given).length;
@@ -54,73 +60,66 @@ export function Questions(props: QuestionsProps) {
   useEffect(() => {
     const open = [...(place.current?.querySelectorAll<HTMLElement>(OPEN) ?? [])];
     const again = open.find(({ parentElement }) => parentElement?.dataset.ask === changed.current);
-    if (again ?? answered) (again ?? open[0])?.focus();
+    // An answer that was not taken leaves the focus nowhere, too.
+    if (again ?? (answered || failure)) (again ?? open[0])?.focus();
     changed.current = null;
-  }, [answered]);
+  }, [answered, failure]);
 
   // A cancel decides nothing any more: the bridge says so, and what is asked is gone.
   const shows = onReload ? "Show the outcome" : "Dismiss";
 
   if (!interrupts.length) return null;
+  const done = interrupts.filter(({ id }) => id in given || id in elsewhere).length;
   return (
-    <section className="agc" ref={place} aria-label="Waiting for you">
-      {interrupts.length > 1 && (
-        <p className="agc-count">
-          {interrupts.length} questions, answered together: {answered} of {interrupts.length} done
-        </p>
-      )}
-      {interrupts.map((ask) => {
-        const record = records?.find(({ id }) => id === ask.id);
-        const decided = given[ask.id] ? undefined : decidedOf(record);
-        if (decided)
-          return (
-            <div className="agc-card agc-done" key={ask.id}>
-              <span>{titleOf(ask)}</span> <strong>{decided}</strong>
-              <button
-                className="agc-plain"
-                aria-label={`${shows}: ${titleOf(ask)}`}
+    <Titles value={titles}>
+      <section className="agc" ref={place} aria-label="Waiting for you">
+        {interrupts.length > 1 && (
+          <p className="agc-count">
+            {interrupts.length} questions, answered together: {done} of {interrupts.length} done
+          </p>
+        )}
+        {interrupts.map((ask) => {
+          const record = records?.find(({ id }) => id === ask.id);
+          const mine = given[ask.id];
+          const decided = mine ? undefined : decidedOf(record);
+          if (decided)
+            return (
+              <DoneCard
+                key={ask.id}
+                ask={ask}
+                what={decided}
+                elsewhere
+                // Its answer waits for those to the others.
+                button={ask.id in elsewhere && done < interrupts.length ? undefined : shows}
                 onClick={onReload ?? (() => cancel(ask.id))}
-              >
-                {shows}
-              </button>
+              />
+            );
+          const Shown = cards[ask.reason] ?? CARDS[kindOf(ask)];
+          const again = () => {
+            changed.current = ask.id;
+            change(ask.id);
+          };
+          return (
+            <div key={ask.id}>
+              {mine && (
+                <DoneCard ask={ask} what={mine.summary} button={each || sending ? undefined : "Change"} onClick={again} />
+              )}
+              {/* Out of sight, what was typed is still there if the answer is not taken. */}
+              <div hidden={!!mine} data-ask={ask.id}>
+                <Shown
+                  ask={ask}
+                  record={record}
+                  call={callOf?.(ask) ?? record?.toolCall}
+                  check={check}
+                  failure={failure ?? undefined}
+                  onAnswer={(payload, summary) => answer(ask.id, payload, summary)}
+                  onCancel={() => cancel(ask.id)}
+                />
+              </div>
             </div>
           );
-        const Shown = cards[ask.reason] ?? CARDS[kindOf(ask)];
-        const done = given[ask.id];
-        return (
-          <div key={ask.id}>
-            {done && (
-              <div className="agc-card agc-done">
-                <span>{titleOf(ask)}</span> <strong>{done.summary}</strong>
-                {!each && !sending && (
-                  <button
-                    className="agc-quiet"
-                    aria-label={`Change: ${titleOf(ask)}`}
-                    onClick={() => {
-                      changed.current = ask.id;
-                      change(ask.id);
-                    }}
-                  >
-                    Change
-                  </button>
-                )}
-              </div>
-            )}
-            {/* Out of sight, what was typed is still there if the answer is not taken. */}
-            <div hidden={!!done} data-ask={ask.id}>
-              <Shown
-                ask={ask}
-                record={record}
-                call={callOf?.(ask) ?? record?.toolCall}
-                check={check}
-                failure={failure ?? undefined}
-                onAnswer={(payload, summary) => answer(ask.id, payload, summary)}
-                onCancel={() => cancel(ask.id)}
-              />
-            </div>
-          </div>
-        );
-      })}
-    </section>
+        })}
+      </section>
+    </Titles>
   );
 }

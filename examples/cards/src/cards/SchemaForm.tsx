@@ -6,6 +6,8 @@ import type { JsonSchema } from "../schema/schema";
 
 interface SchemaFormProps {
   schema: JsonSchema;
+  /** The document that the schema is a part of. */
+  root?: JsonSchema;
   /** What the fields hold at first. */
   values?: unknown;
   check?: boolean;

@@ -1,18 +1,38 @@
-/** Names and values as a table, nested ones within. */
+import { useContext, useLayoutEffect, useRef, useState } from "react";
+
+import { Title } from "./titles";
+
+/** What a call is called with; what is long scrolls, so that the buttons stay near. */
+export function Arguments({ values }: { values: Record<string, unknown> }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [long, setLong] = useState(false);
+  const title = useContext(Title);
+  useLayoutEffect(() => {
+    const { scrollHeight, clientHeight } = place.current as HTMLDivElement;
+    setLong(scrollHeight > clientHeight);
+  }, [values]);
+  // Only what scrolls is a stop of the Tab key.
+  const stop = long && { tabIndex: 0, role: "group", "aria-label": `Arguments: ${title}` };
+  return (
+    <div className={long ? "agc-args agc-long" : "agc-args"} ref={place} {...stop}>
+      <Values values={values} />
+    </div>
+  );
+}
+
+/** Names and values, nested ones within. */
 export function Values({ values }: { values: Record<string, unknown> }) {
   return (
-    <table className="agc-values">
-      <tbody>
-        {Object.entries(values).map(([name, value]) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            <td>
-              <Value value={value} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <dl className="agc-values">
+      {Object.entries(values).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <Value value={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
@@ -29,5 +49,6 @@ function Value({ value }: { value: unknown }) {
     );
   if (value !== null && typeof value === "object" && Object.keys(value).length)
     return <Values values={value as Record<string, unknown>} />;
-  return <>{value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value)}</>;
+  if (value === null) return <>–</>;
+  return <>{typeof value === "object" || value === "" ? JSON.stringify(value) : String(value)}</>;
 }

@@ -1,11 +1,13 @@
 import { type FormEvent, useId, useState } from "react";
 
 import { type Faults, faultsOf, finished } from "../schema/check";
-import { idOf } from "../schema/Field";
+import { idOf } from "../schema/Frame";
 import { initial, type JsonSchema } from "../schema/schema";
 
 interface FormOptions {
   schema: JsonSchema;
+  /** The document that the schema is a part of, to which its references lead; by default itself. */
+  root?: JsonSchema;
   /** What the fields hold at first; by default what the schema says. */
   values?: unknown;
   /** Whether the values are checked before they are handed over. */
@@ -14,20 +16,20 @@ interface FormOptions {
 }
 
 /** The state of a form: what was filled in, and what is wrong with it. */
-export function useForm({ schema, values, check = true, onSubmit }: FormOptions) {
+export function useForm({ schema, root = schema, values, check = true, onSubmit }: FormOptions) {
   const id = useId();
-  const [value, setValue] = useState(() => values ?? initial(schema, schema));
+  const [value, setValue] = useState(() => values ?? initial(schema, root));
   const [faults, setFaults] = useState<Faults>({});
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const wrong = check ? faultsOf(schema, value, schema) : {};
+    const wrong = check ? faultsOf(schema, value, root) : {};
     setFaults(wrong);
     const [first] = Object.keys(wrong);
-    if (first === undefined) onSubmit(finished(schema, value, schema));
+    if (first === undefined) onSubmit(finished(schema, value, root));
     // After they are drawn: the fault is read out with its field.
     else requestAnimationFrame(() => focusOn(id, first));
   };
-  const field = { form: id, path: "", schema, root: schema, value, faults, onChange: setValue };
+  const field = { form: id, path: "", schema, root, value, faults, onChange: setValue };
   return { id, value, setValue, faults, submit, field };
 }
 

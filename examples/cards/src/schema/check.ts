@@ -1,5 +1,8 @@
 import { type JsonSchema, labelOf, resolved, type Shape, shapeOf } from "./schema";
 
+/** Whether two values of JSON are one. */
+export const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
 /** What somebody has typed that can't be read as what the field wants. */
 export class Unread {
   constructor(readonly text: string) {}
@@ -9,7 +12,6 @@ export class Unread {
 export type Faults = Record<string, string>;
 
 export const pathOf = (path: string, name: string | number) => (path ? `${path}.${name}` : `${name}`);
-
 
 /**
  * What is wrong with an answer, in words for whoever gives it. It covers what fields can say: the
@@ -60,8 +62,8 @@ export function faultsOf(
 export function variantOf(shape: Shape, value: unknown, root: JsonSchema): number {
   const type = Array.isArray(value) ? "array" : typeof value;
   const types = (part: JsonSchema) => {
-    const { type: found } = shapeOf(part, root).schema;
-    return found === "integer" ? "number" : found;
+    const { kind, schema } = shapeOf(part, root);
+    return kind === "number" ? "number" : (schema.type ?? (kind === "group" ? "object" : undefined));
   };
   const alike = (shape.variants ?? []).filter((part) => types(part) === type);
   const fits = alike.find((part) => !Object.keys(faultsOf(part, value, root)).length) ?? alike[0];
@@ -97,8 +99,7 @@ function lacking({ kind, schema, options }: Shape, value: unknown): string | und
     if (schema.multipleOf && !isMultiple(value, schema.multipleOf)) return `must be a multiple of ${schema.multipleOf}`;
   }
   if (kind === "tick" && typeof value !== "boolean") return "must be yes or no";
-  const alike = (option: unknown) => JSON.stringify(option) === JSON.stringify(value);
-  if (kind === "choice" && !options?.some(alike)) return "is none of the choices";
+  if (kind === "choice" && !options?.some((option) => same(option, value))) return "is none of the choices";
   if (kind === "list" || kind === "choices") {
     if (!Array.isArray(value)) return "must be a list";
     if (value.length < (minItems ?? 0)) return `needs ${minItems} or more`;
@@ -126,11 +127,17 @@ function matches(pattern: string, value: string): boolean {
 
 /** The answer as it is sent: what was left empty is left out, or null where something must stand. */
 export function finished(given: JsonSchema | boolean | undefined, value: unknown, root: JsonSchema): unknown {
-  const { kind, schema, nullable } = shapeOf(given, root);
+  const { kind, schema, nullable, variants } = shapeOf(given, root);
   if (value === undefined) return nullable ? null : undefined;
-  if (value === null || typeof value !== "object" || value instanceof Unread) return value;
-  if (kind === "list") return (value as unknown[]).map((item) => finished(schema.items, item, root));
-  if (kind !== "group") return value;
+  // Sent unchecked, it is what was typed: the bridge says what is wrong with it.
+  if (value instanceof Unread) return value.text;
+  if (value === null || typeof value !== "object") return value;
+  if (kind === "list" && Array.isArray(value)) return value.map((item) => finished(schema.items, item, root));
+  if (kind === "variants") {
+    const part = variants?.[variantOf({ kind, schema, nullable, variants }, value, root)];
+    return part ? finished(part, value, root) : value;
+  }
+  if (kind !== "group" || Array.isArray(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
       .map(([name, member]) => [name, finished(schema.properties?.[name], member, root)] as const)

@@ -19,12 +19,12 @@ export interface JsonSchema {
   maxItems?: number;
   uniqueItems?: boolean;
   items?: JsonSchema | boolean;
-  properties?: Record<string, JsonSchema>;
+  properties?: Record<string, JsonSchema | boolean>;
   required?: string[];
   additionalProperties?: JsonSchema | boolean;
-  anyOf?: JsonSchema[];
-  oneOf?: JsonSchema[];
-  allOf?: JsonSchema[];
+  anyOf?: (JsonSchema | boolean)[];
+  oneOf?: (JsonSchema | boolean)[];
+  allOf?: (JsonSchema | boolean)[];
   $ref?: string;
   $defs?: Record<string, JsonSchema>;
   definitions?: Record<string, JsonSchema>;
@@ -34,7 +34,8 @@ export interface JsonSchema {
 const DEEPEST = 8;
 
 /** The schema with what it refers to, and all that must hold together, in one place. */
-export function resolved(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema {
+export function resolved(schema: JsonSchema | boolean | undefined, root: JsonSchema, depth = 0): JsonSchema {
+  if (typeof schema !== "object") return {};
   let found = schema;
   if (schema.$ref && depth < DEEPEST) {
     const { $ref, ...rest } = schema;
@@ -48,14 +49,19 @@ export function resolved(schema: JsonSchema, root: JsonSchema, depth = 0): JsonS
   return found;
 }
 
+/** What a pointer leads to; a reference of another kind leads nowhere, and its part is typed as JSON. */
 function at(root: JsonSchema, ref: string): JsonSchema | undefined {
-  if (!ref.startsWith("#")) return undefined;
-  let place: unknown = root;
-  for (const step of ref.slice(1).split("/").slice(1)) {
-    const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
-    place = (place as Record<string, unknown> | undefined)?.[key];
+  if (ref !== "#" && !ref.startsWith("#/")) return undefined;
+  try {
+    let place: unknown = root;
+    for (const step of ref.split("/").slice(1)) {
+      const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+      place = (place as Record<string, unknown> | undefined)?.[key];
+    }
+    return typeof place === "object" ? (place as JsonSchema) : undefined;
+  } catch {
+    return undefined;
   }
-  return place as JsonSchema | undefined;
 }
 
 function both(one: JsonSchema, other: JsonSchema): JsonSchema {
@@ -87,26 +93,33 @@ export interface Shape {
   /** null is an answer, too: what is left empty is null, or left out. */
   nullable: boolean;
   options?: unknown[];
+  /** The words for the options, where they have some. */
+  labels?: string[];
   variants?: JsonSchema[];
 }
 
-/** Which field a schema asks for. */
-export function shapeOf(given: JsonSchema | boolean | undefined, root: JsonSchema): Shape {
-  if (given === undefined || typeof given === "boolean")
-    return { kind: "json", schema: {}, nullable: false };
+/**
+ * Which field a schema asks for.
+ *
+ * @param inner it is of an item: of its own items nothing is asked, for they may be the list itself.
+ */
+export function shapeOf(given: JsonSchema | boolean | undefined, root: JsonSchema, inner = false): Shape {
+  if (typeof given !== "object") return { kind: "json", schema: {}, nullable: false };
   let schema = resolved(given, root);
   let nullable = false;
   const several = schema.anyOf ?? schema.oneOf;
   let variants: JsonSchema[] | undefined;
+  let labels: string[] | undefined;
   if (several) {
     const parts = several.map((part) => resolved(part, root));
     const rest = parts.filter((part) => part.type !== "null" && part.const !== null);
     nullable = rest.length < parts.length;
     const { anyOf: _, oneOf: __, ...outer } = schema;
     if (rest.length === 1) schema = { ...rest[0], ...outer };
-    else if (rest.every((part) => "const" in part))
+    else if (rest.every((part) => "const" in part)) {
+      labels = rest.map((part) => part.title ?? textOf(part.const));
       schema = { ...outer, enum: rest.map((part) => part.const) };
-    else variants = rest;
+    } else variants = rest;
   }
   if (Array.isArray(schema.type)) {
     const types = schema.type.filter((type) => type !== "null");
@@ -114,9 +127,10 @@ export function shapeOf(given: JsonSchema | boolean | undefined, root: JsonSchem
     if (types.length === 1) schema = { ...schema, type: types[0] };
     else if (!variants) variants = types.map((type) => ({ type, title: type }));
   }
+  nullable ||= schema.enum?.includes(null) ?? false;
   const made = (kind: Kind, more: Partial<Shape> = {}): Shape => ({ kind, schema, nullable, ...more });
   if (variants) return made("variants", { variants });
-  if (schema.enum) return made("choice", { options: schema.enum.filter((value) => value !== null) });
+  if (schema.enum) return made("choice", { options: schema.enum.filter((value) => value !== null), labels });
   if ("const" in schema) return made("fixed");
   switch (schema.type) {
     case "string":
@@ -127,15 +141,18 @@ export function shapeOf(given: JsonSchema | boolean | undefined, root: JsonSchem
     case "boolean":
       return made("tick");
     case "array": {
-      const item = shapeOf(schema.items, root);
-      if (item.kind === "choice" && schema.uniqueItems)
-        return made("choices", { options: item.options });
+      const item = schema.uniqueItems && !inner && shapeOf(schema.items, root, true);
+      if (item && item.kind === "choice")
+        return made("choices", { options: item.options, labels: item.labels });
       return made(schema.items ? "list" : "json");
     }
     default:
       return made(schema.properties ? "group" : "json");
   }
 }
+
+/** A value as people read it where it is one of several. */
+export const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** The words for a member, in want of a title: `batchSize` is "Batch size". */
 export function labelOf(name: string, schema: JsonSchema): string {
@@ -145,23 +162,39 @@ export function labelOf(name: string, schema: JsonSchema): string {
   return plain.charAt(0).toUpperCase() + plain.slice(1);
 }
 
-/** What a field holds at first. */
-export function initial(given: JsonSchema | boolean | undefined, root: JsonSchema, depth = 0): unknown {
+/**
+ * What a field holds at first. What may be left out is left out, until somebody adds it: a schema
+ * that refers to itself would have no end.
+ */
+export function initial(
+  given: JsonSchema | boolean | undefined,
+  root: JsonSchema,
+  required = true,
+  depth = 0,
+): unknown {
   const { kind, schema, nullable, variants } = shapeOf(given, root);
-  const optional = (name: string) =>
-    !schema.required?.includes(name) && schema.properties?.[name]?.default === undefined;
   if (schema.default !== undefined) return schema.default;
   if (kind === "fixed") return schema.const;
-  if (nullable || depth > DEEPEST) return undefined;
+  if (nullable || !required || depth > DEEPEST) return undefined;
   if (kind === "tick") return depth === 0 ? undefined : false;
   if (kind === "list" || kind === "choices") return [];
-  if (kind === "variants") return initial(variants?.[0], root, depth + 1);
-  if (kind === "group")
-    return Object.fromEntries(
-      Object.entries(schema.properties ?? {})
-        .map(([name, part]) => [name, initial(part, root, depth + 1)] as const)
-        // Nobody has said no to a tick that may be left out.
-        .filter(([name, value]) => value !== undefined && !(value === false && optional(name))),
-    );
-  return undefined;
+  if (kind === "variants") return initial(variants?.[0], root, true, depth + 1);
+  return kind === "group" ? membersOf(schema, root, depth + 1) : undefined;
+}
+
+/** What the members of an object hold at first. */
+export function membersOf(schema: JsonSchema, root: JsonSchema, depth = 1): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(schema.properties ?? {})
+      .map(([name, part]) => [name, initial(part, root, schema.required?.includes(name), depth)] as const)
+      .filter(([, value]) => value !== undefined),
+  );
+}
+
+/** Whether the field of a kind can show a value; what it can't show is typed as JSON. */
+export function fits(kind: Kind, value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  if (kind === "list" || kind === "choices") return Array.isArray(value);
+  if (kind === "group") return typeof value === "object" && !Array.isArray(value);
+  return !["text", "long", "number"].includes(kind) || typeof value !== "object";
 }

@@ -1,4 +1,4 @@
-import { Button, Card, type CardProps, SchemaForm, Values } from "@agui-bridge/react-cards";
+import { Button, Card, type CardProps, ReasonForm, useStep, Values } from "@agui-bridge/react-cards";
 import { useState } from "react";
 
 /** What an agent says of a change that it is about to make to a database. */
@@ -11,18 +11,13 @@ interface Change {
   riskLevel: "low" | "medium" | "high";
 }
 
-const WHY_NOT = {
-  type: "object",
-  properties: { reason: { type: "string", description: "The agent reads it.", format: "textarea" } },
-};
-
 /** A change of a database: its query, its risk, how to undo it, and in what steps to do it. */
 export function DatabaseCard(props: CardProps) {
   const { ask, onAnswer, onCancel } = props;
   const { query, riskLevel, ...facts } = ask.metadata as unknown as Change;
   const [batchSize, setBatchSize] = useState(10);
   const [dryRun, setDryRun] = useState(true);
-  const [denying, setDenying] = useState(false);
+  const [doing, setDoing, body] = useStep<"reading" | "denying">("reading");
   const modifications = { batchSize, dryRun };
   return (
     <Card {...props} kind="Database change" tone={riskLevel === "high" ? "danger" : "plain"}>
@@ -38,55 +33,52 @@ export function DatabaseCard(props: CardProps) {
           "To undo it": facts.rollbackPlan,
         }}
       />
-      {denying ? (
-        <SchemaForm
-          schema={WHY_NOT}
-          onSubmit={(said) => onAnswer({ approved: false, ...(said as object) }, "Denied")}
-        >
-          <Button type="submit" look="danger">
+      <div ref={body}>
+        {doing === "denying" ? (
+          <ReasonForm
+            onSubmit={(said) => onAnswer({ approved: false, ...said }, "Denied")}
+            onBack={() => setDoing("reading")}
+          >
             Deny
-          </Button>
-          <Button look="plain" onClick={() => setDenying(false)}>
-            Back
-          </Button>
-        </SchemaForm>
-      ) : (
-        <>
-          <div className="options">
-            <label>
-              Rows per batch
-              <input
-                type="number"
-                min={1}
-                value={batchSize}
-                onChange={(event) => setBatchSize(event.target.valueAsNumber || 1)}
-              />
-            </label>
-            <label className="agc-tick">
-              <input
-                type="checkbox"
-                checked={dryRun}
-                onChange={(event) => setDryRun(event.target.checked)}
-              />
-              Dry run
-            </label>
-          </div>
-          <div className="agc-actions">
-            <Button
-              look={dryRun ? "main" : "danger"}
-              onClick={() => onAnswer({ approved: true, modifications }, "Approved")}
-            >
-              {dryRun ? "Approve the dry run" : "Change the database"}
-            </Button>
-            <Button look="plain" onClick={() => setDenying(true)}>
-              Deny
-            </Button>
-            <Button look="quiet" onClick={onCancel}>
-              Cancel
-            </Button>
-          </div>
-        </>
-      )}
+          </ReasonForm>
+        ) : (
+          <>
+            <div className="options">
+              <label>
+                Rows per batch
+                <input
+                  type="number"
+                  min={1}
+                  value={batchSize}
+                  onChange={(event) => setBatchSize(event.target.valueAsNumber || 1)}
+                />
+              </label>
+              <label className="agc-tick">
+                <input
+                  type="checkbox"
+                  checked={dryRun}
+                  onChange={(event) => setDryRun(event.target.checked)}
+                />
+                Dry run
+              </label>
+            </div>
+            <div className="agc-actions">
+              <Button
+                look={dryRun ? "main" : "danger"}
+                onClick={() => onAnswer({ approved: true, modifications }, "Approved")}
+              >
+                {dryRun ? "Approve the dry run" : "Change the database"}
+              </Button>
+              <Button look="plain" onClick={() => setDoing("denying")}>
+                Deny
+              </Button>
+              <Button look="quiet" onClick={onCancel}>
+                Cancel
+              </Button>
+            </div>
+          </>
+        )}
+      </div>
     </Card>
   );
 }

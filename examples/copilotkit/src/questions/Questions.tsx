@@ -42,7 +42,16 @@ function callOf(id: string | undefined, messages: Message[]) {
   for (const message of messages) {
     if (message.role !== "assistant") continue;
     const found = message.toolCalls?.find((call) => call.id === id);
-    if (found) return { name: found.function.name, args: JSON.parse(found.function.arguments) };
+    if (found) return { name: found.function.name, args: argsOf(found.function.arguments) };
   }
   return undefined;
+}
+
+/** What a model writes need not be JSON; a card that can't be drawn would take the page with it. */
+function argsOf(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { arguments: text };
+  }
 }

@@ -1,0 +1,17 @@
+"""Where the pages stand; apart from what makes them, which only a bridge with an inbox needs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["BY_LINK", "DECIDED", "INBOX", "INBOX_PATHS", "QUESTION", "RULES"]
+
+INBOX: Final = "/inbox"
+DECIDED: Final = "/inbox/decided"
+RULES: Final = "/inbox/rules"
+QUESTION: Final = "/inbox/{reference}"
+BY_LINK: Final = "/d/{reference}"
+"""For whoever holds a link."""
+
+INBOX_PATHS: Final = (INBOX, DECIDED, RULES, QUESTION, BY_LINK)
+"""In the order in which they are looked for."""

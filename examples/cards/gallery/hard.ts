@@ -1,0 +1,207 @@
+// What agents ask that no page foresees: long, deep, circular, or not as their own schema says.
+
+import type { Interrupt, QuestionRecord } from "../src";
+
+export interface Case {
+  interrupts: Interrupt[];
+  records?: QuestionRecord[];
+  /** What is known once the page hears the event `meanwhile`. */
+  meanwhile?: QuestionRecord[];
+}
+
+const asked = (responseSchema: Interrupt["responseSchema"], message = "What shall it be?"): Case => ({
+  interrupts: [{ id: "one", reason: "input_required", message, responseSchema }],
+});
+
+/** An approval of a call with these arguments, which may be edited as the schema says. */
+const called = (args: Record<string, unknown>, editedArgs: object, more: Partial<Interrupt> = {}): Case => ({
+  interrupts: [
+    {
+      id: "one",
+      reason: "tool_call",
+      toolCallId: "call-1",
+      message: "Run it?",
+      responseSchema: {
+        type: "object",
+        required: ["approved"],
+        properties: { approved: { type: "boolean" }, reason: { type: "string" }, editedArgs },
+      },
+      ...more,
+    },
+  ],
+  records: [{ id: "one", status: "open", toolCall: { name: "run", args }, mayAnswer: true }],
+});
+
+const TEXT = { type: "string" };
+const CODE = "def f(x):\n    if x:\n        return 1\n    return 2\n";
+const deep = (levels: number): Record<string, unknown> =>
+  levels ? { [`level_${levels}`]: deep(levels - 1), note: "as deep as this" } : { end: "reached" };
+
+const twins = called({ path: "/srv/a" }, { type: "object", properties: { path: TEXT } });
+const [twin] = twins.interrupts as [Interrupt];
+const [record] = twins.records as [QuestionRecord];
+
+export const HARD: Record<string, Case> = {
+  circle: asked({
+    $defs: {
+      Node: {
+        type: "object",
+        required: ["value"],
+        properties: {
+          value: TEXT,
+          next: { anyOf: [{ $ref: "#/$defs/Node" }, { type: "null" }], default: null },
+          parent: { $ref: "#/$defs/Node" },
+          children: { type: "array", items: { $ref: "#/$defs/Node" } },
+        },
+      },
+    },
+    $ref: "#/$defs/Node",
+  }),
+  lists: asked({
+    type: "object",
+    properties: { tree: { $ref: "#/$defs/Tree" } },
+    $defs: { Tree: { type: "array", items: { $ref: "#/$defs/Tree" } } },
+  }),
+  broken: asked({
+    type: "object",
+    required: ["percent"],
+    properties: {
+      percent: { $ref: "#/%zz" },
+      anchor: { $ref: "#somewhere" },
+      any: true,
+      either: { anyOf: [true, { type: "string" }] },
+      nothing: { enum: [] },
+      odd: { type: "string", format: "x-colour", pattern: "(unclosed" },
+    },
+  }),
+  optional: asked({
+    type: "object",
+    required: ["title"],
+    properties: {
+      title: TEXT,
+      owner: { type: "object", required: ["name"], properties: { name: TEXT, mail: TEXT } },
+      files: { type: "array", minItems: 1, items: TEXT },
+      empty: { type: "array", items: TEXT },
+      when: { type: "string", format: "date-time" },
+    },
+  }),
+  choices: asked({
+    type: "object",
+    required: ["size", "level"],
+    properties: {
+      size: { oneOf: [{ const: "s", title: "Small" }, { const: "l", title: "Large" }] },
+      level: { enum: [1, null, "two", { three: 3 }] },
+      some: { type: "array", uniqueItems: true, items: { enum: [{ a: 1 }, { a: 2 }] } },
+      either: {
+        anyOf: [
+          { type: "object", title: "By name", required: ["name"], properties: { name: TEXT, nick: { type: ["string", "null"] } } },
+          { type: "object", title: "By number", required: ["id"], properties: { id: { type: "integer" } } },
+        ],
+      },
+    },
+  }),
+  declinable: asked({
+    anyOf: [
+      { type: "object", required: ["name"], properties: { name: { $ref: "#/anyOf/0/$defs/Name" } }, $defs: { Name: TEXT } },
+      { type: "object", required: ["declined"], properties: { declined: { const: true }, reason: TEXT } },
+    ],
+  }),
+  unsure: asked(
+    {
+      anyOf: [
+        { type: "boolean" },
+        { type: "object", required: ["declined"], properties: { declined: { const: true }, reason: TEXT } },
+      ],
+    },
+    "Is it yours?",
+  ),
+  code: called(
+    { path: "f.py", content: CODE, at: "2026-11-01T10:00:00+01:00", day: "tomorrow" },
+    {
+      type: "object",
+      properties: {
+        path: TEXT,
+        content: TEXT,
+        at: { type: "string", format: "time" },
+        day: { type: "string", format: "date" },
+      },
+    },
+  ),
+  long: called(
+    { text: "All work and no play. ".repeat(3000), word: "x".repeat(4000), ids: Array.from({ length: 400 }, (_, at) => at) },
+    { type: "object", properties: { text: TEXT, word: TEXT, ids: { type: "array", items: { type: "integer" } } } },
+    { message: `Run ${"a very long question ".repeat(30)}?` },
+  ),
+  deep: called(deep(7), { type: "object" }),
+  unfit: called(
+    { to: "ann@example.com", tags: "red", who: "Ann", count: "three" },
+    {
+      type: "object",
+      properties: {
+        to: { type: "array", items: TEXT },
+        tags: { type: "array", uniqueItems: true, items: { enum: ["red", "blue"] } },
+        who: { type: "object", properties: { name: TEXT } },
+        count: { type: "integer" },
+      },
+    },
+  ),
+  nested: called(
+    { who: { name: "Ann" } },
+    {
+      type: "object",
+      required: ["who"],
+      properties: { who: { $ref: "#/properties/editedArgs/$defs/Person" } },
+      $defs: { Person: { type: "object", required: ["name"], properties: { name: TEXT } } },
+    },
+  ),
+  twins: {
+    interrupts: [twin, { ...twin, id: "two", toolCallId: "call-2" }],
+    records: [record, { ...record, id: "two" }],
+  },
+  overtaken: {
+    ...twins,
+    meanwhile: [
+      {
+        ...record,
+        status: "resolved",
+        answer: { status: "resolved", payload: { approved: false } },
+        history: [{ status: "answered", at: "2026-11-01T12:01:00Z", actor: "bob" }],
+      },
+    ],
+  },
+  shared: {
+    ...twins,
+    interrupts: [twin, { ...twin, id: "two", toolCallId: "call-2" }],
+    records: [record, { ...record, id: "two" }],
+    meanwhile: [
+      {
+        ...record,
+        status: "answered",
+        answer: { status: "resolved", payload: { approved: true } },
+        history: [{ status: "answered", at: "2026-11-01T12:01:00Z", actor: "bob" }],
+      },
+      { ...record, id: "two" },
+    ],
+  },
+  agreed: {
+    interrupts: twins.interrupts,
+    records: [
+      {
+        ...record,
+        approval: {
+          approvers: ["role:dba", "bob"],
+          quorum: 2,
+          eachOf: [["bob"], ["role:dba"]],
+          votes: 1,
+          votedBy: ["bob"],
+          editedArgs: { path: "/srv/b" },
+        },
+      },
+    ],
+  },
+  unknown: { interrupts: twins.interrupts },
+  hurried: {
+    interrupts: [{ ...twin, expiresAt: new Date(Date.now() + 4_000).toISOString() }],
+    records: [record],
+  },
+};

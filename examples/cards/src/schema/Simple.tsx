@@ -1,0 +1,108 @@
+import { useState } from "react";
+
+import { same, Unread } from "./check";
+import { Frame, type Shaped } from "./Frame";
+import { type JsonSchema, textOf } from "./schema";
+
+const INPUTS: Record<string, string> = {
+  date: "date",
+  "date-time": "datetime-local",
+  time: "time",
+  email: "email",
+  uri: "url",
+  password: "password",
+};
+
+/** What these elements can show; they hide any other text, which would be sent all the same. */
+const SHOWN: Record<string, RegExp> = {
+  date: /^\d{4}-\d\d-\d\d$/,
+  "date-time": /^$/,
+  time: /^\d\d:\d\d(:\d\d)?$/,
+};
+
+function inputOf({ format = "", type }: JsonSchema, first: unknown): string {
+  const wanted = type === "string" ? INPUTS[format] : undefined;
+  return wanted && (first === undefined || (SHOWN[format]?.test(String(first)) ?? true)) ? wanted : "text";
+}
+
+/** One line, several, a number, a choice, or JSON: what a single element of HTML can say. */
+export function Simple(props: Shaped) {
+  const { value, shape, onChange } = props;
+  const { schema, options = [], labels } = shape;
+  const [first] = useState(value);
+  // One line can't show what has several, and would lose where they end.
+  const [tall] = useState(typeof value === "string" && /\n|.{80}/.test(value));
+  const kind = shape.kind === "text" && tall ? "long" : shape.kind;
+  const input = inputOf(schema, first);
+  const [typed, setTyped] = useState(() => shown(kind, value));
+  const take = (text: string) => {
+    setTyped(text);
+    onChange(read(input === "datetime-local" ? input : kind, text, first));
+  };
+  return (
+    <Frame {...props}>
+      {(aria) => {
+        if (kind === "choice")
+          return (
+            <select
+              {...aria}
+              value={options.findIndex((option) => same(option, value))}
+              onChange={({ target }) => onChange(options[Number(target.value)])}
+            >
+              <option value={-1}>{props.required ? "Choose" : "–"}</option>
+              {options.map((option, place) => (
+                <option key={place} value={place}>
+                  {labels?.[place] ?? textOf(option)}
+                </option>
+              ))}
+            </select>
+          );
+        const given = { ...aria, value: typed, placeholder: exampleOf(schema) };
+        return kind === "long" || kind === "json" ? (
+          <textarea
+            {...given}
+            rows={3}
+            spellCheck={kind === "long"}
+            className={kind === "json" ? "agc-code" : undefined}
+            onChange={({ target }) => take(target.value)}
+          />
+        ) : (
+          <input
+            {...given}
+            type={input}
+            inputMode={kind !== "number" ? undefined : schema.type === "integer" ? "numeric" : "decimal"}
+            autoComplete="off"
+            onChange={({ target }) => take(target.value)}
+          />
+        );
+      }}
+    </Frame>
+  );
+}
+
+function exampleOf({ examples }: JsonSchema): string | undefined {
+  return Array.isArray(examples) && typeof examples[0] === "string" ? examples[0] : undefined;
+}
+
+function shown(kind: string, value: unknown): string {
+  if (value instanceof Unread) return value.text;
+  if (value === undefined || (value === null && kind !== "json")) return "";
+  return kind === "json" ? JSON.stringify(value, null, 2) : String(value);
+}
+
+/** What a text means. Who empties what was filled in wants it empty; else it was never answered. */
+function read(kind: string, text: string, first: unknown): unknown {
+  // Whoever reads it may live elsewhere.
+  if (kind === "datetime-local") return text ? new Date(text).toISOString() : undefined;
+  if (kind === "text" || kind === "long") return text === "" && first === undefined ? undefined : text;
+  if (text.trim() === "") return undefined;
+  if (kind === "number") {
+    const number = Number(text.trim());
+    return Number.isFinite(number) ? number : new Unread(text);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return new Unread(text);
+  }
+}
