@@ -1,7 +1,6 @@
 """Heavy work takes turns, and everything else comes between two of them."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,23 +11,26 @@ from tests.support.agents import eventually
 
 
 class Rounds:
-    """Counts the loop's rounds, and lets its time pass without waiting.
+    """Counts the loop's rounds, and lets its time pass without waiting: some seconds a round.
 
     Attributes:
         count: rounds so far.
         at: in which round each stretch was, and whose.
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+        self._seconds = seconds
         self.count = 0
         self.at: list[tuple[str, int]] = []
         self._ahead = 0.0
         self._loop = asyncio.get_running_loop()
-        monkeypatch.setattr(self._loop, "time", lambda: time.monotonic() + self._ahead)
+        began = self._loop.time()
+        monkeypatch.setattr(self._loop, "time", lambda: began + self._ahead)
         self._next = self._loop.call_soon(self._round)
 
     def _round(self) -> None:
         self.count += 1
+        self._ahead += self._seconds
         self._next = self._loop.call_soon(self._round)
 
     def stretch(self, scope: str, seconds: float = 0.2) -> None:
@@ -42,18 +44,21 @@ class Rounds:
 
 
 @asynccontextmanager
-async def counting(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rounds]:
-    rounds = Rounds(monkeypatch)
+async def counting(
+    monkeypatch: pytest.MonkeyPatch, seconds: float = 0.001
+) -> AsyncIterator[Rounds]:
+    rounds = Rounds(monkeypatch, seconds)
     try:
         yield rounds
     finally:
         rounds.stop()
 
 
+@pytest.mark.parametrize("seconds", [0.001, 1.0], ids=["quick rounds", "starved loop"])
 async def test_a_request_is_answered_between_two_long_stretches(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    async with counting(monkeypatch) as rounds:
+    async with counting(monkeypatch, seconds) as rounds:
         turns = HeavyTurns()
 
         async def work() -> None:

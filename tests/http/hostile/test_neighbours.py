@@ -49,7 +49,7 @@ class Stretches:
         def noted(*args: Any, **options: Any) -> Any:
             if wanted(args[0]):
                 self.at.append(self._round)
-                self._ahead += 0.1
+                self._ahead += 0.06
             return real(*args, **options)
 
         self._patch.setattr(owner, name, noted)
@@ -63,7 +63,7 @@ async def test_inputs_of_one_scope_are_worked_on_with_rounds_of_the_loop_between
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     messages = [{"id": f"m{n}", "role": "user", "content": "x" * 800} for n in range(100)]
-    many = 8
+    many = 5
     async with serving(Scripted(["hello"]), authenticate=by_token) as site:
         stretches = Stretches(monkeypatch)
         stretches.note(bodies, "parse_json", lambda content: len(content) > 64 * 1024)
