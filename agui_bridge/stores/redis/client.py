@@ -15,9 +15,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
-from redis.asyncio import Connection, ConnectionPool, Redis, RedisCluster, SSLConnection
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from redis.asyncio import Redis
 from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
@@ -33,6 +31,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from agui_bridge.errors import StoreUnavailable, WritesRefused
 from agui_bridge.stores.opening import ConnectionCut
 from agui_bridge.stores.redis.address import Address
+from agui_bridge.stores.redis.connections import Cluster, Link, Server, single
 from agui_bridge.stores.redis.lua import Script
 
 __all__ = ["Client", "word_of"]
@@ -67,7 +66,7 @@ class Client:
         self._closed = False
         # The blocking pool of redis-py 5.0 locks itself out when a connection can't be made.
         self._free = asyncio.Semaphore(address.connections)
-        self._redis: Any = _cluster(address) if address.cluster else _single(address)
+        self._link: Link = Cluster(address) if address.cluster else Server(address)
 
     async def run(self, script: Script, keys: Sequence[str], *arguments: object) -> Any:
         """Run one script and give its reply.
@@ -86,12 +85,11 @@ class Client:
             return await self.run(script, keys, *arguments)
 
         async def body() -> Any:
-            # WAIT speaks of its own connection; a pipeline has one to itself.
+            # WAIT speaks of its own connection: both go on one.
+            wait = ("WAIT", address.wait, round(address.wait_timeout * 1000))
             for known in (True, False):
-                pipeline = self._redis.pipeline(transaction=False)
-                pipeline.execute_command(*_call(script, keys, arguments, known=known))
-                pipeline.execute_command("WAIT", address.wait, round(address.wait_timeout * 1000))
-                reply, reached = await pipeline.execute(raise_on_error=False)
+                call = _call(script, keys, arguments, known=known)
+                reply, reached = await self._link.each([call, wait])
                 if not (known and isinstance(reply, NoScriptError)):
                     break
             for result in (reply, reached):
@@ -121,17 +119,16 @@ class Client:
             ]
 
         async def body() -> list[Any]:
-            pipeline = self._redis.pipeline(transaction=False)
-            for keys, *arguments in calls:
-                pipeline.execute_command(*_call(script, keys, arguments, known=True))
-            replies = await pipeline.execute(raise_on_error=False)
+            replies = await self._link.each(
+                [_call(script, keys, arguments, known=True) for keys, *arguments in calls]
+            )
             for at, reply in enumerate(replies):
                 if isinstance(reply, NoScriptError):
                     keys, *arguments = calls[at]
                     replies[at] = await self._evaluate(script, keys, arguments)
                 elif isinstance(reply, Exception):
                     raise reply
-            return list(replies)
+            return replies
 
         return await self._within_time(body)
 
@@ -144,7 +141,7 @@ class Client:
         """
 
         async def body() -> Any:
-            return await self._redis.execute_command(*words, **options)
+            return await self._link.call(words, **options)
 
         return await self._within_time(body, PASSED_ON)
 
@@ -155,31 +152,26 @@ class Client:
             ResponseError: the user may not ask.
             StoreUnavailable: no answer came.
         """
-        if not self.address.cluster:
+        if not isinstance(self._link, Cluster):
             return [await self.command("INFO")]
-
-        async def body() -> list[Any]:
-            await self._redis.initialize()
-            return list(self._redis.get_primaries())
-
-        nodes = await self._within_time(body)
+        nodes = await self._within_time(self._link.primaries)
         return [await self.command("INFO", target_nodes=node) for node in nodes]
 
     def subscriber(self) -> Redis:
         """A connection of its own to listen on; on a cluster any server hears everything."""
         options = {"health_check_interval": 15, "socket_timeout": self.address.timeout}
-        return _single(self.address, connections=1, **options)
+        return single(self.address, connections=1, **options)
 
     async def aclose(self) -> None:
         """Close all connections."""
         self._closed = True
-        await self._redis.aclose()
+        await self._link.aclose()
 
     async def _evaluate(self, script: Script, keys: Sequence[str], arguments: Any) -> Any:
         try:
-            return await self._redis.execute_command(*_call(script, keys, arguments, known=True))
+            return await self._link.call(_call(script, keys, arguments, known=True))
         except NoScriptError:
-            return await self._redis.execute_command(*_call(script, keys, arguments, known=False))
+            return await self._link.call(_call(script, keys, arguments, known=False))
 
     async def _within_time(
         self,
@@ -276,40 +268,3 @@ def _found_nobody(error: BaseException) -> bool:
 def _call(script: Script, keys: Sequence[str], arguments: Any, *, known: bool) -> Sequence[Any]:
     by = ("EVALSHA", script.sha) if known else ("EVAL", script.text)
     return (*by, len(keys), *keys, *arguments)
-
-
-def _options(address: Address) -> dict[str, Any]:
-    return {
-        "host": address.host,
-        "port": address.port,
-        "username": address.username,
-        "password": address.password,
-        # Whoever shares the server sees in CLIENT LIST whose connections these are.
-        "client_name": "agui-bridge",
-        "decode_responses": True,
-        "protocol": 2,
-        # Each call has a limit of its own; redis-py would make a task of every send to limit it.
-        "socket_timeout": None,
-        "socket_connect_timeout": address.timeout,
-        "socket_keepalive": True,
-        **address.tls,
-    }
-
-
-def _single(address: Address, *, connections: int | None = None, **more: Any) -> Redis:
-    pool = ConnectionPool(
-        connection_class=SSLConnection if address.tls else Connection,
-        max_connections=connections or address.connections,
-        db=address.db,
-        retry=Retry(NoBackoff(), 0),
-        **{**_options(address), **more},
-    )
-    return Redis.from_pool(pool)
-
-
-def _cluster(address: Address) -> RedisCluster:
-    return RedisCluster(
-        **_options(address),
-        ssl=bool(address.tls),
-        max_connections=address.connections,
-    )

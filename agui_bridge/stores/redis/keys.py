@@ -8,6 +8,7 @@ so that none can forge another's key or hash tag: `/`, `:`, spaces, `{` and `}` 
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 from urllib.parse import quote as percent_encode
 from urllib.parse import unquote as percent_decode
 
@@ -17,6 +18,7 @@ from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey
 __all__ = ["Keys", "key_of", "quote", "tag_of", "unquote"]
 
 
+@lru_cache(maxsize=1024)
 def quote(text: str) -> str:
     """Any text as ASCII letters, digits, `%`, `-`, `.`, `_` and `~`."""
     return percent_encode(text, safe="", errors="surrogatepass")
