@@ -14,10 +14,10 @@ from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import ABSENT
-from agui_bridge.stores.redis.delivery_scripts import PLAN
 from agui_bridge.stores.redis.keys import Keys, quote, tag_of
 from agui_bridge.stores.redis.rows import Write
-from agui_bridge.stores.redis.write_scripts import COMMIT
+from agui_bridge.stores.redis.scripts.deliveries import PLAN
+from agui_bridge.stores.redis.scripts.writing import COMMIT
 from benchmarks.own_servers import query
 
 __all__ = ["change_of", "clone_in_postgres", "clone_in_redis", "name_of"]

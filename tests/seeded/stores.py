@@ -36,7 +36,7 @@ STORES: Final = (
     Fault(
         id="redis-claims-blindly",
         broken="Redis takes a change of a thread whatever version it has.",
-        file="agui_bridge/stores/redis/write_scripts.py",
+        file="agui_bridge/stores/redis/scripts/writing.py",
         before="return head and head.version == version",
         after="return head and head.version ~= nil",
         tests="tests/stores/test_contract.py",
@@ -44,7 +44,7 @@ STORES: Final = (
     Fault(
         id="redis-index-stale",
         broken="An interrupt stays in Redis's index of the status that it had before.",
-        file="agui_bridge/stores/redis/write_scripts.py",
+        file="agui_bridge/stores/redis/scripts/writing.py",
         before="if old_position ~= position or old_state ~= state then",
         after="if old_position ~= position then",
         tests="tests/stores/redis/test_keys.py",

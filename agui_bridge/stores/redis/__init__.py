@@ -1,1 +1,1 @@
-"""The store in Redis: `store.RedisStore`, its connections, keys and scripts."""
+"""The store in Redis: `store.RedisStore`, its connections and keys."""

@@ -32,7 +32,7 @@ from agui_bridge.errors import StoreUnavailable, WritesRefused
 from agui_bridge.stores.opening import ConnectionCut
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.connections import Cluster, Link, Server, single
-from agui_bridge.stores.redis.lua import Script
+from agui_bridge.stores.redis.scripts.lua import Script
 
 __all__ = ["Client", "word_of"]
 

@@ -13,7 +13,9 @@ from agui_bridge.protocol.threads.records import Json, ThreadKey
 from agui_bridge.stores import codec
 from agui_bridge.stores.deliveries import Asked, Delivery, DeliveryState
 from agui_bridge.stores.redis.client import Client
-from agui_bridge.stores.redis.delivery_scripts import (
+from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of, unquote
+from agui_bridge.stores.redis.rows import first_of
+from agui_bridge.stores.redis.scripts.deliveries import (
     CLAIM,
     DUE,
     FINISH,
@@ -23,8 +25,6 @@ from agui_bridge.stores.redis.delivery_scripts import (
     ROWS,
     UNANNOUNCED,
 )
-from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of, unquote
-from agui_bridge.stores.redis.rows import first_of
 
 __all__ = ["RedisDeliveries"]
 

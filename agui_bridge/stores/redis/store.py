@@ -40,22 +40,6 @@ from agui_bridge.stores.redis.deliveries import RedisDeliveries
 from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of
 from agui_bridge.stores.redis.notifications import Notifications
 from agui_bridge.stores.redis.open import open_client
-from agui_bridge.stores.redis.read_scripts import (
-    COUNT_INTERRUPTS,
-    DUE,
-    FIND_INTERRUPTS,
-    HISTORY,
-    IDLE,
-    INTERRUPT_ROWS,
-    LIST_ROW,
-    LOAD,
-    MARK,
-    NEWEST,
-    PING,
-    SORT_BY_TOOL,
-    STOPS,
-    TIME,
-)
 from agui_bridge.stores.redis.rows import (
     Write,
     filter_arguments,
@@ -73,7 +57,23 @@ from agui_bridge.stores.redis.rows import (
     read_stop_member,
     stop_text,
 )
-from agui_bridge.stores.redis.write_scripts import COMMIT, DELETE, PRUNE, RENEW, REQUEST_STOP
+from agui_bridge.stores.redis.scripts.reading import (
+    COUNT_INTERRUPTS,
+    DUE,
+    FIND_INTERRUPTS,
+    HISTORY,
+    IDLE,
+    INTERRUPT_ROWS,
+    LIST_ROW,
+    LOAD,
+    MARK,
+    NEWEST,
+    PING,
+    SORT_BY_TOOL,
+    STOPS,
+    TIME,
+)
+from agui_bridge.stores.redis.scripts.writing import COMMIT, DELETE, PRUNE, RENEW, REQUEST_STOP
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["RedisStore"]

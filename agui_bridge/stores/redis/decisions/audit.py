@@ -14,7 +14,7 @@ from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.audit import Sealer
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of, unquote
-from agui_bridge.stores.redis.lua import NOW, Script
+from agui_bridge.stores.redis.scripts.lua import NOW, Script
 
 __all__ = ["RedisAudit"]
 

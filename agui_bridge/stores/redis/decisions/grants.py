@@ -15,7 +15,7 @@ from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.stores.grant_codec import decode_grant, encode_grant
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.keys import Keys, quote, unquote
-from agui_bridge.stores.redis.lua import NOW, Script
+from agui_bridge.stores.redis.scripts.lua import NOW, Script
 
 __all__ = ["RedisGrants"]
 

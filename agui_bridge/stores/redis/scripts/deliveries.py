@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis.lua import DELIVERIES, NOW, THREAD, Script
+from agui_bridge.stores.redis.scripts.lua import DELIVERIES, NOW, THREAD, Script
 
 __all__ = ["CLAIM", "DUE", "FINISH", "LIST", "OVER", "PLAN", "ROWS", "UNANNOUNCED"]
 

@@ -6,7 +6,7 @@ the error, so that the two can't drift apart unseen.
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis.lua import DELIVERIES, NOW, THREAD, TOOL, Script
+from agui_bridge.stores.redis.scripts.lua import DELIVERIES, NOW, THREAD, TOOL, Script
 
 __all__ = ["COMMIT", "DELETE", "PRUNE", "RENEW", "REQUEST_STOP"]
 

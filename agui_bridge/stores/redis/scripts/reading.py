@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis.lua import NOW, THREAD, TOOL, Script
+from agui_bridge.stores.redis.scripts.lua import NOW, THREAD, TOOL, Script
 
 __all__ = [
     "COUNT_INTERRUPTS",
