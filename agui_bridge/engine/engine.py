@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import functools
 import logging
-import secrets
+import os
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Final
 
@@ -68,8 +68,8 @@ logger: Final = logging.getLogger("agui_bridge")
 
 
 def mint() -> str:
-    """A new id: 128 random bits, URL-safe."""
-    return secrets.token_urlsafe(16)
+    """A new id: 128 random bits, in hexadecimal digits."""
+    return os.urandom(16).hex()
 
 
 class Engine:

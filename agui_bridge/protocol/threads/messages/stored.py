@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from agui_bridge.frozen import dataclass
+from agui_bridge.frozen import cached_property, dataclass
 
 __all__ = ["VALUE", "KnownCalls", "StoredMessage", "StoredMessages", "size_of"]
 
