@@ -26,7 +26,7 @@ SCALE = 0.02
 WITHOUT_STREAM = {"06_stop_unknown_session", "13b_permission_resolve_in_process"}
 """They hold answers to stops, or calls inside of NexAU's process."""
 
-_MINTED = re.compile(r"[A-Za-z0-9_-]{22}")
+_MINTED = re.compile(r"[0-9a-f]{32}|[A-Za-z0-9_-]{22}")
 _NAMED = ("chatcmpl-", "call_")
 
 
