@@ -59,7 +59,7 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
         try:
             from agui_bridge.stores.redis.store import RedisStore
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != "redis":
+            if (error.name or "").partition(".")[0] not in ("redis", "hiredis"):
                 raise
             raise ConfigurationError(
                 "the store in Redis needs a package that is missing: "

@@ -9,6 +9,7 @@ says is never passed on: it may quote commands, and they hold payloads and crede
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import ssl
@@ -64,6 +65,8 @@ class Client:
         """Connect to nothing yet."""
         self.address = address
         self._closed = False
+        self._under_way = 0
+        self._all_done = asyncio.Event()
         # The blocking pool of redis-py 5.0 locks itself out when a connection can't be made.
         self._free = asyncio.Semaphore(address.connections)
         self._link: Link = Cluster(address) if address.cluster else Server(address)
@@ -163,9 +166,15 @@ class Client:
         return single(self.address, connections=1, **options)
 
     async def aclose(self) -> None:
-        """Close all connections."""
+        """Wait for what is under way, as long as a call may take, then close all connections."""
         self._closed = True
-        await self._link.aclose()
+        try:
+            # A call that is cut off connects once more, and nobody would close that connection.
+            if self._under_way:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._all_done.wait(), self.address.timeout)
+        finally:
+            await self._link.aclose()
 
     async def _evaluate(self, script: Script, keys: Sequence[str], arguments: Any) -> Any:
         try:
@@ -182,6 +191,7 @@ class Client:
     ) -> T:
         if self._closed:
             raise StoreUnavailable("the store is closed")
+        self._under_way += 1
         try:
             async with asyncio.timeout(self.address.timeout), self._free:
                 try:
@@ -200,6 +210,10 @@ class Client:
             if word_of(error) in passed_on:
                 raise
             _raise_plainly(error, self.address.shown)
+        finally:
+            self._under_way -= 1
+            if self._closed and not self._under_way:
+                self._all_done.set()
 
 
 def word_of(error: Exception) -> str:

@@ -8,6 +8,7 @@ that they were cut as they do for its client.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -75,12 +76,13 @@ class Server:
 
     async def each(self, commands: Sequence[Command]) -> list[Any]:
         """Send commands at once (see `Link.each`)."""
+        # Before a connection is taken: what can't be packed, such as half a surrogate, cuts none.
+        packed = [pack_command(tuple(command)) for command in commands]
         connection = self._idle.pop() if self._idle else self._new()
         try:
             await self._pool.ensure_connection(connection)
-            packed = [pack_command(tuple(command)) for command in commands]
             await connection.send_packed_command(packed, check_health=False)
-            return [await _reply(connection) for _ in commands]
+            return [await _reply(connection) for _ in packed]
         except BaseException:
             # What is still to come would be taken for the reply to the next command.
             await connection.disconnect(nowait=True)
@@ -90,8 +92,9 @@ class Server:
 
     async def aclose(self) -> None:
         """Close all connections (see `Link.aclose`)."""
-        for connection in self._made:
-            await connection.disconnect()
+        # At once, and whatever comes of one: with TLS, a server that hangs says no goodbye.
+        closing = (connection.disconnect() for connection in self._made)
+        await asyncio.gather(*closing, return_exceptions=True)
 
     def _new(self) -> Connection:
         connection: Connection = self._pool.make_connection()

@@ -125,9 +125,10 @@ def test_an_address_that_can_not_work_is_refused(url: str, complaint: str) -> No
         Address.parse(url)
 
 
-def test_without_the_package_the_error_says_how_to_install_it() -> None:
+@pytest.mark.parametrize("package", ["redis", "hiredis"])
+def test_without_the_package_the_error_says_how_to_install_it(package: str) -> None:
     script = (
-        "import asyncio, sys; sys.modules['redis'] = None\n"
+        f"import asyncio, sys; sys.modules[{package!r}] = None\n"
         "from agui_bridge.stores.open import open_store\n"
         "try: asyncio.run(open_store('redis://ann:hunter2@host'))\n"
         "except Exception as error: print(type(error).__name__, error)"
