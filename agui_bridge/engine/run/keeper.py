@@ -101,9 +101,9 @@ class Keeping:
     place: set[Turned]
 
     def __init__(self, run: Kept, changed: Callable[[], None], its_round: _Round) -> None:
-        self.run = run
-        self.changed = changed
-        self.renewing = False
+        self.run: Kept = run
+        self.changed: Callable[[], None] = changed
+        self.renewing: bool = False
         self._round = its_round
         self._context = contextvars.copy_context()
         self._writing: asyncio.Task[None] | None = None

@@ -102,7 +102,7 @@ class RedisStore:
         self.audit: RedisAudit = RedisAudit(client, keys, self._time)
         self.grants: RedisGrants = RedisGrants(client, keys, self._time)
         self._hints = Notifications(client, keys.channel, self._wakeups.notify)
-        self.deliveries = RedisDeliveries(client, keys, self._time)
+        self.deliveries: RedisDeliveries = RedisDeliveries(client, keys, self._time)
 
     @classmethod
     async def open(

@@ -76,7 +76,7 @@ class SqliteStore:
         self._wakeups = Wakeups()
         self.audit: SqliteAudit = SqliteAudit(database)
         self.grants: SqliteGrants = SqliteGrants(database)
-        self.deliveries = SqliteDeliveries(database)
+        self.deliveries: SqliteDeliveries = SqliteDeliveries(database)
 
     @classmethod
     async def open(
