@@ -84,7 +84,9 @@ class PostgresStore:
         self._clock = clock
         self.audit: PostgresAudit = PostgresAudit(self._run, statements)
         self.grants: PostgresGrants = PostgresGrants(self._run, statements, timed=clock is not None)
-        self.deliveries: PostgresDeliveries = PostgresDeliveries(self._run, statements.schema, timed=clock is not None)
+        self.deliveries: PostgresDeliveries = PostgresDeliveries(
+            self._run, statements.schema, timed=clock is not None
+        )
 
     @classmethod
     async def open(
