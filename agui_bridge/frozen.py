@@ -18,25 +18,11 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["cached_property", "dataclass", "replace"]
+__all__ = ["dataclass", "replace"]
 
 if TYPE_CHECKING:
     from dataclasses import dataclass, replace
-    from functools import cached_property
 else:
-
-    class cached_property:
-        """As `functools.cached_property` from Python 3.12 on; before, it takes a lock each time."""
-
-        def __init__(self, compute: Callable[[Any], Any]) -> None:
-            self._compute, self._name = compute, compute.__name__
-            self.__doc__ = compute.__doc__
-
-        def __get__(self, instance: Any, owner: type) -> Any:
-            if instance is None:
-                return self
-            value = instance.__dict__[self._name] = self._compute(instance)
-            return value
 
     def dataclass(*, frozen: bool, slots: bool) -> Callable[[type], type]:
         """As `dataclasses.dataclass` with the same arguments; frozen in development mode only."""

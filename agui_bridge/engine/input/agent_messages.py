@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import overload
 
-from agui_bridge.frozen import cached_property
 from agui_bridge.protocol.json_values import copied
 from agui_bridge.protocol.threads.records import Json
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy
 from agui_bridge.frozen import dataclass, replace
@@ -27,7 +25,6 @@ class Submission:
         via: through what it came, for the history: see `AuditEntry`.
         heavy: whether it is so large that what is done with it takes turns.
         scope: whose thread it is, where a principal answers for another scope; None: its own.
-        key: the thread that it is for.
     """
 
     agent: Agent
@@ -38,17 +35,17 @@ class Submission:
     via: str = "agui"
     heavy: bool = False
     scope: str | None = None
-    key: ThreadKey = field(init=False)
-
-    def __post_init__(self) -> None:
-        scope = self.principal.scope if self.scope is None else self.scope
-        key = ThreadKey(scope, self.agent.name, self.parsed.input.thread_id)
-        object.__setattr__(self, "key", key)
 
     @property
     def refused_as(self) -> RefusalChoice:
         """How it is refused: as the request says, else its input, else the agent."""
         return self.refusals or self.parsed.refusals or self.agent.settings.refusals
+
+    @property
+    def key(self) -> ThreadKey:
+        """The thread that the input is for."""
+        scope = self.principal.scope if self.scope is None else self.scope
+        return ThreadKey(scope, self.agent.name, self.parsed.input.thread_id)
 
     @property
     def acts_as(self) -> Principal:

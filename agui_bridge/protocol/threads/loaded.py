@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from agui_bridge.frozen import cached_property
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import (
     Interrupt,

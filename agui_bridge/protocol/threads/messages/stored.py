@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from agui_bridge.frozen import cached_property, dataclass
+from agui_bridge.frozen import dataclass
 
 __all__ = ["VALUE", "KnownCalls", "StoredMessage", "StoredMessages", "size_of"]
 
