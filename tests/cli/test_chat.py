@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import CTRL_C, CTRL_D, CTRL_U, terminal
-from tests.client.raw_server import raw_server, sse
+from tests.client.raw_server import asking, raw_server, sse
 from tests.support.target import Target
 
 YES_NO = "[c]ancel > "
@@ -213,15 +213,7 @@ async def test_any_endpoint_will_do_and_none_steers_the_terminal() -> None:
 
 async def test_an_expired_question_that_can_not_be_cancelled_is_not_sent_again_and_again() -> None:
     asked = {"id": "i1", "reason": "input_required", "expiresAt": "2020-01-01T00:00:00Z"}
-    body = sse(
-        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
-        {
-            "type": "RUN_FINISHED",
-            "threadId": "t",
-            "runId": "r",
-            "outcome": {"type": "interrupt", "interrupts": [asked]},
-        },
-    )
+    body = asking([asked])
 
     def talk(url: str) -> None:
         with terminal("chat", url + "agui") as chat:

@@ -7,7 +7,7 @@ import asyncio
 from agui_bridge.protocol.answers.decisions import approval_schema
 from agui_bridge.protocol.answers.question_schemas import declinable
 from tests.cli.terminal import terminal
-from tests.client.raw_server import raw_server, sse
+from tests.client.raw_server import asking, raw_server
 
 
 async def test_a_result_is_given_in_place_of_the_tools_and_a_question_is_declined() -> None:
@@ -18,16 +18,10 @@ async def test_a_result_is_given_in_place_of_the_tools_and_a_question_is_decline
         {"id": "i2", "reason": "input_required", "toolCallId": "c", "responseSchema": colour},
         {"id": "i3", "reason": "input_required", "responseSchema": declinable(None)},
     ]
-    body = sse(
-        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+    body = asking(
+        asked,
         {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "send"},
         {"type": "TOOL_CALL_END", "toolCallId": "c"},
-        {
-            "type": "RUN_FINISHED",
-            "threadId": "t",
-            "runId": "r",
-            "outcome": {"type": "interrupt", "interrupts": asked},
-        },
     )
 
     def talk(url: str) -> None:
@@ -64,15 +58,7 @@ async def test_a_form_beside_a_decline_is_checked_field_by_field_with_all_it_ref
         "$defs": {"Name": name},
     }
     asked = {"id": "i1", "reason": "input_required", "responseSchema": declinable(form)}
-    body = sse(
-        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
-        {
-            "type": "RUN_FINISHED",
-            "threadId": "t",
-            "runId": "r",
-            "outcome": {"type": "interrupt", "interrupts": [asked]},
-        },
-    )
+    body = asking([asked])
 
     def talk(url: str) -> None:
         with terminal("chat", url + "agui") as chat:
@@ -102,17 +88,11 @@ async def test_who_agrees_with_others_agrees_to_the_arguments_that_they_have_cha
         "responseSchema": approval,
         "metadata": metadata,
     }
-    body = sse(
-        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+    body = asking(
+        [asked],
         {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "delete"},
         {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": '{"limit": 1234}'},
         {"type": "TOOL_CALL_END", "toolCallId": "c"},
-        {
-            "type": "RUN_FINISHED",
-            "threadId": "t",
-            "runId": "r",
-            "outcome": {"type": "interrupt", "interrupts": [asked]},
-        },
     )
 
     def talk(url: str) -> None:

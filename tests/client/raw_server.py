@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["RawServer", "raw_server", "sse"]
+__all__ = ["RawServer", "asking", "raw_server", "sse"]
 
 Event = Mapping[str, Any]
 
@@ -16,6 +16,16 @@ Event = Mapping[str, Any]
 def sse(*events: Event) -> bytes:
     """Events as a stream's body."""
     return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
+
+
+def asking(asks: Sequence[Event], *said: Event) -> bytes:
+    """The stream of run `r` of thread `t`, which says something and ends with questions."""
+    outcome = {"type": "interrupt", "interrupts": list(asks)}
+    return sse(
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        *said,
+        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": outcome},
+    )
 
 
 class RawServer:
