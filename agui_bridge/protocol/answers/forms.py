@@ -211,7 +211,7 @@ def resolve_schema(
         node: Any = root
         for step in reference.split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
-            node = node.get(step) if isinstance(node, Mapping) else None
+            node = _member(node, step)
         return resolve_schema(root, node, followed | {reference})
     for word in ("anyOf", "oneOf"):
         others = [
@@ -226,6 +226,13 @@ def resolve_schema(
         others = [kind for kind in kinds if kind != "null"]
         return {**subschema, "type": others[0]} if len(others) == 1 else subschema
     return subschema
+
+
+def _member(node: Any, step: str) -> Any:
+    if isinstance(node, list | tuple):
+        # A question that may be declined has its answer's schema at `/anyOf/0`.
+        return node[int(step)] if step.isdecimal() and int(step) < len(node) else None
+    return node.get(step) if isinstance(node, Mapping) else None
 
 
 def _choices(subschema: Mapping[str, Json]) -> list[Json]:

@@ -17,6 +17,7 @@ from agui_bridge.protocol.answers.forms import (
     payload_from_input,
     schema_from_fields,
 )
+from agui_bridge.protocol.answers.question_schemas import declinable
 from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
 
 letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
@@ -223,3 +224,15 @@ def test_a_schema_that_refers_to_itself_becomes_a_form() -> None:
     ]
     values: dict[str, Any] = {"name": "a", "parent": '{"name": "b"}', "lost": "x"}
     assert payload_from_input(tree, values) == {**values, "parent": {"name": "b"}}
+
+
+def test_a_pointer_leads_through_lists() -> None:
+    model = {
+        "type": "object",
+        "properties": {"size": {"$ref": "#/$defs/Size"}},
+        "$defs": {"Size": {"type": "string", "enum": ["S", "L"]}},
+    }
+
+    (field,) = fields_from_schema(declinable(model))
+
+    assert (field.type, field.options) == ("select", ("S", "L"))
