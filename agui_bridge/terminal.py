@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from typing import Final, TextIO
@@ -31,7 +32,6 @@ class Terminal:
 
     Attributes:
         is_terminal: whether somebody looks.
-        width: of a line, in characters; unlimited in a pipe, where rows are searched and copied.
     """
 
     def __init__(
@@ -50,10 +50,18 @@ class Terminal:
         """
         self._stream = stream or sys.stdout
         self.is_terminal = self._stream.isatty() if is_terminal is None else is_terminal
-        known = shutil.get_terminal_size().columns if self.is_terminal else _UNLIMITED
-        self.width = width or known
-        # See no-color.org.
-        self._has_colours = self.is_terminal and not os.environ.get("NO_COLOR")
+        self._width = width
+        # See no-color.org. A dumb terminal shows colours as the characters that ask for them.
+        is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        self._has_colours = self.is_terminal and not is_plain
+
+    @property
+    def width(self) -> int:
+        """Of a line, in columns; unlimited in a pipe, where rows are searched and copied."""
+        if self._width:
+            return self._width
+        # Asked for each time: people resize their windows.
+        return shutil.get_terminal_size().columns if self.is_terminal else _UNLIMITED
 
     def say(self, text: str = "", *, end: str = "\n") -> None:
         """Write a text, painted or not."""
@@ -100,4 +108,12 @@ class Terminal:
 
 
 def _length(text: str) -> int:
-    return len(click.unstyle(text))
+    """How many columns a text takes: ideographs and most emoji take two, accents none."""
+    plain = click.unstyle(text)
+    return len(plain) if plain.isascii() else sum(map(_columns, plain))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -47,10 +47,29 @@ def test_a_terminal_has_colours_unless_they_are_not_wanted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     coloured = shown(is_terminal=True)
     assert paint("FAIL", "red", "bold") in coloured
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in shown(is_terminal=True)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\x1b" not in shown(is_terminal=True)
+
+
+def test_cells_of_wide_letters_take_the_columns_that_they_take() -> None:
+    stream = io.StringIO()
+    Terminal(stream, is_terminal=False).table([("漢字", "a"), ("e\u0301", "b"), ("four", "c")])
+    assert stream.getvalue().splitlines() == ["漢字  a", "e\u0301     b", "four  c"]
+
+
+def test_the_width_is_that_of_the_window_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(io.StringIO(), is_terminal=True)
+    widths = []
+    for columns in ("40", "120"):
+        monkeypatch.setenv("COLUMNS", columns)
+        widths.append(terminal.width)
+    assert widths == [40, 120]
 
 
 def test_a_table_without_rows_is_nothing() -> None:

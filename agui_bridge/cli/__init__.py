@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Any, Final
 
 import click
@@ -115,4 +117,8 @@ def app() -> None:
 
 def main() -> None:
     """Run the command line. What the user can mend is told without a trace, with exit code 2."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        # A character that the locale has not is no reason to fail: agents write what they like.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app(prog_name=PROGRAM)

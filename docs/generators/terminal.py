@@ -6,6 +6,7 @@ Not among the files that are compared: they are others with another version of r
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
@@ -106,6 +107,8 @@ def picture_of_a_chat(agent: str, typed: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
+    # A picture has colours, whoever draws it.
+    os.environ |= {"NO_COLOR": "", "TERM": "xterm"}
     for name, talk in PICTURES.items():
         (FOLDER / name).write_text(picture_of_a_chat(*talk), encoding="utf-8")
         print(f"docs/{name}: written")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import fcntl
 import os
@@ -40,6 +41,8 @@ class Terminal:
         self.shown = ""
         self._screen = screen
         self._seen = 0
+        # A read may end within a character.
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def wait_for(self, text: str) -> str:
         """Read until a text stands after what was waited for before; gives what came with it."""
@@ -87,7 +90,8 @@ class Terminal:
             read = os.read(self._screen, 65536)
         except OSError:
             return False  # the other end is closed
-        self.shown += _ESCAPES.sub("", read.decode(errors="replace")).replace("\r\n", "\n")
+        text = self._decoder.decode(read)
+        self.shown += _ESCAPES.sub("", text).replace("\r\n", "\n")
         return bool(read)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -166,7 +167,7 @@ def test_a_run_that_goes_on_is_followed_from_where_it_is(target: Target, url: st
 
 def test_a_thread_that_nobody_knows_is_begun(url: str) -> None:
     with terminal("chat", url, "--thread", "brand-new") as chat:
-        chat.wait_for("tells nothing of this thread")
+        chat.wait_for("your first message begins it")
         chat.answer("you > ", "hello")
         chat.wait_for("You said: hello")
         chat.answer("you > ", "/quit")
@@ -219,8 +220,9 @@ async def test_an_expired_question_that_can_not_be_cancelled_is_not_sent_again_a
         with terminal("chat", url + "agui") as chat:
             chat.answer("you > ", "hello")
             chat.answer("cancel it > ", "")
-            chat.wait_for("cancel it > ")
-            chat.type(CTRL_D, enter=False)
+            # Only Enter cancels it.
+            chat.answer("cancel it > ", "no")
+            chat.answer("cancel it > ", "/quit")
             assert chat.end() == 0
 
     async with raw_server(body, path="/agui") as server:
@@ -234,6 +236,11 @@ async def test_an_expired_question_that_can_not_be_cancelled_is_not_sent_again_a
 def test_what_can_be_mended_is_told() -> None:
     for args, told in (
         (("chat", "localhost:1"), "Begin it with http://"),
+        (("chat", "http://127.0.0.1:no"), "Write it like http://127.0.0.1:8787"),
+        (("chat", "http://[::1"), "Write it like http://127.0.0.1:8787"),
+        (("inbox", "list", "http://127.0.0.1:no"), "Write it like http://127.0.0.1:8787"),
+        (("chat", "http://127.0.0.1:9/x", "--header", "X: é"), "one line of ASCII characters"),
+        (("chat", "http://127.0.0.1:9/x", "--header", "X Y: a"), "and no blanks"),
         (("chat", "http://127.0.0.1:9"), "can't be reached"),
         (("chat", "http://127.0.0.1:9/x", "--thread", "t"), "can't be reached"),
         (("chat", "http://127.0.0.1:9/x", "--header", "nonsense"), "Name: value"),
@@ -250,6 +257,22 @@ def test_a_key_that_means_nothing_is_told_so(target: Target, url: str) -> None:
         assert "Nothing was sent. Type [y]es, [n]o, [e]dit" in chat.wait_for(YES_NO)
         chat.type("/help")
         assert "/cancel answers a question" in chat.wait_for(YES_NO)
+        chat.type("n")
+        # A mistyped command is no reason that reaches the agent.
+        chat.answer("no reason) > ", "/cancle")
+        assert "Nothing was sent. Did you mean /cancel?" in chat.wait_for("no reason) > ")
+        chat.type("/waiting")
+        assert "works at the prompt you >" in chat.wait_for("no reason) > ")
+        chat.type("/cancel")
+        chat.wait_for("Outcome: not sent.")
+        chat.answer("you > ", "/cancel")
+        assert "Nothing was sent. /cancel works at a question." in chat.wait_for("you > ")
+        chat.type("/cancel")
+        chat.wait_for("You said: /cancel")
+        chat.answer("\nyou > ", "/Quit")
+        assert "Did you mean /quit?" in chat.wait_for("\nyou > ")
+        chat.type("send ida")
+        chat.wait_for(YES_NO)
         chat.type("n")
         chat.answer("no reason) > ", "")
         chat.wait_for("Outcome: not sent.")
@@ -283,6 +306,7 @@ def test_what_waits_on_other_threads_is_listed(url: str) -> None:
         second.answer("you > ", "/waiting")
         shown = second.wait_for("--thread THREAD.")
         assert "left-open" in shown and 'send_email {"to": "joe-0@example.com"' in shown
+        assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", shown)
         second.answer("you > ", "/quit")
         assert second.end() == 0
     with terminal("chat", url, "--thread", "left-open") as third:
@@ -306,6 +330,32 @@ def test_long_arguments_open_in_the_editor(
         chat.answer("you > ", "/quit")
         assert chat.end() == 0
     assert executed(target, name) == ["edited"]
+
+
+@pytest.mark.parametrize(
+    ("editor", "told"),
+    [
+        # Older versions of click leave it to a shell, which says why.
+        (
+            "vim 'unclosed",
+            r"error: .*vim 'unclosed.* (can't be started: No closing|Editing failed)",
+        ),
+        ("{folder}/editor --wait", "error: what the editor saved is not UTF-8"),
+        ("{folder}/none", r"error: .*/none: Editing failed"),
+    ],
+)
+def test_an_editor_that_fails_is_told_and_the_line_is_edited_in_the_terminal(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editor: str, told: str
+) -> None:
+    script = tmp_path / "editor"
+    script.write_text("#!/bin/sh\nprintf '\\377' > \"$2\"\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("VISUAL", editor.format(folder=tmp_path))
+    with terminal("chat", url, width=1000) as chat:
+        chat.answer("you > ", f"send {'l' * 150}")
+        chat.answer(YES_NO, "e")
+        assert re.search(told, chat.wait_for("back) > "))
+        chat.leave()
 
 
 def test_an_agent_that_is_not_there_is_told_before_anything_is_typed(url: str) -> None:

@@ -36,6 +36,8 @@ def test_that_somebody_else_has_answered_is_told(target: Target, url: str) -> No
         chat.answer("no reason) > ", "too late")
         shown = chat.wait_for("you > ")
         assert "INTERRUPT_ALREADY_ANSWERED" in shown
+        # What the other answer led to is shown, and nothing twice.
+        assert "Outcome: sent to ivy-0@example.com." in shown and "send ivy" not in shown
         chat.type("hello")
         chat.wait_for("You said: hello")
         chat.answer("you > ", "/quit")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from agui_bridge.cli.addresses import read_address
 from agui_bridge.cli.faults import Command, CommandGroup
 from agui_bridge.cli.headers import read_header
 from agui_bridge.errors import ConfigurationError
@@ -250,8 +251,7 @@ def _ask(
     # httpx takes a while to import.
     from agui_bridge.client.inbox import InboxClient
 
-    if not url.startswith(("http://", "https://")):
-        raise ConfigurationError(f"{url!r} is no address.\nBegin it with http:// or https://.")
+    server = read_address(url)
     if ref == "":
         raise ConfigurationError(
             "The reference is empty.\n`agui-bridge inbox list` prints one for each question."
@@ -261,7 +261,7 @@ def _ask(
         headers["Authorization"] = f"Bearer {token}"
 
     async def ask() -> T:
-        async with InboxClient(url, headers=headers) as client:
+        async with InboxClient(server, headers=headers) as client:
             return await work(client)
 
     return asyncio.run(ask())

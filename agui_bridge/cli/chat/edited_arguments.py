@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ import click
 from agui_bridge.cli.chat.lines import has_editor, in_editor
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.cli.chat.typed import typed
+from agui_bridge.cli.chat.typed_json import read_json, write_json
 from agui_bridge.protocol.answers.question_schemas import find_answer_fault
 
 __all__ = ["edit_arguments"]
@@ -32,13 +32,13 @@ def edit_arguments(
     Raises:
         Withdrawn, EOFError: see `typed`.
     """
-    text = json.dumps(present, ensure_ascii=False) if isinstance(present, Mapping) else ""
+    text = write_json(present) if isinstance(present, Mapping) else ""
     while True:
         said = _changed(screen, text)
         if not said:
             return None
         try:
-            value = json.loads(said)
+            value = read_json(said)
         except ValueError as error:
             screen.fail(f"that is no JSON: {error}")
         else:
@@ -54,7 +54,7 @@ def edit_arguments(
 def _changed(screen: Screen, text: str) -> str:
     if len(text) > _ONE_LINE and has_editor():
         try:
-            indented = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+            indented = write_json(read_json(text), indent=2)
         except ValueError:
             indented = text
         try:

@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agui_bridge.cli.chat.screen import Screen, plain
+from agui_bridge.cli.chat.fields import NOTHING, AskedField, asked_fields
+from agui_bridge.cli.chat.screen import Screen, one_line
 from agui_bridge.cli.chat.typed import CANCEL, typed
-from agui_bridge.protocol.answers.forms import (
-    WHOLE_VALUE,
-    FormField,
-    fields_from_schema,
-    payload_from_input,
-    resolve_schema,
-)
-from agui_bridge.protocol.answers.question_schemas import find_answer_fault, rooted
+from agui_bridge.protocol.answers.question_schemas import find_answer_fault
 
 __all__ = ["fill_form"]
 
 _YES: Final = {"y": True, "yes": True, "n": False, "no": False}
-_WHOLE: Final = "whole"
+_NOBODY: Final = f"{CANCEL} answers with: nobody decided."
 
 
 def fill_form(screen: Screen, schema: Mapping[str, Any]) -> Any:
     """Ask for each field until it fits; gives the payload.
 
-    What only several fields together can be wrong about is checked with the whole answer.
+    What only several fields together can be wrong about is told at the end. Then they are asked
+    for again, and what was typed stands there.
 
     Args:
         screen: where it is asked.
@@ -34,52 +29,66 @@ def fill_form(screen: Screen, schema: Mapping[str, Any]) -> Any:
     Raises:
         Withdrawn, EOFError: see `typed`.
     """
-    values: dict[str, Any] = {}
-    for field in fields_from_schema(schema):
-        alone = _schema_of(schema, field)
-        while True:
-            value = _read(screen, field)
-            fault = find_answer_fault(alone, payload_from_input(alone, {field.name: value}))
-            if fault is None:
-                break
-            screen.fail(f"{fault.rstrip('.')}. {CANCEL} answers with: nobody decided.")
-        values[field.name] = value
-    return payload_from_input(schema, values)
-
-
-def _schema_of(schema: Mapping[str, Any], field: FormField) -> Mapping[str, Any]:
-    """The part of a schema that one field must satisfy by itself."""
-    if field.name == WHOLE_VALUE:
-        return schema
-    # Its references may lead anywhere in the schema, so that goes along.
-    document, draft = rooted(schema, f"#/$defs/{_WHOLE}")
-    kept = {**draft, "$defs": {_WHOLE: document}}
-    whole = resolve_schema(kept, document)
-    return {
-        **kept,
-        "type": "object",
-        "properties": {field.name: whole["properties"][field.name]},
-        "required": [name for name in whole.get("required", ()) if name == field.name],
-    }
-
-
-def _read(screen: Screen, field: FormField) -> str | bool:
-    label = plain(field.label or field.name)
-    if field.type == "confirm":
-        while (said := typed(screen, f"{label} [y]es, [n]o > ").lower()) not in _YES:
-            screen.note(f"y or n, or {CANCEL}.")
-        return _YES[said]
-    if not field.options:
-        optional = "" if field.required else " (Enter: nothing)"
-        return typed(screen, f"{label}{optional} > ")
-    for number, option in enumerate(field.options, start=1):
-        screen.say(f"  {number}  {option}")
+    fields = asked_fields(schema)
+    before: dict[str, Any] = {}
     while True:
-        said = typed(screen, f"{label}, a number > ")
-        if said in field.options:
-            return said
-        if said.isdecimal() and 0 < int(said) <= len(field.options):
-            return field.options[int(said) - 1]
-        if not said and not field.required:
-            return ""
-        screen.note(f"a number from 1 to {len(field.options)}, or {CANCEL}.")
+        values = {field.name: _ask(screen, field, before) for field in fields}
+        before = {name: value for name, value in values.items() if value is not NOTHING}
+        payload = before[fields[0].name] if fields[0].whole else before
+        fault = find_answer_fault(schema, payload)
+        if fault is None:
+            return payload
+        screen.fail(f"{fault.rstrip('.')}. Each field is asked for again. {_NOBODY}")
+
+
+def _ask(screen: Screen, field: AskedField, before: Mapping[str, Any]) -> Any:
+    if field.hint:
+        screen.note(one_line(field.hint))
+    prefill = field.written(before[field.name]) if field.name in before else ""
+    while True:
+        value = _read(screen, field, prefill)
+        fault = field.fault(value)
+        if fault is None:
+            return value
+        screen.fail(f"{fault.rstrip('.')}. {_NOBODY}")
+        prefill = ""
+
+
+def _read(screen: Screen, field: AskedField, prefill: str) -> Any:
+    """The value of a line that is understood; it may still have faults."""
+    if field.field.type == "confirm":
+        return _line(screen, field, " [y]es, [n]o", prefill, "y or n", _YES)
+    options = {option: field.read(option) for option in field.field.options}
+    if not options:
+        return _line(screen, field, "", prefill, "Something must be typed here", None)
+    names = list(options)
+    if any(name.isdecimal() for name in names):
+        # 2 would be the second, or the option that is called 2.
+        for name in names:
+            screen.say(f"  {one_line(name)}")
+        return _line(screen, field, ", one of these", prefill, "one of these", options)
+    for number, name in enumerate(names, start=1):
+        screen.say(f"  {number}  {one_line(name)}")
+    words = options | {str(number): options[name] for number, name in enumerate(names, start=1)}
+    return _line(screen, field, ", a number", prefill, f"a number from 1 to {len(names)}", words)
+
+
+def _line(
+    screen: Screen,
+    field: AskedField,
+    keys: str,
+    prefill: str,
+    wanted: str,
+    words: Mapping[str, Any] | None,
+) -> Any:
+    """Read a line until it is one of the words, if there are any; empty ones where they may be."""
+    while True:
+        said = typed(screen, f"{field.label}{keys}{field.otherwise} > ", prefill)
+        if not said and (empty := field.empty()) is not None:
+            return empty[0]
+        if words is None and said:
+            return field.read(said)
+        found = said.lower() if words is _YES else said
+        if words is not None and found in words:
+            return words[found]
+        screen.note(f"{wanted}, or {CANCEL}.")

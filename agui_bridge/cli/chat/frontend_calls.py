@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from agui_bridge.cli.chat.lines import drop_typed_ahead
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.cli.chat.typed import Withdrawn, typed
 
@@ -40,6 +41,7 @@ def results_by_hand(screen: Screen, calls: Sequence[Mapping[str, Any]]) -> list[
 def _result(screen: Screen, call: Mapping[str, Any]) -> str:
     name = call["function"]["name"]
     screen.note(f"{name} is a tool of a page, and here is none.", "yellow")
+    drop_typed_ahead()
     while True:
         try:
             said = typed(screen, "[r]esult by hand, [s]kip > ").lower()

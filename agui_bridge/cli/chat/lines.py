@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any
 
 import click
 
-__all__ = ["has_editor", "in_editor", "read_line"]
+__all__ = ["drop_typed_ahead", "has_editor", "in_editor", "read_line"]
 
 readline: Any
 try:
     import readline
 except ImportError:  # Python on Windows has none: there lines begin empty.
     readline = None
+
+termios: Any
+try:
+    import termios
+except ImportError:  # It has no such terminals either.
+    termios = None
 
 
 def read_line(prompt: str, prefill: str = "") -> str:
@@ -36,6 +43,13 @@ def read_line(prompt: str, prefill: str = "") -> str:
         readline.set_startup_hook()
 
 
+def drop_typed_ahead() -> None:
+    """Forget what was typed and not read: it was typed before a question stood there."""
+    if termios is not None and sys.stdin.isatty():
+        with contextlib.suppress(termios.error):
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+
 def has_editor() -> bool:
     """Whether somebody has said which editor is theirs, by `VISUAL` or `EDITOR`."""
     return bool(os.environ.get("VISUAL") or os.environ.get("EDITOR")) and sys.stdin.isatty()
@@ -45,6 +59,13 @@ def in_editor(text: str) -> str | None:
     """A text as it is left in the editor; None where it was not saved.
 
     Raises:
-        click.ClickException: the editor can't be started, or failed.
+        click.ClickException: the editor can't be started, or failed, or left what is no text.
     """
-    return click.edit(text, extension=".json")
+    try:
+        return click.edit(text, extension=".json")
+    except UnicodeDecodeError:
+        raise click.ClickException("what the editor saved is not UTF-8.") from None
+    except ValueError as error:
+        # An unclosed quote, for one.
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        raise click.ClickException(f"the editor {editor!r} can't be started: {error}") from None

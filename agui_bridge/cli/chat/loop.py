@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from agui_bridge.cli.chat.frontend_calls import calls_without_results, results_by_hand
 from agui_bridge.cli.chat.questions import answer_all
+from agui_bridge.cli.chat.refusals import told_refusal
 from agui_bridge.cli.chat.screen import Screen
-from agui_bridge.cli.chat.typed import QUIT
+from agui_bridge.cli.chat.typed import CANCEL, QUIT, is_slip
 from agui_bridge.cli.chat.waiting import show_waiting
 from agui_bridge.client import (
     AnswerFault,
@@ -30,6 +31,12 @@ PROMPT: Final = "you > "
 HELP: Final = """\
 Ctrl-C stops a run, Ctrl-D or /quit ends the chat. /state shows the shared state, /waiting what
 waits for you on this server. /cancel, at a question, answers it with: nobody decided."""
+
+_WORDS: Final = (QUIT, "/help", "/state", "/waiting")
+_ELSEWHERE: Final = {CANCEL: "at a question"}
+_UNKNOWN: Final = "THREAD_NOT_FOUND"
+_ANSWERED: Final = "INTERRUPT_ALREADY_ANSWERED"
+_NO_SUCH_ADDRESS: Final = (404, 405)
 
 
 def chat(
@@ -70,6 +77,7 @@ def _next(
         return {"resume": answer_all(client, screen)}
     if calls := calls_without_results(client.messages):
         return {"message": results_by_hand(screen, calls)}
+    before = None
     while True:
         said = screen.read(PROMPT).strip()
         if said == QUIT:
@@ -80,8 +88,9 @@ def _next(
             screen.note(HELP)
         elif said == "/state":
             screen.note(json.dumps(client.state, ensure_ascii=False, indent=2))
-        elif said:
+        elif said and (said == before or not is_slip(screen, said, _WORDS, _ELSEWHERE)):
             return {"message": said}
+        before = said
 
 
 async def _come_back(client: Client, screen: Screen) -> None:
@@ -89,11 +98,17 @@ async def _come_back(client: Client, screen: Screen) -> None:
 
     Raises:
         NotReached: no connection.
+        HttpError: the server refuses it for another reason than that it knows no such thread.
     """
     try:
         await _read(client, screen, _seen_anew(client, screen))
-    except HttpError:
-        screen.note("The server tells nothing of this thread; it may know it all the same.")
+    except HttpError as error:
+        if error.code == _UNKNOWN:
+            screen.note("There is no such thread yet: your first message begins it.")
+        elif error.code is None and error.status in _NO_SUCH_ADDRESS:
+            screen.note("The server tells nothing of this thread; it may know it all the same.")
+        else:
+            raise HttpError(error.status, told_refusal(error), error.code) from None
     except (BrokenStream, RunFailed) as error:
         screen.fail(str(error))
 
@@ -110,13 +125,25 @@ async def _seen_anew(client: Client, screen: Screen) -> AsyncGenerator[WireEvent
 
 
 async def _run(client: Client, screen: Screen, **turn: Any) -> None:
+    shown = {message["id"] for message in client.messages}
     try:
         await _read(client, screen, client.run(**turn))
     except AnswerFault as fault:
         # Nothing was sent: the questions are asked again.
         screen.fail(str(fault))
+    except HttpError as error:
+        screen.fail(told_refusal(error))
     except ClientError as error:
         screen.fail(str(error))
+        if isinstance(error, RunFailed) and error.code == _ANSWERED:
+            # The refusal came with the thread as it is now.
+            screen.note("What became of it:")
+            screen.conversation([m for m in client.messages if m["id"] not in shown])
+        elif isinstance(error, BrokenStream):
+            screen.note(
+                f"What became of it: begin again with --thread {client.thread_id}, or, with a "
+                "server of another make, say something."
+            )
 
 
 async def _read(client: Client, screen: Screen, events: AsyncGenerator[WireEvent, None]) -> None:

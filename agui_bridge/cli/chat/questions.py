@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from ag_ui.core import Interrupt
 
 from agui_bridge.cli.chat.edited_arguments import edit_arguments
 from agui_bridge.cli.chat.forms import fill_form
+from agui_bridge.cli.chat.lines import drop_typed_ahead
 from agui_bridge.cli.chat.screen import Screen, agreed_arguments, is_approval, proposal_of
 from agui_bridge.cli.chat.typed import Withdrawn, typed
 from agui_bridge.client import Cancelled, Client, Resolved, is_expired
-from agui_bridge.protocol.answers.question_schemas import DECLINED, has_decline
+from agui_bridge.protocol.answers.question_schemas import (
+    DECLINED,
+    find_answer_fault,
+    has_decline,
+)
 from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema
 
 __all__ = ["answer_all"]
@@ -33,28 +37,31 @@ def answer_all(client: Client, screen: Screen) -> dict[str, Answer]:
     for number, interrupt in enumerate(open_now, start=1):
         position = f" {number} of {len(open_now)}" if len(open_now) > 1 else ""
         screen.question(client, interrupt, position)
-        if is_expired(interrupt):
-            # Asked for all the same: where a cancel fails, the question comes again at once.
-            screen.read("The time to answer is over. Enter: cancel it > ")
-            answers[interrupt.id] = Cancelled()
-            continue
+        drop_typed_ahead()
         try:
+            if is_expired(interrupt):
+                _dismiss(screen)
             answers[interrupt.id] = Resolved(_payload(client, screen, interrupt))
         except Withdrawn:
             answers[interrupt.id] = Cancelled()
     return answers
 
 
+def _dismiss(screen: Screen) -> NoReturn:
+    # Asked for all the same: where a cancel fails, the question comes again at once.
+    while typed(screen, "The time to answer is over. Enter: cancel it > "):
+        screen.note("Nothing was sent. Press Enter alone.")
+    raise Withdrawn
+
+
 def _payload(client: Client, screen: Screen, interrupt: Interrupt) -> Any:
     schema = _usable(interrupt.response_schema)
-    if is_approval(client, interrupt):
+    if is_approval(client, interrupt) and not find_answer_fault(schema or {}, {"approved": True}):
         _, present = proposal_of(client, interrupt) or ("", None)
         return _approval(screen, schema, present, agreed_arguments(interrupt))
     if has_decline(schema) and not _will_answer(screen):
         return {DECLINED: True, **_reason(screen)}
-    if schema is None:
-        return _anything(screen, "answer (text or JSON) > ")
-    return fill_form(screen, schema)
+    return fill_form(screen, schema or {})
 
 
 def _usable(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -114,11 +121,3 @@ def _will_answer(screen: Screen) -> bool:
 def _reason(screen: Screen) -> dict[str, Any]:
     reason = typed(screen, "why not (Enter: no reason) > ")
     return {"reason": reason} if reason else {}
-
-
-def _anything(screen: Screen, prompt: str) -> Any:
-    said = typed(screen, prompt)
-    try:
-        return json.loads(said)
-    except ValueError:
-        return said

@@ -13,17 +13,34 @@ from agui_bridge.cli.chat.lines import read_line
 from agui_bridge.client import Client
 from agui_bridge.terminal import Terminal, paint
 
-__all__ = ["Screen", "is_approval", "plain", "proposal_of"]
+__all__ = [
+    "STEERING",
+    "Screen",
+    "agreed_arguments",
+    "is_approval",
+    "one_line",
+    "plain",
+    "proposal_of",
+]
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_LONGEST_RESULT: Final = 400
+STEERING: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Characters that steer a terminal, or that it can't be sent: half of a surrogate pair."""
+
+_LONGEST: Final = 400
 _RECENT: Final = 10
 """Messages of a thread that is gone on with that are shown."""
 
 
 def plain(text: str) -> str:
     """Text without what would steer the terminal: agents and tools write what they like."""
-    return _CONTROL.sub("�", text.replace("\r\n", "\n"))
+    return STEERING.sub("�", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The same for what has one line, such as a field's name: more would look like the chat's."""
+    return plain(" ".join(text.split()))
 
 
 def agreed_arguments(interrupt: Interrupt) -> Mapping[str, Any] | None:
@@ -75,7 +92,12 @@ class Screen:
     def read(self, prompt: str, prefill: str = "") -> str:
         """Ask for a line, which may have a text in it already."""
         self._break()
-        return self._ask(prompt, prefill)
+        try:
+            return self._ask(prompt, prefill)
+        except (EOFError, KeyboardInterrupt):
+            # The cursor stands behind the prompt.
+            self._terminal.say()
+            raise
 
     def table(self, rows: Iterable[Sequence[str]], head: Sequence[str]) -> None:
         """Show rows of cells, which may be an agent's words."""
@@ -108,8 +130,7 @@ class Screen:
         elif kind == "TOOL_CALL_ARGS":
             self._calls.get(event["toolCallId"], ["", ""])[1] += event["delta"]
         elif kind == "TOOL_CALL_END":
-            name, arguments = self._calls.pop(event["toolCallId"], ("", ""))
-            self.note(f"⚙ {name}({arguments})", "cyan")
+            self._call(*self._calls.pop(event["toolCallId"], ("", "")))
         elif kind == "TOOL_CALL_RESULT":
             self.note(f"  → {_short(event['content'])}", "cyan")
         elif kind in ("TEXT_MESSAGE_END", "REASONING_MESSAGE_END", "RUN_FINISHED", "RUN_ERROR"):
@@ -129,7 +150,7 @@ class Screen:
             elif said:
                 self._terminal.say(plain(said))
             for call in message.get("toolCalls") or ():
-                self.note(f"⚙ {call['function']['name']}({call['function']['arguments']})", "cyan")
+                self._call(call["function"]["name"], call["function"]["arguments"])
 
     def question(self, client: Client, interrupt: Interrupt, position: str) -> None:
         """Show what is asked: the message, the tool and its whole arguments, until when."""
@@ -141,7 +162,7 @@ class Screen:
         if proposal is not None:
             name, arguments = proposal
             agreed = agreed_arguments(interrupt)
-            parts.append(f"{paint('tool', 'dim')}  {paint(plain(name), 'cyan', 'bold')}")
+            parts.append(f"{paint('tool', 'dim')}  {paint(one_line(name), 'cyan', 'bold')}")
             if agreed is not None:
                 parts.append(paint("changed by whoever has agreed so far", "yellow"))
             parts.append(_pretty(arguments if agreed is None else agreed))
@@ -151,9 +172,13 @@ class Screen:
             parts.append(paint(plain(f"expires at {interrupt.expires_at}"), "dim"))
         title = "May this run?" if is_approval(client, interrupt) else "A question"
         if interrupt.reason not in ("tool_call", "input_required", "confirmation"):
-            title += f" ({plain(interrupt.reason)})"
+            title += f" ({one_line(interrupt.reason)})"
         lines = "\n".join(parts or [plain(interrupt.reason)]).splitlines()
         self._terminal.frame(paint(f"{title}{position}", "yellow", "bold"), lines, "yellow")
+
+    def _call(self, name: str, arguments: str) -> None:
+        # An approval shows all of them.
+        self.note(f"⚙ {one_line(name)}({_short(arguments)})", "cyan")
 
     def _break(self) -> None:
         if self._in_text:
@@ -168,4 +193,4 @@ def _pretty(value: Any) -> str:
 
 def _short(text: Any) -> str:
     said = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
-    return said if len(said) <= _LONGEST_RESULT else said[:_LONGEST_RESULT] + "…"
+    return said if len(said) <= _LONGEST else said[:_LONGEST] + "…"

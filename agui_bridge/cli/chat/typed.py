@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Final
 
 from agui_bridge.cli.chat.screen import Screen
 
-__all__ = ["CANCEL", "HELP", "QUIT", "Withdrawn", "typed"]
+__all__ = ["CANCEL", "HELP", "QUIT", "Withdrawn", "is_slip", "typed"]
 
 CANCEL: Final = "/cancel"
 QUIT: Final = "/quit"
 HELP: Final = f"""\
 {CANCEL} answers a question with: nobody decided. {QUIT}, Ctrl-D and Ctrl-C leave it open."""
+
+_WORDS: Final = (CANCEL, QUIT, "/help")
+_ELSEWHERE: Final = dict.fromkeys(("/state", "/waiting"), "at the prompt you >")
+_NEAR: Final = 0.75
 
 
 class Withdrawn(Exception):
@@ -25,10 +31,33 @@ def typed(screen: Screen, prompt: str, prefill: str = "") -> str:
         Withdrawn: /cancel.
         EOFError: /quit, or the input ended.
     """
-    while (said := screen.read(prompt, prefill).strip()) == "/help":
-        screen.note(HELP)
-    if said == CANCEL:
-        raise Withdrawn
-    if said == QUIT:
-        raise EOFError
-    return said
+    before = None
+    while True:
+        said = screen.read(prompt, prefill).strip()
+        if said == "/help":
+            screen.note(HELP)
+        elif said == CANCEL:
+            raise Withdrawn
+        elif said == QUIT:
+            raise EOFError
+        elif said == before or not is_slip(screen, said, _WORDS, _ELSEWHERE):
+            return said
+        before = said
+
+
+def is_slip(screen: Screen, said: str, words: Iterable[str], elsewhere: Mapping[str, str]) -> bool:
+    """Whether a line was meant for a command, and is none here; it is told so.
+
+    Args:
+        screen: where it is told.
+        said: the line.
+        words: the commands that there are.
+        elsewhere: those that there are only elsewhere, and where.
+    """
+    near = said.startswith("/") and get_close_matches(said.lower(), [*words, *elsewhere], 1, _NEAR)
+    if not near:
+        return False
+    [word] = near
+    meant = f"{word} works {elsewhere[word]}." if word in elsewhere else f"Did you mean {word}?"
+    screen.note(f"Nothing was sent. {meant} The same line again is sent as it is.")
+    return True

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
+from agui_bridge.cli.chat.refusals import told_refusal
 from agui_bridge.cli.chat.screen import Screen
-from agui_bridge.client import ClientError, InboxClient
+from agui_bridge.client import ClientError, HttpError, InboxClient
 
 __all__ = ["show_waiting"]
 
@@ -16,7 +18,7 @@ _LONGEST: Final = 100
 
 
 async def show_waiting(url: str, headers: Mapping[str, str], screen: Screen) -> None:
-    """List the open questions, oldest first.
+    """List the open questions that the person may answer, oldest first.
 
     Args:
         url: of the agent, `…/agents/NAME`.
@@ -29,7 +31,10 @@ async def show_waiting(url: str, headers: Mapping[str, str], screen: Screen) -> 
         return
     try:
         async with InboxClient(server, headers=headers) as inbox:
-            page = await inbox.pending(limit=_MOST)
+            page = await inbox.pending(mine=True, limit=_MOST)
+    except HttpError as error:
+        screen.fail(told_refusal(error))
+        return
     except ClientError as error:
         screen.fail(str(error))
         return
@@ -38,17 +43,21 @@ async def show_waiting(url: str, headers: Mapping[str, str], screen: Screen) -> 
         for question in page["interrupts"]
     ]
     if not rows:
-        screen.note("Nothing waits.")
+        screen.note("Nothing waits for you.")
         return
     screen.table(rows, ("thread", "agent", "since", "asks"))
-    more = page["count"] - len(rows)
-    rest = f" {more} more wait." if more else ""
+    rest = " There are more." if page["cursor"] is not None else ""
+    if page["count"] is not None and page["count"] > len(rows):
+        rest = f" {page['count'] - len(rows)} more wait."
     screen.note(f"To answer one: agui-bridge chat {server} --agent AGENT --thread THREAD.{rest}")
 
 
 def _since(question: Mapping[str, Any]) -> str:
     history = question["history"]
-    return str(history[0]["at"])[:16].replace("T", " ") if history else ""
+    if not history:
+        return ""
+    asked = datetime.fromisoformat(history[0]["at"]).astimezone(UTC)
+    return f"{asked:%Y-%m-%d %H:%M} UTC"
 
 
 def _asked(question: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agui_bridge.cli.addresses import read_address
 from agui_bridge.cli.faults import Command
 from agui_bridge.cli.headers import read_header
 from agui_bridge.errors import ConfigurationError
@@ -75,17 +76,17 @@ def _endpoint(url: str, agent: str | None, headers: dict[str, str]) -> str:
     """The address to POST to.
 
     Raises:
-        ConfigurationError: the server has several agents, or is none of ours.
+        ConfigurationError: the server has several agents, or not this one.
+        HttpError: it wants to know who asks.
         NotReached: no connection.
     """
-    base = url.rstrip("/")
-    if not base.startswith(("http://", "https://")):
-        raise ConfigurationError(f"{url!r} is no address.\nBegin it with http:// or https://.")
+    base = read_address(url)
     if agent is None and base.count("/") > 2:
         return url
     import httpx
 
-    from agui_bridge.client import NotReached
+    from agui_bridge.cli.chat.refusals import SIGN_IN
+    from agui_bridge.client import HttpError, NotReached
 
     try:
         found = httpx.get(f"{base}/agents", headers=headers)
@@ -93,6 +94,8 @@ def _endpoint(url: str, agent: str | None, headers: dict[str, str]) -> str:
         raise NotReached(
             f"{base} can't be reached: {error}\nCheck that the server runs there, and the address."
         ) from None
+    if found.status_code == httpx.codes.UNAUTHORIZED:
+        raise HttpError(found.status_code, f"{base} wants to know who asks.\n{SIGN_IN}")
     try:
         names = [entry["name"] for entry in found.json()["agents"]]
     except (ValueError, KeyError, TypeError):
