@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from html import escape
 from pathlib import Path
+from shlex import quote
 from string import Template
 from typing import Final
 
@@ -30,6 +32,16 @@ curl -N {url} \\
 {sign_in}  -H 'Content-Type: application/json' \\
   -d '{{"threadId": "t1", "runId": "r1",
        "messages": [{{"id": "m1", "role": "user", "content": "Hello"}}]}}'"""
+
+_SIGN_IN: Final = {
+    "shell": " --header 'Authorization: Bearer YOUR_TOKEN'",
+    "curl": "  -H 'Authorization: Bearer YOUR_TOKEN' \\\n",
+    "script": ', headers: { Authorization: "Bearer YOUR_TOKEN" }',
+    "element": ' headers={{ Authorization: "Bearer YOUR_TOKEN" }}',
+}
+"""What tells who asks, where the server wants to know, as each way writes it."""
+
+_PREFIX: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 
 class FirstPage:
@@ -54,34 +66,46 @@ class FirstPage:
     async def __call__(self, service: Service, request: Request) -> HTMLResponse:
         """The page, with the address that it was asked for."""
         url = request.url
-        base = f"{url.scheme}://{url.netloc}{request.scope.get('root_path', '').rstrip('/')}"
+        base = f"{url.scheme}://{url.netloc}{_prefix(request)}"
         text = self._template.substitute(
             style=self._style,
             version=__version__,
             summary=_summary(len(service.agents)),
-            places=_places(service),
+            places=_places(service, _prefix(request)),
             agents=_agents(service, base),
             ways=_ways(service, base),
         )
         return HTMLResponse(text, headers=self._headers)
 
 
+def _prefix(request: Request) -> str:
+    """The path that the server's paths are below: a mount's, or a proxy's that takes it away."""
+    root: str = request.scope.get("root_path", "").rstrip("/")
+    told = request.headers.get("x-forwarded-prefix", "").rstrip("/")
+    # Who runs the server may have given it as root path, too.
+    if not _PREFIX.fullmatch(told) or f"{root}/".startswith(f"{told}/"):
+        return root
+    return told + root
+
+
 def _summary(count: int) -> str:
-    number = "No agent is" if not count else "One agent is" if count == 1 else f"{count} agents are"
-    return (
-        f"{number} served here by AG-UI. When one of them asks, people approve, correct or "
-        "decline, and nothing runs twice."
-    )
+    served = f"{count or 'No'} agents are served here by AG-UI. When one of them asks"
+    if count == 1:
+        served = "One agent is served here by AG-UI. When it asks"
+    return f"{served}, people approve, correct or decline, and nothing runs twice."
 
 
-def _places(service: Service) -> str:
+def _places(service: Service, prefix: str) -> str:
     links = {"openapi.json": "API description", "agents": "Agents as JSON"}
     if service.inbox_page:
         links = {"inbox": "Inbox", **links}
     if service.playground:
         links = {PLAYGROUND[1:]: "Playground", **links}
-    # They lead on from wherever a proxy shows this page.
-    items = "".join(f'<li><a href="./{path}">{words}</a></li>' for path, words in links.items())
+    # Where a proxy tells no prefix, they lead on from the folder at which it shows this page.
+    folder = prefix or "."
+    items = "".join(
+        f'<li><a href="{escape(folder)}/{path}">{words}</a></li>' for path, words in links.items()
+    )
     return f'<ul class="places">{items}</ul>'
 
 
@@ -99,21 +123,23 @@ def _agents(service: Service, base: str) -> str:
 
 
 def _ways(service: Service, base: str) -> str:
-    name = next(iter(service.agents), "NAME")
+    name = next(iter(service.agents), None)
+    if name is None:
+        return ""
     url = f"{base}/agents/{name}"
     signed = service.authenticate is not None
+    told = _SIGN_IN if signed else dict.fromkeys(_SIGN_IN, "")
     ways = {
-        "In a terminal": f"agui-bridge chat {base} --agent {name}",
-        "With curl": _CURL.format(
-            url=url, sign_in="  -H 'Authorization: Bearer YOUR_TOKEN' \\\n" if signed else ""
-        ),
-        "In JavaScript, with @ag-ui/client": f'new HttpAgent({{ url: "{url}" }})',
+        "In a terminal": f"agui-bridge chat {quote(base)} --agent {quote(name)}{told['shell']}",
+        "With curl": _CURL.format(url=quote(url), sign_in=told["curl"]),
+        "In JavaScript, with @ag-ui/client": f'new HttpAgent({{ url: "{url}"{told["script"]} }})',
     }
     if service.copilotkit is not None:
+        runtime = f"{base}{service.copilotkit}"
         ways["On a page with CopilotKit"] = (
-            f'<CopilotKit runtimeUrl="{base}{service.copilotkit}" agent="{name}">'
+            f'<CopilotKit runtimeUrl="{runtime}" agent="{name}"{told["element"]}>'
         )
     items = "".join(
         f"<dt>{words}</dt><dd><pre>{escape(line)}</pre></dd>" for words, line in ways.items()
     )
-    return f"<dl>{items}</dl>"
+    return f"<h2>Talk to one</h2><dl>{items}</dl>"
