@@ -11,6 +11,10 @@ export default defineConfig({
       formats: ["es"],
       cssFileName: "cards",
     },
-    rollupOptions: { external: ["react", "react/jsx-runtime", "react-dom"] },
+    rollupOptions: {
+      external: ["react", "react/jsx-runtime", "react-dom"],
+      // `build.minify` leaves the spaces of a library as they are.
+      output: { minify: true },
+    },
   },
 });

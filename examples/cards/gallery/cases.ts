@@ -98,6 +98,25 @@ export const CASES: Record<string, Case> = {
       ),
     ],
   },
+  told: {
+    interrupts: [
+      asked(
+        { type: "object", required: ["approved"], properties: APPROVED },
+        {
+          reason: "database_modification",
+          message: "Delete the users who have not logged in since 2023?",
+          metadata: {
+            query: "DELETE FROM users\nWHERE last_login < '2023-01-01'",
+            affectedRows: 42,
+            "tanstack:interruptBinding": { v: 1 },
+            agui_bridge: { approval: null },
+          },
+        },
+      ),
+      asked(QUARTER, { id: "two", metadata: { workflow: { step: "report", tries: 2 } } }),
+      asked({ type: "boolean" }, { id: "three", message: "Send it now?", metadata: { to: "4,200 readers" } }),
+    ],
+  },
   boolean: { interrupts: [asked({ type: "boolean" }, { message: "Is Ann here?" })] },
   text: { interrupts: [asked({ type: "string" }, { message: "What shall I call it?" })] },
   form: { interrupts: [asked(QUARTER)] },

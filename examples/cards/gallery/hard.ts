@@ -7,9 +7,12 @@ export interface Case {
   records?: QuestionRecord[];
   /** What is known once the page hears the event `meanwhile`. */
   meanwhile?: QuestionRecord[];
+  /** What is asked in addition, then. */
+  more?: Interrupt[];
 }
 
-const asked = (responseSchema: Interrupt["responseSchema"], message = "What shall it be?"): Case => ({
+/** A question with a response schema. */
+export const asked = (responseSchema: Interrupt["responseSchema"], message = "What shall it be?"): Case => ({
   interrupts: [{ id: "one", reason: "input_required", message, responseSchema }],
 });
 
@@ -200,6 +203,42 @@ export const HARD: Record<string, Case> = {
     ],
   },
   unknown: { interrupts: twins.interrupts },
+  growing: {
+    ...twins,
+    interrupts: [twin, { ...twin, id: "two", toolCallId: "call-2" }],
+    meanwhile: [record],
+    more: [{ ...twin, id: "three", message: "Stop it?" }],
+  },
+  together: {
+    interrupts: ["one", "two"].map((id) => ({
+      ...twin,
+      id,
+      expiresAt: new Date(Date.now() + 110_000).toISOString(),
+    })),
+    records: [record, { ...record, id: "two" }],
+  },
+  patient: {
+    interrupts: [{ ...twin, expiresAt: new Date(Date.now() + 50.5 * 3_600_000).toISOString() }],
+    records: [record],
+  },
+  strange: {
+    interrupts: [
+      {
+        ...twin,
+        message: "שלום: <b>הרץ</b>? <script>alert(1)</script>\n运行这个命令吗？" + "很".repeat(80),
+        expiresAt: "whenever",
+      },
+    ],
+    records: [
+      {
+        ...record,
+        toolCall: {
+          name: `a_tool_with_a_name_${"that_has_no_end_".repeat(12)}`,
+          args: { "<img src=x>": "<script>alert(1)</script>", שם: "שלום עולם", 名: "世界".repeat(60), none: null, "": [] },
+        },
+      },
+    ],
+  },
   hurried: {
     interrupts: [{ ...twin, expiresAt: new Date(Date.now() + 4_000).toISOString() }],
     records: [record],

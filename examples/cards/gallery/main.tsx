@@ -1,9 +1,11 @@
 // Every state of every card:  ?case=approval  and without it a list of them.
 //
+//     ?schema=…   in place of a case: a question with that response schema
 //     &later=500  it is asked that many milliseconds after a message; &fail=1  the first answer fails,
 //                 of several that are sent at once &fail=2 the second one
 //     &refuse=2   the first two answers are refused, and it is asked again
 //     &check=off  forms send what was typed as it is
+//     &beside=…   another case, in cards of its own below
 //     &each=1     each answer is handed over at once, and its question is gone
 
 import { useEffect, useState } from "react";
@@ -11,18 +13,26 @@ import { createRoot } from "react-dom/client";
 
 import { type Answer, type Interrupt, Questions } from "../src";
 import { CASES } from "./cases";
+import { asked as form } from "./hard";
 
 const address = new URLSearchParams(location.search);
+const schema = address.get("schema");
+const own = schema === null ? undefined : form(JSON.parse(schema));
+
+const beside = CASES[address.get("beside") ?? ""];
 
 function Gallery() {
   const name = address.get("case") ?? "";
-  const found = CASES[name];
+  const found = CASES[name] ?? own;
   const [asks, setAsks] = useState(found?.interrupts ?? []);
   const [sent, setSent] = useState<Answer[][]>([]);
   const [asked, setAsked] = useState(!address.has("later"));
   const [records, setRecords] = useState(found?.records);
   useEffect(() => {
-    const meanwhile = () => setRecords(found?.meanwhile);
+    const meanwhile = () => {
+      setRecords(found?.meanwhile);
+      setAsks((before) => [...before, ...(found?.more ?? [])]);
+    };
     addEventListener("meanwhile", meanwhile);
     return () => removeEventListener("meanwhile", meanwhile);
   }, [found]);
@@ -48,7 +58,7 @@ function Gallery() {
   };
   return (
     <main>
-      <h1>{name}</h1>
+      <h1>{name || "A schema of your own"}</h1>
       <label htmlFor="message">Message</label>
       <input
         id="message"
@@ -65,6 +75,7 @@ function Gallery() {
         check={address.get("check") !== "off"}
         send={send}
       />
+      {beside && <Questions {...beside} send={send} label="Also waiting for you" />}
       <p>Sent:</p>
       <pre data-testid="sent">{JSON.stringify(sent)}</pre>
     </main>

@@ -27,12 +27,14 @@ export function kindOf(ask: Interrupt): AskKind {
   const members = schema.properties ?? {};
   if (isFlag(members.approved)) return "approval";
   if (ask.reason === "tool_call" && !ask.responseSchema) return "approval";
-  if (schema.type === "boolean") return "confirmation";
+  if (isChoice(schema)) return "confirmation";
   const names = Object.keys(members);
-  if (names.length === 1 && isFlag(members[names[0] as string])) return "confirmation";
+  if (names.length === 1 && isChoice(resolved(members[names[0] as string], {}))) return "confirmation";
   return ask.reason === "confirmation" && !ask.responseSchema ? "confirmation" : "form";
 }
 
+/** A boolean that may be either. */
+const isChoice = ({ type, ...rest }: JsonSchema) => type === "boolean" && !("const" in rest || rest.enum);
 const isFlag = (schema: JsonSchema | boolean | undefined) => resolved(schema, {}).type === "boolean";
 
 /** What is sent for a yes or a no. */
@@ -54,13 +56,28 @@ export function refusalOf(ask: Interrupt): Ours["refused"] {
   return oursOf(ask)?.refused;
 }
 
+/** Whether a tool call waits for it; what else is to be approved has a reason of its own. */
+export const isCall = (ask: Interrupt) => !!ask.toolCallId || ask.reason === "tool_call";
+
 /** The question itself: with a refusal its message says that first. */
 export function titleOf(ask: Interrupt): string {
   const refused = refusalOf(ask);
   const said = ask.message ?? "";
   const before = refused && `${refused.code}: ${refused.message}`;
   const title = before && said.startsWith(before) ? said.slice(before.length).trim() : said;
-  return title || (kindOf(ask) === "approval" ? "May this tool run?" : "Your answer is needed");
+  if (title) return title;
+  if (kindOf(ask) !== "approval") return "Your answer is needed";
+  return isCall(ask) ? "May this tool run?" : "Your approval is needed";
+}
+
+/**
+ * What the agent tells of a question besides its message, where it is about no tool call: what is to be
+ * changed, for example. What the bridge and a client add for themselves is not for people.
+ */
+export function toldOf(ask: Interrupt): Record<string, unknown> | undefined {
+  if (isCall(ask)) return undefined;
+  const told = Object.entries(ask.metadata ?? {}).filter(([name]) => name !== "agui_bridge" && !name.includes(":"));
+  return told.length ? Object.fromEntries(told) : undefined;
 }
 
 /** Who may answer, as far as it is known. */
@@ -82,11 +99,9 @@ export function approversOf(ask: Interrupt, record?: QuestionRecord): string | u
   return parts.join(" ");
 }
 
-const OPEN = ["open"];
-
 /** What was decided by somebody else, in a sentence; nothing while it is open. */
 export function decidedOf(record: QuestionRecord | undefined): string | undefined {
-  if (!record || OPEN.includes(record.status)) return undefined;
+  if (!record || record.status === "open") return undefined;
   if (record.status === "expired") return "The time to answer is over.";
   const last = record.history?.findLast(({ status }) => status !== "open" && status !== "claimed");
   const first = record.history?.find(({ status }) => status === "answered" || status === "cancelled") ?? last;

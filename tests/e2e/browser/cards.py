@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 __all__ = ["button", "field", "fill", "focused", "has_focus", "payload", "sent"]
 
@@ -32,16 +32,21 @@ def fill(within: Page | Locator, label: str, value: str) -> None:
         found.fill(value)
 
 
-def sent(page: Page) -> Any:
-    """The answers of the last time that some were sent."""
+def sent(page: Page, times: int = 1) -> Any:
+    """The answers that were sent last, once some were sent so many times."""
     told = page.get_by_test_id("sent")
-    expect(told).not_to_have_text("[]")
-    return json.loads(told.inner_text())[-1]
+    page.wait_for_function(
+        "([told, times]) => JSON.parse(told.textContent).length >= times",
+        arg=[told.element_handle(), times],
+    )
+    all_sent = json.loads(told.inner_text())
+    assert len(all_sent) == times
+    return all_sent[-1]
 
 
-def payload(page: Page) -> Any:
-    """What the only answer says."""
-    [answer] = sent(page)
+def payload(page: Page, times: int = 1) -> Any:
+    """What the only answer says that was sent last, once some were sent so many times."""
+    [answer] = sent(page, times)
     return answer["payload"]
 
 

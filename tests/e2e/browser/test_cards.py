@@ -19,11 +19,12 @@ LARGEST: Final = 15 * 1024
 """Bytes of the package's script and style sheet, gzipped, without React."""
 
 CASES: Final = (
-    *("approval", "respond", "remember", "confirmation", "boolean", "text", "form", "everything"),
+    *("approval", "respond", "remember", "confirmation", "told", "boolean", "text", "form"),
+    "everything",
     *("several", "expiring", "expired", "rule", "forbidden", "decided", "refused"),
     # What no page foresees.
     *("circle", "lists", "broken", "optional", "choices", "declinable", "unsure", "code", "long"),
-    *("deep", "unfit", "nested", "twins"),
+    *("deep", "unfit", "nested", "twins", "together", "patient", "strange", "agreed", "unknown"),
 )
 SIZES: Final = {"phone": (390, 780), "desktop": (1280, 800), "narrow": (320, 640)}
 
@@ -71,6 +72,46 @@ def test_cards_heed_the_scheme_and_whoever_wants_no_motion(open_case: OpenCase) 
     expect(shown).to_have_css("background-color", "rgb(29, 34, 40)")
     expect(shown).to_have_css("animation-name", "none")
     assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_letters_of_twice_the_size_fit_a_narrow_phone(open_case: OpenCase) -> None:
+    page = open_case("approval")
+    page.set_viewport_size({"width": 320, "height": 640})
+    shown = page.get_by_role("article")
+    page.add_style_tag(content="html { font-size: 200% }")
+    expect(shown.get_by_role("heading")).to_have_css("font-size", "34px")
+    for press in ("Edit", "Back", "Deny"):
+        button(page, press).click()
+        assert shown.evaluate("it => it.scrollWidth <= it.clientWidth"), press
+
+
+def test_whoever_hears_the_card_hears_who_may_answer_and_why_not(open_case: OpenCase) -> None:
+    page = open_case("forbidden")
+    expect(page.get_by_role("article")).to_have_accessible_description(
+        "2 of these must agree: any dba, bob. Not ann. "
+        "You have asked for this: somebody else must answer."
+    )
+    page = open_case("refused")
+    expect(page.get_by_role("article")).to_have_accessible_description(
+        "INVALID_RESUME_PAYLOAD year: is missing."
+    )
+
+
+def test_whoever_sees_only_colours_of_their_own_sees_the_edges(open_case: OpenCase) -> None:
+    page = open_case("approval")
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    for shown in (page.get_by_role("article"), button(page, "Approve"), button(page, "Cancel")):
+        expect(shown).to_have_css("border-top-style", "solid")
+        expect(shown).to_have_css("border-top-color", "rgb(255, 255, 255)")
+    page.emulate_media(forced_colors="none", color_scheme=None)
+
+
+def test_what_is_printed_has_all_arguments(open_case: OpenCase) -> None:
+    page = open_case("long")
+    page.emulate_media(media="print")
+    shown = page.locator(".agc-args")
+    assert shown.evaluate("it => it.scrollHeight <= it.clientHeight")
+    page.emulate_media(media=None)
 
 
 def test_the_focus_goes_to_the_card_and_back_and_the_card_is_announced(open_case: OpenCase) -> None:
@@ -170,8 +211,7 @@ def test_a_failed_answer_leaves_its_card_with_the_error_and_what_was_typed(
     expect(page.get_by_role("alert")).to_have_text("The server can't be reached. Try again.")
     expect(field(page, "Year")).to_have_value("2026")
     button(page, "Send").click()
-    expect(page.get_by_role("article")).to_have_count(0)
-    assert payload(page) == {"quarter": "Q2", "year": 2026}
+    assert payload(page, times=2) == {"quarter": "Q2", "year": 2026}
 
 
 def test_a_form_has_a_field_for_whatever_a_schema_says(open_case: OpenCase) -> None:
@@ -277,8 +317,25 @@ def test_whoever_may_not_answer_reads_why_and_may_withdraw(open_case: OpenCase) 
 
 def test_what_was_decided_elsewhere_says_by_whom(open_case: OpenCase) -> None:
     page = open_case("decided")
-    expect(page.get_by_text("Approved by bob elsewhere.")).to_be_visible()
+    expect(page.get_by_text("Approved by bob elsewhere.", exact=True)).to_be_visible()
     expect(button(page, "Approve")).to_have_count(0)
+
+
+def test_what_the_agent_tells_besides_is_shown_and_nobody_is_told_of_a_tool_that_is_none(
+    open_case: OpenCase,
+) -> None:
+    page = open_case("told")
+    shown = page.get_by_role("article")
+    expect(shown).to_have_count(3)
+    change, form, yes = shown.all()
+    told = change.get_by_role("definition")
+    expect(told).to_have_text(["DELETE FROM users\nWHERE last_login < '2023-01-01'", "42"])
+    expect(change).not_to_contain_text("Tool")
+    expect(change).not_to_contain_text("tanstack")
+    expect(form).to_contain_text("workflowstepreporttries2")
+    expect(yes.get_by_role("definition")).to_have_text("4,200 readers")
+    button(change, "Approve").click()
+    expect(page.get_by_text("1 of 3 done")).to_be_visible()
 
 
 def test_a_refusal_is_told_apart_from_the_question(open_case: OpenCase) -> None:

@@ -210,7 +210,9 @@ def test_a_call_whose_arguments_are_not_known_says_so_and_offers_no_edit(
     open_case: OpenCase,
 ) -> None:
     page = open_case("unknown")
-    expect(page.get_by_role("article")).to_contain_text("With which arguments is not known here.")
+    expect(page.get_by_role("article")).to_contain_text(
+        "Which tool it is, and its arguments, are not known here."
+    )
     expect(button(page, "Approve")).to_have_count(1)
     expect(button(page, "Edit")).to_have_count(0)
 
@@ -305,8 +307,7 @@ def test_an_answer_that_is_refused_in_the_same_words_can_be_given_again(
         field(page, "Quarter").select_option("Q2")
         field(page, "Year").fill(year)
         button(page, "Send").click()
-    expect(page.get_by_role("article")).to_have_count(0)
-    assert payload(page) == {"quarter": "Q2", "year": 2028}
+    assert payload(page, times=3) == {"quarter": "Q2", "year": 2028}
 
 
 @pytest.mark.parametrize("first", ["somebody else", "this person"])
@@ -320,7 +321,7 @@ def test_what_somebody_else_has_answered_is_sent_with_the_rest(
         expect(page.get_by_text("1 of 2 done")).to_be_visible()
     page.evaluate("dispatchEvent(new Event('meanwhile'))")
     if first == "somebody else":
-        expect(page.get_by_text("Approved by bob elsewhere.")).to_be_visible()
+        expect(page.get_by_text("Approved by bob elsewhere.", exact=True)).to_be_visible()
         has_focus(page, "Run it? (2 of 2)")
         expect(page.get_by_text("1 of 2 done")).to_be_visible()
         button(page, "Deny").click()

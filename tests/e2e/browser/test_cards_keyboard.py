@@ -225,7 +225,7 @@ def test_the_keyboard_alone_answers_several_and_changes_an_answer(open_case: Ope
 def test_the_keyboard_alone_puts_away_what_was_decided_elsewhere(open_case: OpenCase) -> None:
     page = open_case("decided", "later")
     begin(page)
-    expect(page.get_by_text("Approved by bob elsewhere.")).to_be_visible()
+    expect(page.get_by_text("Approved by bob elsewhere.", exact=True)).to_be_visible()
     go(page, ((f"Dismiss: {ASKED}", "Enter"),))
     assert sent(page) == [{"interruptId": "one", "status": "cancelled"}]
     has_focus(page, "Message")

@@ -1,11 +1,11 @@
 import { useStep } from "../hooks/useStep";
-import { kindOf, rootOf, ruleOf, schemaOf } from "../kinds";
+import { isCall, kindOf, rootOf, ruleOf, schemaOf } from "../kinds";
 import type { CardProps } from "../question";
 import { type JsonSchema, resolved } from "../schema/schema";
 import { Button, Card } from "./Card";
 import { ReasonForm } from "./ReasonForm";
 import { SchemaForm } from "./SchemaForm";
-import { Arguments } from "./Values";
+import { Arguments, Told } from "./Values";
 
 const USUAL = ["approved", "editedArgs", "reason", "respond"];
 const RESULT: JsonSchema = {
@@ -43,9 +43,11 @@ export function ApprovalCard(props: CardProps) {
   const more = Object.entries(members).filter(([name]) => !USUAL.includes(name));
   return (
     <Card {...props} kind={kindOf(ask) === "approval" ? "Approval" : "Question"}>
-      <p className="agc-tool">
-        Tool <code>{about?.name ?? ask.toolCallId ?? ask.reason}</code>
-      </p>
+      {about && (
+        <p className="agc-tool">
+          Tool <code>{about.name}</code>
+        </p>
+      )}
       <div ref={body}>
         {agreed && <p className="agc-note">Whoever has agreed so far has changed the arguments.</p>}
         {doing === "editing" && editedArgs ? (
@@ -61,8 +63,10 @@ export function ApprovalCard(props: CardProps) {
           </SchemaForm>
         ) : about ? (
           <Arguments values={about.args} />
+        ) : isCall(ask) ? (
+          <p className="agc-note">Which tool it is, and its arguments, are not known here.</p>
         ) : (
-          <p className="agc-note">With which arguments is not known here.</p>
+          <Told ask={ask} />
         )}
         {doing === "denying" && (
           <ReasonForm

@@ -24,6 +24,8 @@ export function Card(props: FrameProps) {
   const refused = refusalOf(ask);
   const wrong = failure ?? refused?.message;
   const who = approversOf(ask, record);
+  const why = record?.mayAnswer === false ? record.why?.message : undefined;
+  const told = Object.entries({ wrong, who, why }).flatMap(([name, text]) => (text ? `${id}-${name}` : [])).join(" ");
   const over = left === 0;
   const locked = disabled || over || record?.mayAnswer === false;
   const place = useRef<HTMLElement>(null);
@@ -32,17 +34,19 @@ export function Card(props: FrameProps) {
   useLayoutEffect(() => {
     if (held) place.current?.focus();
   }, [locked]);
+  // Not each second is seen: a page in the background sleeps through some.
+  const stage = left === null ? undefined : [0, 10, 60].find((seconds) => left <= seconds);
   useEffect(() => {
-    if (left === 60 || left === 10) announce(`${title} ${duration(left)} left to answer.`);
-    if (over) announce(`${title} The time to answer is over.`);
-  }, [left === 60, left === 10, over]);
+    if (stage !== undefined)
+      announce(`${title} ${over ? "The time to answer is over." : `${duration(left ?? 0)} left to answer.`}`);
+  }, [stage]);
   return (
-    <Title value={title}>
+    <Title.Provider value={title}>
       <article
         ref={place}
         className={`agc-card agc-${tone}`}
         aria-labelledby={`${id}-title`}
-        aria-describedby={who ? `${id}-who` : undefined}
+        aria-describedby={told || undefined}
         tabIndex={-1}
       >
         <header>
@@ -55,7 +59,7 @@ export function Card(props: FrameProps) {
           <h2 id={`${id}-title`}>{title}</h2>
         </header>
         {wrong && (
-          <div className="agc-wrong" role="alert">
+          <div className="agc-wrong" role="alert" id={`${id}-wrong`}>
             {refused && !failure && <strong>{refused.code}</strong>} {wrong}
           </div>
         )}
@@ -64,10 +68,13 @@ export function Card(props: FrameProps) {
             {who}
           </p>
         )}
-        {record?.mayAnswer === false && record.why && <p className="agc-note">{record.why.message}</p>}
+        {why && (
+          <p className="agc-note" id={`${id}-why`}>
+            {why}
+          </p>
+        )}
         {/* Whoever may not answer, or is too late, reads it all the same. */}
-        <fieldset className="agc-all" disabled={locked}>
-          <legend className="agc-hidden">{title}</legend>
+        <fieldset role="none" disabled={locked}>
           {children}
         </fieldset>
         {onCancel && (over || record?.mayAnswer === false) && (
@@ -78,7 +85,7 @@ export function Card(props: FrameProps) {
           </div>
         )}
       </article>
-    </Title>
+    </Title.Provider>
   );
 }
 

@@ -3,6 +3,7 @@ import { confirmed, mayDecline } from "../kinds";
 import type { CardProps } from "../question";
 import { Button, Card } from "./Card";
 import { ReasonForm } from "./ReasonForm";
+import { Told } from "./Values";
 
 /** Yes or no. */
 export function ConfirmationCard(props: CardProps) {
@@ -10,6 +11,7 @@ export function ConfirmationCard(props: CardProps) {
   const [doing, setDoing, body] = useStep<"answering" | "declining">("answering");
   return (
     <Card {...props} kind="Confirmation">
+      <Told ask={ask} />
       <div ref={body}>
         {doing === "declining" ? (
           <ReasonForm

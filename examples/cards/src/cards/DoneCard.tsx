@@ -32,7 +32,7 @@ export function DoneCard({ ask, what, elsewhere, button, onClick }: DoneCardProp
     next?.focus();
   }, [elsewhere, title, what]);
   return (
-    <Title value={title}>
+    <Title.Provider value={title}>
       <div className="agc-card agc-done" ref={place}>
         <span>{title}</span> <strong>{what}</strong>
         {button && (
@@ -41,6 +41,6 @@ export function DoneCard({ ask, what, elsewhere, button, onClick }: DoneCardProp
           </Button>
         )}
       </div>
-    </Title>
+    </Title.Provider>
   );
 }

@@ -4,6 +4,7 @@ import type { CardProps } from "../question";
 import { Button, Card } from "./Card";
 import { ReasonForm } from "./ReasonForm";
 import { SchemaForm } from "./SchemaForm";
+import { Told } from "./Values";
 
 /** A question with a form, made from the schema that the answer must satisfy. */
 export function FormCard(props: CardProps) {
@@ -11,6 +12,7 @@ export function FormCard(props: CardProps) {
   const [doing, setDoing, body] = useStep<"answering" | "declining">("answering");
   return (
     <Card {...props} kind="Question">
+      <Told ask={ask} />
       <div ref={body}>
         {/* What was typed is still there for whoever comes back. */}
         <div hidden={doing === "declining"}>

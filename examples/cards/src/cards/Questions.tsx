@@ -33,19 +33,26 @@ export interface QuestionsProps {
   check?: boolean;
   /** Shows what came of a question that was decided elsewhere. */
   onReload?: () => void;
+  /** What screen readers call the cards; a page that shows several needs several names. */
+  label?: string;
 }
 
 /** All that an agent waits for: a card for each, which are answered together. */
 export function Questions(props: QuestionsProps) {
-  const { interrupts, send, each, records, callOf, cards = {}, check, onReload } = props;
+  const { interrupts, send, each, records, callOf, cards = {}, check, onReload, label = "Waiting for you" } = props;
   const place = useRef<HTMLElement>(null);
   const elsewhere = Object.fromEntries(
     (records ?? []).flatMap(({ id, status, answer }) =>
       status === "answered" && answer ? [[id, { interruptId: id, ...answer } as Answer]] : [],
     ),
   );
-  const { given, failure, answer, cancel, change, sending } = useQuestions({ interrupts, send, each, elsewhere });
+  const { given, failures, answer, cancel, change, sending } = useQuestions({ interrupts, send, each, elsewhere });
   const asked = interrupts.map(({ id }) => id).join(" ") || null;
+  // Of answers that failed together the first one says why.
+  const failed = interrupts.filter(({ id }, place) => {
+    const before = interrupts.slice(0, place);
+    return id in failures && !before.some((other) => failures[other.id] === failures[id]);
+  });
   const titles = titlesOf(interrupts);
   useFocus(place, asked);
   useEffect(() => {
@@ -59,11 +66,12 @@ export function Questions(props: QuestionsProps) {
   const changed = useRef<string>(null);
   useEffect(() => {
     const open = [...(place.current?.querySelectorAll<HTMLElement>(OPEN) ?? [])];
-    const again = open.find(({ parentElement }) => parentElement?.dataset.ask === changed.current);
     // An answer that was not taken leaves the focus nowhere, too.
-    if (again ?? (answered || failure)) (again ?? open[0])?.focus();
+    const id = changed.current ?? failed[0]?.id;
+    const again = open.find(({ parentElement }) => id && parentElement?.dataset.ask === id);
+    if (again ?? answered) (again ?? open[0])?.focus();
     changed.current = null;
-  }, [answered, failure]);
+  }, [answered, failures]);
 
   // A cancel decides nothing any more: the bridge says so, and what is asked is gone.
   const shows = onReload ? "Show the outcome" : "Dismiss";
@@ -71,8 +79,8 @@ export function Questions(props: QuestionsProps) {
   if (!interrupts.length) return null;
   const done = interrupts.filter(({ id }) => id in given || id in elsewhere).length;
   return (
-    <Titles value={titles}>
-      <section className="agc" ref={place} aria-label="Waiting for you">
+    <Titles.Provider value={titles}>
+      <section className="agc" ref={place} aria-label={label}>
         {interrupts.length > 1 && (
           <p className="agc-count">
             {interrupts.length} questions, answered together: {done} of {interrupts.length} done
@@ -111,7 +119,7 @@ export function Questions(props: QuestionsProps) {
                   record={record}
                   call={callOf?.(ask) ?? record?.toolCall}
                   check={check}
-                  failure={failure ?? undefined}
+                  failure={failed.includes(ask) ? failures[ask.id] : undefined}
                   onAnswer={(payload, summary) => answer(ask.id, payload, summary)}
                   onCancel={() => cancel(ask.id)}
                 />
@@ -120,6 +128,6 @@ export function Questions(props: QuestionsProps) {
           );
         })}
       </section>
-    </Titles>
+    </Titles.Provider>
   );
 }

@@ -1,9 +1,17 @@
-import { useContext, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, useContext, useLayoutEffect, useRef, useState } from "react";
 
+import { toldOf } from "../kinds";
+import type { Interrupt } from "../question";
 import { Title } from "./titles";
 
-/** What a call is called with; what is long scrolls, so that the buttons stay near. */
-export function Arguments({ values }: { values: Record<string, unknown> }) {
+interface ArgumentsProps {
+  values: Record<string, unknown>;
+  /** What they are, for whoever can't see them. */
+  label?: string;
+}
+
+/** What a call is called with, or what else a question is about; what is long scrolls, so that the buttons stay near. */
+export function Arguments({ values, label = "Arguments" }: ArgumentsProps) {
   const place = useRef<HTMLDivElement>(null);
   const [long, setLong] = useState(false);
   const title = useContext(Title);
@@ -12,12 +20,18 @@ export function Arguments({ values }: { values: Record<string, unknown> }) {
     setLong(scrollHeight > clientHeight);
   }, [values]);
   // Only what scrolls is a stop of the Tab key.
-  const stop = long && { tabIndex: 0, role: "group", "aria-label": `Arguments: ${title}` };
+  const stop = long && { tabIndex: 0, role: "group", "aria-label": `${label}: ${title}` };
   return (
     <div className={long ? "agc-args agc-long" : "agc-args"} ref={place} {...stop}>
       <Values values={values} />
     </div>
   );
+}
+
+/** What the agent tells besides its question, if it tells anything. */
+export function Told({ ask }: { ask: Interrupt }) {
+  const told = toldOf(ask);
+  return told ? <Arguments values={told} label="Details" /> : null;
 }
 
 /** Names and values, nested ones within. */
@@ -26,7 +40,7 @@ export function Values({ values }: { values: Record<string, unknown> }) {
     <dl className="agc-values">
       {Object.entries(values).map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt>{name ? breakable(name) : '""'}</dt>
           <dd>
             <Value value={value} />
           </dd>
@@ -34,6 +48,12 @@ export function Values({ values }: { values: Record<string, unknown> }) {
       ))}
     </dl>
   );
+}
+
+/** A name that is broken between its words, if it is too long: `affected|Rows`. */
+function breakable(name: string): ReactNode[] {
+  const words = name.split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[_.\-/])/);
+  return words.flatMap((word, place) => (place ? [<wbr key={place} />, word] : [word]));
 }
 
 function Value({ value }: { value: unknown }) {

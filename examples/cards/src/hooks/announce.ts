@@ -12,13 +12,19 @@ function region(): HTMLElement {
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
+let waiting: string[] = [];
 
-/** Have screen readers say something. One region for the page: it must be there before its text is. */
+/**
+ * Have screen readers say something. One region for the page: it must be there before its text is, and
+ * what is said at the same time is said together.
+ */
 export function announce(text: string): void {
   const place = region();
   place.textContent = "";
   clearTimeout(timer);
+  waiting = [...waiting.filter((other) => other !== text), text];
   timer = setTimeout(() => {
-    place.textContent = text;
+    place.textContent = waiting.join(" ");
+    waiting = [];
   }, 100);
 }

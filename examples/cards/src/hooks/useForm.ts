@@ -1,8 +1,10 @@
-import { type FormEvent, useId, useState } from "react";
+import { type SyntheticEvent, useId, useState } from "react";
 
 import { type Faults, faultsOf, finished } from "../schema/check";
-import { idOf } from "../schema/Frame";
 import { initial, type JsonSchema } from "../schema/schema";
+
+/** A field with a fault, or several that have one together. */
+const WRONG = "[aria-invalid], fieldset:has(> .agc-fault)";
 
 interface FormOptions {
   schema: JsonSchema;
@@ -20,22 +22,15 @@ export function useForm({ schema, root = schema, values, check = true, onSubmit 
   const id = useId();
   const [value, setValue] = useState(() => values ?? initial(schema, root));
   const [faults, setFaults] = useState<Faults>({});
-  const submit = (event: FormEvent) => {
+  const submit = (event: SyntheticEvent<HTMLElement>) => {
     event.preventDefault();
     const wrong = check ? faultsOf(schema, value, root) : {};
     setFaults(wrong);
-    const [first] = Object.keys(wrong);
-    if (first === undefined) onSubmit(finished(schema, value, root));
+    if (!Object.keys(wrong).length) return onSubmit(finished(schema, value, root));
+    const form = event.currentTarget;
     // After they are drawn: the fault is read out with its field.
-    else requestAnimationFrame(() => focusOn(id, first));
+    requestAnimationFrame(() => form.querySelector<HTMLElement>(WRONG)?.focus());
   };
   const field = { form: id, path: "", schema, root, value, faults, onChange: setValue };
   return { id, value, setValue, faults, submit, field };
-}
-
-function focusOn(id: string, path: string): void {
-  for (const place of [path, `${path}.value`]) {
-    const found = document.getElementById(idOf(id, place));
-    if (found) return found.focus();
-  }
 }

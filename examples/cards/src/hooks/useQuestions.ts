@@ -19,30 +19,39 @@ interface QuestionsOptions {
   elsewhere?: Record<string, Answer>;
 }
 
+/** All but what is about some questions. */
+const without = <Value>(all: Record<string, Value>, ids: string[]) =>
+  Object.fromEntries(Object.entries(all).filter(([id]) => !ids.includes(id)));
+
 /** The answers to all that is asked, until they are sent. */
 export function useQuestions({ interrupts, send, each = false, elsewhere = {} }: QuestionsOptions) {
   const [given, setGiven] = useState<Record<string, Given>>({});
-  const [failure, setFailure] = useState<string | null>(null);
-  // Asked again, as after a refusal, they can be answered again.
-  const asked = interrupts.map((ask) => `${ask.id} ${refusalOf(ask)?.message ?? ""}`).join("\n");
+  const [failures, setFailures] = useState<Record<string, string>>({});
+  // Asked again, as after a refusal, they can be answered again; what stays as it was stays answered.
+  const asked = interrupts.map((ask) => `${ask.id} ${refusalOf(ask)?.message ?? ""}`);
+  const known = useRef(asked);
   useEffect(() => {
-    setGiven({});
-    setFailure(null);
-  }, [asked]);
+    const stay = interrupts.filter((_, place) => known.current.includes(asked[place] as string));
+    known.current = asked;
+    const gone = Object.keys({ ...given, ...failures }).filter((id) => !stay.some((ask) => ask.id === id));
+    setGiven((now) => without(now, gone));
+    setFailures((now) => without(now, gone));
+  }, [asked.join("\n")]);
   const mine = interrupts.some(({ id }) => id in given);
   const sending = mine && interrupts.every(({ id }) => id in given || id in elsewhere);
   // Refused anew in the same words, it is another refusal all the same.
   const refusals = interrupts.map(refusalOf);
   const told = useRef(refusals);
   useEffect(() => {
-    const anew = refusals.some((refusal, place) => refusal && refusal !== told.current[place]);
+    const anew = interrupts.filter((_, place) => refusals[place] && refusals[place] !== told.current[place]);
     told.current = refusals;
-    if (anew && sending) setGiven({});
+    if (anew.length && sending) setGiven((now) => without(now, anew.map(({ id }) => id)));
   });
 
   const give = (answer: Answer, summary: string) => {
-    setGiven({ ...given, [answer.interruptId]: { answer, summary } });
-    setFailure(null);
+    const { interruptId } = answer;
+    setGiven((now) => ({ ...now, [interruptId]: { answer, summary } }));
+    setFailures(each ? ({ [interruptId]: _, ...others }) => others : {});
     if (each) void handOver([answer]);
   };
   const handOver = async (answers: Answer[]) => {
@@ -50,8 +59,9 @@ export function useQuestions({ interrupts, send, each = false, elsewhere = {} }:
       await send(answers);
     } catch (error) {
       const failed = answers.map(({ interruptId }) => interruptId);
-      setGiven((now) => Object.fromEntries(Object.entries(now).filter(([id]) => !failed.includes(id))));
-      setFailure(error instanceof Error ? error.message : String(error));
+      const text = error instanceof Error ? error.message : String(error);
+      setGiven((now) => without(now, failed));
+      setFailures((now) => ({ ...now, ...Object.fromEntries(failed.map((id) => [id, text])) }));
     }
   };
   // The last answer may be somebody else's.
@@ -60,15 +70,13 @@ export function useQuestions({ interrupts, send, each = false, elsewhere = {} }:
   }, [sending]);
   return {
     given,
-    failure,
+    /** Why answers were not taken, by the ids of their questions. */
+    failures,
     answer: (id: string, payload: unknown, summary: string) =>
       give({ interruptId: id, status: "resolved", payload }, summary),
     cancel: (id: string) => give({ interruptId: id, status: "cancelled" }, "Cancelled"),
     /** Take an answer back that waits for the others. */
-    change: (id: string) => {
-      const { [id]: _, ...rest } = given;
-      setGiven(rest);
-    },
+    change: (id: string) => setGiven(({ [id]: _, ...others }) => others),
     sending,
   };
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 
 import type { QuestionRecord } from "../question";
+import { learnTime } from "./useCountdown";
 
 interface RecordsOptions {
   /** Of the agent: `https://agents.example/agents/ops`. */
@@ -12,6 +13,9 @@ interface RecordsOptions {
   every?: number;
 }
 
+/** Milliseconds until a look counts as lost. */
+const PATIENCE = 20_000;
+
 /** What the bridge knows of a thread's questions: who may answer, until when, and who has answered. */
 export function useRecords({ url, thread, headers, every = 2000 }: RecordsOptions): QuestionRecord[] | null {
   const [records, setRecords] = useState<QuestionRecord[] | null>(null);
@@ -19,13 +23,22 @@ export function useRecords({ url, thread, headers, every = 2000 }: RecordsOption
   useEffect(() => {
     if (thread === null) return;
     const aborter = new AbortController();
+    let looking = false;
     const look = async () => {
+      // An answer that is late would be taken for news.
+      if (looking) return;
+      looking = true;
       try {
         const path = `${url}/threads/${encodeURIComponent(thread)}/interrupts`;
-        const answer = await fetch(path, { signal: aborter.signal, headers: JSON.parse(sent) });
+        // What hangs must not end all later looks.
+        const signal = AbortSignal.any([aborter.signal, AbortSignal.timeout(PATIENCE)]);
+        const answer = await fetch(path, { signal, headers: JSON.parse(sent) });
+        learnTime(answer.headers.get("date"));
         if (answer.ok) setRecords((await answer.json()).interrupts);
       } catch {
         // Gone for the moment; what was read last stays.
+      } finally {
+        looking = false;
       }
     };
     void look();

@@ -27,6 +27,8 @@ export function useStep<Step extends string>(
         ? buttons.find(({ textContent }) => textContent === pressed.current)
         : place.current?.querySelector<HTMLElement>("form:not([hidden] *) :is(input, select, textarea)");
     target?.focus();
+    // A chat that scrolls when its content changes may have left behind what has just got the focus.
+    requestAnimationFrame(() => target?.scrollIntoView({ block: "nearest" }));
   }, [step, first]);
   return [step, go, place];
 }

@@ -1,8 +1,19 @@
 import { type ReactNode, useState } from "react";
 
-import { type Faults, pathOf, same, variantOf } from "./check";
-import { Fault, type FieldProps, Frame, idOf, type Shaped } from "./Frame";
-import { fits, initial, type JsonSchema, labelOf, membersOf, resolved, shapeOf, textOf } from "./schema";
+import { Chosen, type Faults, itemOf, pathOf, same, variantOf } from "./check";
+import { Fault, type FieldProps, Frame, idOf, type Shaped, toldOf } from "./Frame";
+import {
+  Entries,
+  fits,
+  initial,
+  type JsonSchema,
+  labelOf,
+  memberOf,
+  membersOf,
+  resolved,
+  shapeOf,
+  textOf,
+} from "./schema";
 import { Simple } from "./Simple";
 
 /** A field for any schema, with its label, its help, and what is wrong with it. */
@@ -10,17 +21,31 @@ export function Field(props: FieldProps) {
   const shape = shapeOf(props.schema, props.root);
   // An agent's arguments need not be as its tool's schema says: people see them all the same.
   const [unfit] = useState(!fits(shape.kind, props.value));
+  const [settled] = useState(same(props.value, shape.schema.const));
   if (unfit) return <Simple {...props} shape={{ ...shape, kind: "json" }} />;
   switch (shape.kind) {
     case "group":
       return <Group {...props} shape={shape} />;
     case "list":
+    case "tuple":
       return <List {...props} shape={shape} />;
+    case "map":
+      return (
+        <List
+          {...props}
+          shape={shape}
+          value={Entries.of(props.value)}
+          onChange={(list) => props.onChange(list && new Entries(list as Entries["list"]))}
+        />
+      );
     case "choices":
       return <Choices {...props} shape={shape} />;
     case "variants":
       return <Variants {...props} shape={shape} />;
     case "fixed":
+      // What may be left out is not said for anybody; what is something else is not hidden.
+      if (!settled)
+        return <Simple {...props} shape={{ ...shape, kind: "choice", options: [shape.schema.const] }} />;
       return (
         <p className="agc-field">
           {props.label}: <b>{textOf(shape.schema.const)}</b>
@@ -59,7 +84,7 @@ function Group({ shape, ...props }: Shaped) {
         path={pathOf(props.path, name)}
         label={labelOf(name, shapeOf(part, props.root).schema)}
         schema={part}
-        value={members[name]}
+        value={memberOf(members, name)}
         required={schema.required?.includes(name) ?? false}
         onChange={(value) => onChange({ ...members, [name]: value })}
       />
@@ -94,15 +119,21 @@ function Group({ shape, ...props }: Shaped) {
 /** Several elements that belong together. */
 function Fields({ id, children, ...props }: Shaped & { id: string; children: ReactNode }) {
   const { label, path, required, faults, shape } = props;
+  const help = shape.schema.description;
+  const fault = faults[path];
   return (
-    <fieldset className="agc-field" id={id} tabIndex={-1}>
+    <fieldset className="agc-field" id={id} tabIndex={-1} aria-describedby={toldOf(id, help, fault)}>
       <legend>
         {label}
         {!required && <small> (optional)</small>}
       </legend>
-      {shape.schema.description && <p className="agc-help">{shape.schema.description}</p>}
+      {help && (
+        <p className="agc-help" id={`${id}-help`}>
+          {help}
+        </p>
+      )}
       {children}
-      <Fault id={id} text={faults[path]} />
+      <Fault id={id} text={fault} />
     </fieldset>
   );
 }
@@ -123,7 +154,9 @@ function focusSoon(id: string) {
 
 /** As many as wanted, each of which can be taken away again. */
 function List({ shape, ...props }: Shaped) {
-  const items = (props.value ?? []) as unknown[];
+  const { places } = shape;
+  const given = (props.value ?? []) as unknown[];
+  const items = places ? Object.assign(places.map(() => undefined), given) : given;
   const [first] = useState(props.value);
   const id = idOf(props.form, props.path);
   // A field keeps what is typed by its key, which must outlive the removal of one before it.
@@ -135,41 +168,48 @@ function List({ shape, ...props }: Shaped) {
   return (
     <Fields id={id} {...props} shape={shape}>
       {items.map((item, place) => (
-        <div className="agc-item" key={keys[place]}>
+        <div className="agc-item" key={places ? place : keys[place]}>
           <Field
             {...props}
             path={pathOf(props.path, place)}
-            label={`${props.label} ${place + 1}`}
-            schema={shape.schema.items}
+            label={titleOf(itemOf(shape, place), props.root) ?? `${props.label} ${place + 1}`}
+            schema={itemOf(shape, place)}
             value={item}
             required
             onChange={(value) => props.onChange(items.with(place, value))}
           />
-          <Plain
-            look="quiet"
-            label={`Remove ${props.label} ${place + 1}`}
-            onClick={() => {
-              change(items.toSpliced(place, 1), keys.toSpliced(place, 1));
-              focusSoon(`${id}-add`);
-            }}
-          >
-            Remove
-          </Plain>
+          {!places && (
+            <Plain
+              look="quiet"
+              label={`Remove ${props.label} ${place + 1}`}
+              onClick={() => {
+                change(items.toSpliced(place, 1), keys.toSpliced(place, 1));
+                focusSoon(`${id}-add`);
+              }}
+            >
+              Remove
+            </Plain>
+          )}
         </div>
       ))}
-      <Plain
-        id={`${id}-add`}
-        label={`Add to ${props.label}`}
-        onClick={() => {
-          change([...items, initial(shape.schema.items, props.root)], [...keys, Math.max(-1, ...keys) + 1]);
-          focusSoon(idOf(props.form, pathOf(props.path, items.length)));
-        }}
-      >
-        Add
-      </Plain>
+      {!places && (
+        <Plain
+          id={`${id}-add`}
+          label={`Add to ${props.label}`}
+          onClick={() => {
+            change([...items, initial(itemOf(shape, -1), props.root, true, 1)], [...keys, Math.max(-1, ...keys) + 1]);
+            focusSoon(idOf(props.form, pathOf(props.path, items.length)));
+          }}
+        >
+          Add
+        </Plain>
+      )}
     </Fields>
   );
 }
+
+/** What a place of a tuple is called. */
+const titleOf = (schema: JsonSchema | boolean | undefined, root: JsonSchema) => resolved(schema, root).title;
 
 /** Who empties what was filled in wants it empty; else nothing was answered. */
 const listOf = (items: unknown[], first: unknown) => (items.length || Array.isArray(first) ? items : undefined);
@@ -202,6 +242,9 @@ function Choices({ shape, ...props }: Shaped) {
 /** One of several shapes: which one is a choice of its own. */
 function Variants({ shape, ...props }: Shaped) {
   const { variants = [] } = shape;
+  const { value } = props;
+  const choose = (place: number, value: unknown) =>
+    props.onChange(value === undefined ? undefined : new Chosen(place, value));
   const [chosen, setChosen] = useState(() => Math.max(0, variantOf(shape, props.value, props.root)));
   const id = idOf(props.form, props.path);
   return (
@@ -211,8 +254,9 @@ function Variants({ shape, ...props }: Shaped) {
         id={`${id}-variant`}
         value={chosen}
         onChange={({ target }) => {
-          setChosen(Number(target.value));
-          props.onChange(initial(variants[Number(target.value)], props.root));
+          const place = Number(target.value);
+          setChosen(place);
+          choose(place, initial(variants[place], props.root));
         }}
       >
         {variants.map((_, place) => (
@@ -228,6 +272,8 @@ function Variants({ shape, ...props }: Shaped) {
           path={pathOf(props.path, "value")}
           faults={moved(props.faults, props.path)}
           schema={variants[chosen]}
+          value={value instanceof Chosen ? value.value : value}
+          onChange={(value) => choose(chosen, value)}
           required={props.required && !shape.nullable}
         />
       </div>
@@ -235,14 +281,16 @@ function Variants({ shape, ...props }: Shaped) {
   );
 }
 
-/** A variant's title, the constant that tells it apart, or its type, if no other one has that. */
+/** A variant's title, the constant that tells it apart, its type, if no other one has that, or its members. */
 function nameOf(variants: JsonSchema[], place: number, root: JsonSchema): string {
-  const { title, type, properties = {} } = variants[place] as JsonSchema;
+  const { title, type, properties = {}, required = Object.keys(properties) } = variants[place] as JsonSchema;
   const fixed = Object.values(properties).map((part) => resolved(part, root).const);
   const told = title ?? fixed.find((value) => typeof value === "string");
   const alike = variants.filter((part) => part.type === type).length;
   if (told !== undefined) return String(told);
-  return alike === 1 && type ? String(type) : `Kind ${place + 1}`;
+  if (alike === 1 && type) return String(type);
+  const names = required.map((name) => labelOf(name, resolved(properties[name], root)));
+  return names.join(", ") || `Kind ${place + 1}`;
 }
 
 /** The field of a variant has a place of its own, and its faults those of the variant. */

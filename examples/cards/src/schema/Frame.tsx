@@ -16,7 +16,8 @@ export interface FieldProps {
   onChange: (value: unknown) => void;
 }
 
-export const idOf = (form: string, path: string) => `${form}-${path || "answer"}`;
+/** A name with a space in it would be two for `aria-describedby`. */
+export const idOf = (form: string, path: string) => `${form}-${encodeURIComponent(path) || "answer"}`;
 
 export type Shaped = FieldProps & { shape: Shape };
 
@@ -27,13 +28,17 @@ export interface Aria {
   "aria-required"?: true;
 }
 
+/** The ids of what is said of a field. */
+export const toldOf = (id: string, help?: string, fault?: string): string | undefined =>
+  [help && `${id}-help`, fault && `${id}-fault`].filter(Boolean).join(" ") || undefined;
+
 /** An input with its label, its help, and what is wrong with it. */
 export function Frame(props: Shaped & { tick?: boolean; children: (aria: Aria) => ReactNode }) {
   const { form, path, label, required, faults, shape, tick, children } = props;
   const id = idOf(form, path);
   const fault = faults[path];
-  const help = path ? shape.schema.description : undefined;
-  const told = [help && `${id}-help`, fault && `${id}-fault`].filter(Boolean).join(" ");
+  const help = shape.schema.description;
+  const told = toldOf(id, help, fault);
   const input = children({
     id,
     ...(fault && { "aria-invalid": true }),

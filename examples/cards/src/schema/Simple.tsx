@@ -1,8 +1,8 @@
 import { useState } from "react";
 
-import { same, Unread } from "./check";
+import { matches, same, Unread } from "./check";
 import { Frame, type Shaped } from "./Frame";
-import { type JsonSchema, textOf } from "./schema";
+import { type JsonSchema, patternsOf, textOf } from "./schema";
 
 const INPUTS: Record<string, string> = {
   date: "date",
@@ -22,7 +22,7 @@ const SHOWN: Record<string, RegExp> = {
 
 function inputOf({ format = "", type }: JsonSchema, first: unknown): string {
   const wanted = type === "string" ? INPUTS[format] : undefined;
-  return wanted && (first === undefined || (SHOWN[format]?.test(String(first)) ?? true)) ? wanted : "text";
+  return wanted && ((first ?? undefined) === undefined || (SHOWN[format]?.test(String(first)) ?? true)) ? wanted : "text";
 }
 
 /** One line, several, a number, a choice, or JSON: what a single element of HTML can say. */
@@ -37,7 +37,8 @@ export function Simple(props: Shaped) {
   const [typed, setTyped] = useState(() => shown(kind, value));
   const take = (text: string) => {
     setTyped(text);
-    onChange(read(input === "datetime-local" ? input : kind, text, first));
+    const timed = input === "time" || input === "datetime-local";
+    onChange(timed ? momentOf(text, schema) : read(kind, text, first));
   };
   return (
     <Frame {...props}>
@@ -90,14 +91,26 @@ function shown(kind: string, value: unknown): string {
   return kind === "json" ? JSON.stringify(value, null, 2) : String(value);
 }
 
+/** A time in the way that the schema's pattern wants it, if it has one. */
+function momentOf(text: string, schema: JsonSchema): string | undefined {
+  if (!text) return undefined;
+  const ways = [text, `${text}:00`];
+  if (text.includes("T")) {
+    // Whoever reads it may live elsewhere.
+    const there = new Date(text).toISOString();
+    ways.unshift(there, there.replace(".000", ""));
+  }
+  return ways.find((way) => patternsOf(schema).every((pattern) => matches(pattern, way))) ?? ways[0];
+}
+
 /** What a text means. Who empties what was filled in wants it empty; else it was never answered. */
 function read(kind: string, text: string, first: unknown): unknown {
-  // Whoever reads it may live elsewhere.
-  if (kind === "datetime-local") return text ? new Date(text).toISOString() : undefined;
   if (kind === "text" || kind === "long") return text === "" && first === undefined ? undefined : text;
   if (text.trim() === "") return undefined;
   if (kind === "number") {
     const number = Number(text.trim());
+    if (/^-?\d{16,300}$/.test(text.trim()) && BigInt(text) !== BigInt(number))
+      return new Unread(text, "has more digits than a number can keep");
     return Number.isFinite(number) ? number : new Unread(text);
   }
   try {

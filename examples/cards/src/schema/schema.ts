@@ -8,17 +8,22 @@ export interface JsonSchema {
   const?: unknown;
   format?: string;
   pattern?: string;
+  /** Several that must all match, which stood in `allOf`. */
+  patterns?: string[];
   minLength?: number;
   maxLength?: number;
   minimum?: number;
   maximum?: number;
-  exclusiveMinimum?: number;
-  exclusiveMaximum?: number;
+  /** A boolean says it of `minimum`, as OpenAPI 3.0 does. */
+  exclusiveMinimum?: number | boolean;
+  exclusiveMaximum?: number | boolean;
   multipleOf?: number;
   minItems?: number;
   maxItems?: number;
   uniqueItems?: boolean;
-  items?: JsonSchema | boolean;
+  /** Several are those of a tuple, as drafts before 2020-12 write it. */
+  items?: JsonSchema | boolean | (JsonSchema | boolean)[];
+  prefixItems?: (JsonSchema | boolean)[];
   properties?: Record<string, JsonSchema | boolean>;
   required?: string[];
   additionalProperties?: JsonSchema | boolean;
@@ -44,9 +49,16 @@ export function resolved(schema: JsonSchema | boolean | undefined, root: JsonSch
   }
   if (found.allOf && depth < DEEPEST) {
     const { allOf, ...rest } = found;
-    found = allOf.map((part) => resolved(part, root, depth + 1)).reduce(both, rest);
+    const merged = allOf.map((part) => resolved(part, root, depth + 1)).reduce(both, rest);
+    found = { ...merged, ...saidOf(rest) };
   }
   return found;
+}
+
+/** What a schema says of itself goes before what its parts say: they may be parts of others, too. */
+function saidOf(schema: JsonSchema): JsonSchema {
+  const names = ["title", "description", "default"].filter((name) => name in schema);
+  return Object.fromEntries(names.map((name) => [name, schema[name]]));
 }
 
 /** What a pointer leads to; a reference of another kind leads nowhere, and its part is typed as JSON. */
@@ -66,11 +78,34 @@ function at(root: JsonSchema, ref: string): JsonSchema | undefined {
 
 function both(one: JsonSchema, other: JsonSchema): JsonSchema {
   const merged = { ...one, ...other };
+  for (const name of Object.keys(one).filter((name) => name in other && /^m(in|ax)/.test(name)))
+    merged[name] = Math[name.startsWith("min") ? "max" : "min"](one[name] as number, other[name] as number);
+  const patterns = [...patternsOf(one), ...patternsOf(other)];
+  if (patterns.length) merged.patterns = patterns;
   if (one.properties && other.properties)
     merged.properties = { ...one.properties, ...other.properties };
   if (one.required && other.required)
     merged.required = [...new Set([...one.required, ...other.required])];
   return merged;
+}
+
+export const patternsOf = ({ pattern, patterns }: JsonSchema): string[] =>
+  patterns ?? (pattern === undefined ? [] : [pattern]);
+
+/** The variants that a choice has; of one that is a choice itself, its own: it may lead back to the first. */
+function partsOf(several: (JsonSchema | boolean)[], root: JsonSchema, within = [several]): JsonSchema[] {
+  return several.flatMap((part) => {
+    const { anyOf, oneOf, ...outer } = resolved(part, root);
+    const inner = anyOf ?? oneOf;
+    if (!inner) return [outer];
+    if (within.includes(inner)) return [];
+    return partsOf(inner, root, [...within, inner]).map((each) => both(bare(outer), each));
+  });
+}
+
+/** What a schema asks of each of its variants. */
+function bare({ title: _, description: __, default: ___, ...rest }: JsonSchema): JsonSchema {
+  return rest;
 }
 
 /** A field's kind, which says how it is shown and read. */
@@ -83,6 +118,8 @@ export type Kind =
   | "choices"
   | "group"
   | "list"
+  | "tuple"
+  | "map"
   | "variants"
   | "fixed"
   | "json";
@@ -96,6 +133,8 @@ export interface Shape {
   /** The words for the options, where they have some. */
   labels?: string[];
   variants?: JsonSchema[];
+  /** The schemas of a tuple's places. */
+  places?: (JsonSchema | boolean)[];
 }
 
 /**
@@ -111,27 +150,31 @@ export function shapeOf(given: JsonSchema | boolean | undefined, root: JsonSchem
   let variants: JsonSchema[] | undefined;
   let labels: string[] | undefined;
   if (several) {
-    const parts = several.map((part) => resolved(part, root));
+    const parts = partsOf(several, root);
     const rest = parts.filter((part) => part.type !== "null" && part.const !== null);
     nullable = rest.length < parts.length;
     const { anyOf: _, oneOf: __, ...outer } = schema;
-    if (rest.length === 1) schema = { ...rest[0], ...outer };
+    if (!rest.length) schema = nullable ? { ...outer, const: null } : outer;
+    else if (rest.length === 1) schema = both(rest[0] as JsonSchema, outer);
     else if (rest.every((part) => "const" in part)) {
       labels = rest.map((part) => part.title ?? textOf(part.const));
       schema = { ...outer, enum: rest.map((part) => part.const) };
-    } else variants = rest;
+    } else variants = rest.map((part) => both(bare(outer), part));
   }
+  if (schema.type === "null") schema = { ...schema, const: null };
+  nullable ||= schema.const === null || (schema.enum?.includes(null) ?? false);
   if (Array.isArray(schema.type)) {
     const types = schema.type.filter((type) => type !== "null");
     nullable ||= types.length < schema.type.length;
     if (types.length === 1) schema = { ...schema, type: types[0] };
-    else if (!variants) variants = types.map((type) => ({ type, title: type }));
+    else if (!variants && !schema.enum && !("const" in schema))
+      variants = types.map((type) => ({ ...bare(schema), type, title: type }));
   }
-  nullable ||= schema.enum?.includes(null) ?? false;
   const made = (kind: Kind, more: Partial<Shape> = {}): Shape => ({ kind, schema, nullable, ...more });
   if (variants) return made("variants", { variants });
   if (schema.enum) return made("choice", { options: schema.enum.filter((value) => value !== null), labels });
-  if ("const" in schema) return made("fixed");
+  if ("const" in schema)
+    return nullable && schema.const !== null ? made("choice", { options: [schema.const] }) : made("fixed");
   switch (schema.type) {
     case "string":
       return made(schema.format === "textarea" || (schema.maxLength ?? 0) > 120 ? "long" : "text");
@@ -139,17 +182,43 @@ export function shapeOf(given: JsonSchema | boolean | undefined, root: JsonSchem
     case "number":
       return made("number");
     case "boolean":
-      return made("tick");
+      // A box without a tick would not tell no from null.
+      return nullable ? made("choice", { options: [true, false], labels: ["Yes", "No"] }) : made("tick");
     case "array": {
-      const item = schema.uniqueItems && !inner && shapeOf(schema.items, root, true);
+      const places = schema.prefixItems ?? schema.items;
+      if (Array.isArray(places)) return made("tuple", { places });
+      const item = schema.uniqueItems && !inner && shapeOf(schema.items as JsonSchema, root, true);
       if (item && item.kind === "choice")
         return made("choices", { options: item.options, labels: item.labels });
       return made(schema.items ? "list" : "json");
     }
     default:
+      if (!schema.properties && typeof schema.additionalProperties === "object")
+        return { ...made("map"), schema: { ...schema, items: entryOf(schema.additionalProperties) } };
       return made(schema.properties ? "group" : "json");
   }
 }
+
+/** A member of an object whose members have names of their own. */
+const entryOf = (value: JsonSchema): JsonSchema => ({
+  type: "object",
+  required: ["name", "value"],
+  properties: { name: { type: "string" }, value: { title: "Value", ...value } },
+});
+
+/** What somebody fills in of an object whose members have names of their own. */
+export class Entries {
+  constructor(readonly list: { name?: string; value?: unknown }[]) {}
+
+  static of(value: unknown): Entries["list"] | undefined {
+    if (value instanceof Entries) return value.list;
+    return value ? Object.entries(value).map(([name, value]) => ({ name, value })) : undefined;
+  }
+}
+
+/** A member of an object, and not what all objects have, such as `constructor`. */
+export const memberOf = (value: unknown, name: string): unknown =>
+  Object.hasOwn(value as object, name) ? (value as Record<string, unknown>)[name] : undefined;
 
 /** A value as people read it where it is one of several. */
 export const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
@@ -172,10 +241,12 @@ export function initial(
   required = true,
   depth = 0,
 ): unknown {
-  const { kind, schema, nullable, variants } = shapeOf(given, root);
+  const { kind, schema, nullable, variants, places } = shapeOf(given, root);
   if (schema.default !== undefined) return schema.default;
-  if (kind === "fixed") return schema.const;
+  if (kind === "fixed" && required) return schema.const;
   if (nullable || !required || depth > DEEPEST) return undefined;
+  if (kind === "map") return {};
+  if (places) return places.map((part) => initial(part, root, true, depth + 1));
   if (kind === "tick") return depth === 0 ? undefined : false;
   if (kind === "list" || kind === "choices") return [];
   if (kind === "variants") return initial(variants?.[0], root, true, depth + 1);
@@ -194,7 +265,7 @@ export function membersOf(schema: JsonSchema, root: JsonSchema, depth = 1): Reco
 /** Whether the field of a kind can show a value; what it can't show is typed as JSON. */
 export function fits(kind: Kind, value: unknown): boolean {
   if (value === undefined || value === null) return true;
-  if (kind === "list" || kind === "choices") return Array.isArray(value);
-  if (kind === "group") return typeof value === "object" && !Array.isArray(value);
+  if (["list", "choices", "tuple"].includes(kind)) return Array.isArray(value);
+  if (kind === "group" || kind === "map") return typeof value === "object" && !Array.isArray(value);
   return !["text", "long", "number"].includes(kind) || typeof value !== "object";
 }
