@@ -1,22 +1,17 @@
 // A page made with assistant-ui on one thread of one agent.
 //
-//     ?url=ADDRESS OF THE AGENT&thread=ID&refusals=ask|error&check=off
+//     ?url=ADDRESS OF THE AGENT&thread=ID&refusals=ask|error&check=off&approvals=inline&tools=off
 
 import { HttpAgent } from "@ag-ui/client";
-import {
-  ActionBarPrimitive,
-  AssistantRuntimeProvider,
-  AuiIf,
-  ComposerPrimitive,
-  makeAssistantTool,
-  MessagePrimitive,
-  ThreadPrimitive,
-  type ToolCallMessagePartProps,
-} from "@assistant-ui/react";
-import { type AgUiAssistantRuntime, useAgUiInterrupts, useAgUiRuntime, useAgUiState } from "@assistant-ui/react-ag-ui";
+import { AssistantRuntimeProvider, AuiIf, makeAssistantTool, type ThreadMessage, ThreadPrimitive } from "@assistant-ui/react";
+import { type AgUiAssistantRuntime, useAgUiRuntime, useAgUiState } from "@assistant-ui/react-ag-ui";
 import { useMemo, useRef, useState } from "react";
 
+import { Composer } from "./Composer";
 import { bridgeHistory } from "./history";
+import { Messages } from "./Messages";
+import { Notice } from "./Notice";
+import { Inline, isAsked } from "./ToolLine";
 import { Waiting } from "./Waiting";
 
 const address = new URLSearchParams(location.search);
@@ -24,6 +19,7 @@ const url = address.get("url") ?? "http://127.0.0.1:8787/agents/ops";
 const thread = address.get("thread") ?? begin();
 // With RUN_ERROR assistant-ui would take the question for gone.
 const headers = { "AG-UI-Refusals": address.get("refusals") ?? "ask" };
+const inline = address.get("approvals") === "inline";
 
 export function App() {
   const agent = useMemo(() => new HttpAgent({ url, threadId: thread, headers }), []);
@@ -33,97 +29,38 @@ export function App() {
     const onState = (state: unknown) =>
       reached.current?.thread.importExternalState(state);
     const bridge = bridgeHistory({ url, thread, headers, onState });
-    // What is said before the conversation is there, its loading would wipe out.
     const ready = () => setTimeout(() => setLoaded(true));
     return { ...bridge, load: () => bridge.load().finally(ready) };
   }, []);
-  const [failure, setFailure] = useState("");
+  const [failure, setFailure] = useState<Error>();
   const runtime = useAgUiRuntime({
     agent,
     adapters: { history },
-    onError: (error) => setFailure(error.message),
+    onError: setFailure,
   });
   reached.current = runtime;
   return (
     <AssistantRuntimeProvider runtime={runtime}>
-      <ShowPage />
+      {address.get("tools") !== "off" && <ShowPage />}
       <ThreadPrimitive.Root className="thread">
         <main>
           <h1>agui-bridge with assistant-ui</h1>
-          <ThreadPrimitive.Messages components={{ AssistantMessage: Message, UserMessage: Said, UserEditComposer: SaidAnew }} />
-          <Waiting url={url} thread={thread} check={address.get("check") !== "off"} />
+          <Inline value={inline}>
+            <Messages />
+          </Inline>
+          <AuiIf condition={({ thread }) => !inline || !isAskedInline(thread.messages)}>
+            <Waiting url={url} thread={thread} check={address.get("check") !== "off"} />
+          </AuiIf>
           <State />
         </main>
-        {failure && (
-          <div className="notice" role="alert">
-            {failure} <button onClick={() => location.reload()}>Reload</button>
-          </div>
-        )}
+        <Notice failure={failure} onOver={() => setFailure(undefined)} />
         <footer>
-          <ComposerPrimitive.Root className="composer">
-            <ComposerPrimitive.Input
-              aria-label="Message"
-              placeholder="Say something"
-              rows={1}
-              disabled={!loaded}
-            />
-            <AuiIf condition={({ thread }) => thread.isRunning}>
-              <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
-            </AuiIf>
-            <AuiIf condition={({ thread }) => !thread.isRunning}>
-              <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
-            </AuiIf>
-          </ComposerPrimitive.Root>
+          <Composer loaded={loaded} />
         </footer>
       </ThreadPrimitive.Root>
     </AssistantRuntimeProvider>
   );
 }
-
-function Message() {
-  return (
-    <MessagePrimitive.Root className="message">
-      <MessagePrimitive.Parts components={{ tools: { Fallback: ToolLine } }} />
-    </MessagePrimitive.Root>
-  );
-}
-
-function Said() {
-  const asked = useAgUiInterrupts().length > 0;
-  return (
-    <MessagePrimitive.Root className="message said">
-      <MessagePrimitive.Parts />
-      {/* Alone in the page's input, the first message would be one of a new page: it would replace nothing. */}
-      <AuiIf condition={({ message, thread }) => message.parentId !== null && !thread.isRunning && !asked}>
-        <ActionBarPrimitive.Edit className="change">Change</ActionBarPrimitive.Edit>
-      </AuiIf>
-    </MessagePrimitive.Root>
-  );
-}
-
-/** Something else in place of a message; what followed it is gone. */
-function SaidAnew() {
-  return (
-    <MessagePrimitive.Root className="message said">
-      <ComposerPrimitive.Root className="composer">
-        <ComposerPrimitive.Input aria-label="Say instead" rows={1} />
-        <ComposerPrimitive.Cancel className="quiet">Back</ComposerPrimitive.Cancel>
-        <ComposerPrimitive.Send>Say it</ComposerPrimitive.Send>
-      </ComposerPrimitive.Root>
-    </MessagePrimitive.Root>
-  );
-}
-
-/** A tool call: its name, and what came of it. */
-function ToolLine({ toolName, result }: ToolCallMessagePartProps) {
-  return (
-    <p className="tool">
-      <code>{toolName}</code> {result === undefined ? "waiting" : textOf(result)}
-    </p>
-  );
-}
-
-const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** A tool of the page's own, which the agent calls: it changes the page's title. */
 const ShowPage = makeAssistantTool<{ page: string }, string>({
@@ -145,6 +82,12 @@ function State() {
       <pre>{JSON.stringify(state)}</pre>
     </section>
   );
+}
+
+/** Whether a call of the last message has buttons of its own. */
+function isAskedInline(messages: readonly ThreadMessage[]): boolean {
+  const parts = messages.at(-1)?.content ?? [];
+  return parts.some((part) => part.type === "tool-call" && isAsked(part));
 }
 
 /** A new thread, which a reload finds again. */

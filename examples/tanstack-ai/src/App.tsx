@@ -1,6 +1,6 @@
 // A page made with TanStack AI on one thread of one agent.
 //
-//     ?url=ADDRESS OF THE AGENT&thread=ID&check=off
+//     ?url=ADDRESS OF THE AGENT&thread=ID&check=off&tools=off
 
 import { type Answer, Questions, reached, useRecords } from "@agui-bridge/react-cards";
 import { toolDefinition } from "@tanstack/ai/client";
@@ -23,44 +23,52 @@ const showPage = toolDefinition({
   document.title = page;
   return `the page ${page}`;
 });
-const tools = [showPage];
+const tools = address.get("tools") === "off" ? [] : [showPage];
 
 export function App() {
   const connection = useMemo(() => bridgeConnection({ url, thread }), []);
-  const { messages, sendMessage, isLoading, stop, interrupts, error } = useChat({
+  const { messages, sendMessage, isLoading, stop, interrupts, error, addToolResult } = useChat({
     threadId: thread,
     connection,
     // The bridge has the conversation, and a page that is loaded anew asks it.
     persistence: true,
     tools,
   });
+  const asked = useMemo(
+    () => interrupts.map((bound) => connection.asked(bound.id) ?? bound),
+    [interrupts, connection],
+  );
+  const said = messages.findLastIndex(({ role }) => role === "user");
   const records = useRecords({ url, thread: interrupts.length ? thread : null });
   // TanStack AI sends the answers together, once each question has one, and shows the cards anew if
   // they do not arrive: what was typed would be lost.
   const send = async (answers: Answer[]) => {
     await reached({ url, thread });
     for (const answer of answers) {
-      const asked = interrupts.find(({ id }) => id === answer.interruptId);
-      if (asked?.kind !== "generic") continue;
-      if (answer.status === "cancelled") asked.cancel();
-      else asked.resolveInterrupt(answer.payload);
+      const bound = interrupts.find(({ id }) => id === answer.interruptId);
+      if (bound?.kind !== "generic") continue;
+      if (answer.status === "cancelled") bound.cancel();
+      else bound.resolveInterrupt(answer.payload);
     }
   };
   return (
     <div className="thread">
       <main>
         <h1>agui-bridge with TanStack AI</h1>
-        {messages.map(({ id, role, parts }) => (
+        {messages.map(({ id, role, parts }, turn) => (
           <div key={id} className={role === "user" ? "message said" : "message"}>
             {parts.map((part, place) => {
               if (part.type === "text") return <p key={place}>{part.content}</p>;
               if (part.type !== "tool-call") return null;
-              return <ToolLine key={place} name={part.name} output={part.output} />;
+              const { id: toolCallId, name: tool, output } = part;
+              const skip = () => addToolResult({ toolCallId, tool, output: SKIPPED });
+              const waits = turn > said && !isLoading && !interrupts.length;
+              return <ToolLine key={place} name={tool} output={output} onSkip={waits ? skip : undefined} />;
             })}
           </div>
         ))}
         <Questions
-          interrupts={interrupts}
+          interrupts={asked}
           records={records}
           check={address.get("check") !== "off"}
           send={send}
@@ -69,7 +77,7 @@ export function App() {
       </main>
       {error && (
         <div className="notice" role="alert">
-          {error.message} <button onClick={() => location.reload()}>Reload</button>
+          {textOf(error)} <button onClick={() => location.reload()}>Reload</button>
         </div>
       )}
       <Composer running={isLoading} waiting={interrupts.length > 0} onSay={sendMessage} onStop={stop} />
@@ -120,15 +128,30 @@ function Composer({ running, waiting, onSay, onStop }: ComposerProps) {
   );
 }
 
+const SKIPPED = "No page has carried out this call.";
+
+interface ToolLineProps {
+  name: string;
+  output?: unknown;
+  /** Nothing runs and nobody is asked: the agent waits for a tool that no page has carried out. */
+  onSkip?: () => void;
+}
+
 /** A tool call: its name, and what came of it. */
-function ToolLine({ name, output }: { name: string; output?: unknown }) {
+function ToolLine({ name, output, onSkip }: ToolLineProps) {
   const told = typeof output === "string" ? output : JSON.stringify(output);
+  const waiting = onSkip ? "waits for a page that has this tool." : "waiting";
   return (
     <p className="tool">
-      <code>{name}</code> {output == null ? "waiting" : told}
+      <code>{name}</code> {output == null ? waiting : told}{" "}
+      {output == null && onSkip && <button onClick={onSkip}>Skip {name}</button>}
     </p>
   );
 }
+
+/** What went wrong. That nothing answers, TanStack AI says in words that help nobody. */
+const textOf = ({ message }: Error) =>
+  message === "Stream response body read failed" ? "The connection to the server broke off." : message;
 
 /** A new thread, which a reload finds again. */
 function begin(): string {

@@ -14,13 +14,26 @@ interface Place {
   headers?: Record<string, string>;
 }
 
+export interface BridgeConnection extends ResumableConnectConnectionAdapter {
+  /** A question as it was asked: TanStack AI sorts the members of its schema, and so the fields of a form. */
+  asked(interruptId: string): Interrupt | undefined;
+}
+
 /** How TanStack AI reaches a thread of the bridge: its questions can be answered, also after a reload. */
-export function bridgeConnection({ url, thread, headers = {} }: Place): ResumableConnectConnectionAdapter {
+export function bridgeConnection({ url, thread, headers = {} }: Place): BridgeConnection {
+  const asked = new Map<string, Interrupt>();
+  const bound = (chunks: AsyncIterable<StreamChunk>, runId: string) =>
+    bindAll(chunks, (interrupt) => {
+      asked.set(interrupt.id, interrupt);
+      return bind(interrupt, runId);
+    });
   const path = `${url}/threads/${encodeURIComponent(thread)}`;
   // A RUN_ERROR would take the question away.
   const runs = fetchServerSentEvents(url, { headers: { "AG-UI-Refusals": "ask", ...headers } });
   const follows = fetchServerSentEvents(`${path}/connect`, { headers });
   return {
+    asked: (interruptId) => asked.get(interruptId),
+
     async *connect(messages, data, signal, context) {
       const tools = context?.clientTools?.map(({ name }) => name) ?? [];
       const chunks = runs.connect(messages, data, signal, context);
@@ -43,13 +56,16 @@ export function bridgeConnection({ url, thread, headers = {} }: Place): Resumabl
 }
 
 /** TanStack AI answers only what is bound to the run that it has begun itself. */
-async function* bound(chunks: AsyncIterable<StreamChunk>, runId: string): AsyncGenerator<StreamChunk> {
+async function* bindAll(
+  chunks: AsyncIterable<StreamChunk>,
+  bindOne: (interrupt: Interrupt) => Interrupt,
+): AsyncGenerator<StreamChunk> {
   for await (const chunk of chunks) {
     if (chunk.type !== "RUN_FINISHED" || chunk.outcome?.type !== "interrupt") {
       yield chunk;
       continue;
     }
-    const interrupts = chunk.outcome.interrupts.map((interrupt) => bind(interrupt, runId));
+    const interrupts = chunk.outcome.interrupts.map(bindOne);
     yield { ...chunk, outcome: { type: "interrupt", interrupts } };
   }
 }

@@ -101,6 +101,69 @@ def test_two_at_once_are_answered_together_also_after_a_reload(
     assert [line["to"] for line in target.executed(name)] == [f"{name}-0@example.com"]
 
 
+@pytest.mark.parametrize("anew", [False, True], ids=["as asked", "after a reload"])
+def test_approvals_are_given_by_assistant_uis_own_means(
+    open_page: OpenPage, target: Target, name: str, anew: bool
+) -> None:
+    page = open_page(approvals="inline")
+    say(page, f"both {name}")
+    asked = page.get_by_role("group")
+    expect(asked).to_have_count(2, timeout=PATIENCE)
+    if anew:
+        page.reload()
+    expect(asked.first).to_contain_text(f"Send an email to {name}-0@example.com?")
+    expect(asked).to_have_count(2)
+    # The cards are for what can't be asked there.
+    expect(card(page)).to_have_count(0)
+    asked.first.get_by_role("button", name="Approve").click()
+    assert target.executed(name) == []
+    asked.last.get_by_role("button", name="Deny").click()
+    sees(page, f"Outcomes: sent to {name}-0@example.com, not sent.")
+    assert [line["to"] for line in target.executed(name)] == [f"{name}-0@example.com"]
+    say(page, f"form {name}")
+    expect(card(page)).to_contain_text(f"Which quarter for {name}?", timeout=PATIENCE)
+
+
+def test_what_is_typed_while_a_question_is_open_stays_until_it_is_answered(
+    open_page: OpenPage, name: str
+) -> None:
+    page = open_page()
+    say(page, f"send {name}")
+    expect(card(page)).to_have_count(1, timeout=PATIENCE)
+    box = page.get_by_label("Message", exact=True)
+    box.fill("and then?")
+    box.press("Enter")
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
+    button(page, "Deny").click()
+    button(page, "Deny").click()
+    sees(page, "Outcome: not sent.")
+    expect(box).to_have_value("and then?")
+    box.press("Enter")
+    sees(page, "You said: and then?")
+
+
+def test_a_tool_that_nobody_carries_out_is_told_and_skipped(open_page: OpenPage) -> None:
+    page = open_page(tools="off")
+    say(page, "frontend news")
+    sees(page, "show_page waits, and this page has no such tool.")
+    page.get_by_role("button", name="Skip show_page").click()
+    sees(page, "Shown: This page has no such tool; the call was not carried out..")
+
+
+def test_that_the_connection_broke_off_is_told_until_the_next_message(open_page: OpenPage) -> None:
+    page = open_page()
+    say(page, "hello")
+    sees(page, "You said: hello")
+    page.context.set_offline(True)
+    say(page, "anybody there?")
+    notice = page.get_by_role("alert")
+    expect(notice).to_contain_text("The connection to the server broke off.")
+    page.context.set_offline(False)
+    say(page, "hello again")
+    sees(page, "You said: hello again")
+    expect(notice).to_have_count(0)
+
+
 @pytest.mark.feature("assistant-ui", "follow", "confirm", "state")
 def test_after_a_reload_in_a_run_the_run_goes_on_and_its_question_is_answered(
     open_page: OpenPage, steady: str
@@ -264,6 +327,7 @@ def test_the_page_with_an_approval_fits_a_phone_and_the_dark(
     expect(card(page)).to_contain_text("Delete 1234 rows of users?", timeout=PATIENCE)
     fits(page, "assistant-ui")
     page.set_viewport_size({"width": 780, "height": 620})
+    sees(page, "There are 1234.")
     keep("assistant-ui-approval.png", page)
     button(page, "Approve").click()
     sees(page, "Done: 1234 rows of users deleted.")
