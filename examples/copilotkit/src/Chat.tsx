@@ -13,6 +13,7 @@ import { Notice, type Trouble } from "./Notice";
 import type { Place } from "./place";
 import { Questions } from "./questions/Questions";
 import { RewriteDialog } from "./RewriteDialog";
+import { State } from "./State";
 import { ToolLine } from "./ToolLine";
 import { Uncalled } from "./Uncalled";
 import { useRewriting } from "./useRewriting";
@@ -112,6 +113,7 @@ export function Chat({ server, agent: name, thread, check, onReload }: ChatProps
           onClose={() => setRewritten(null)}
         />
       )}
+      <State state={agent.state} />
       <CopilotChat agentId={name} threadId={thread} messageView={messageView} />
     </div>
   );

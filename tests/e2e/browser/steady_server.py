@@ -44,5 +44,11 @@ async def careful(run: FunctionRun) -> AsyncIterator[str]:
     yield "Published." if approval.approved else "Not published."
 
 
+@bridge.agent("timed")
+async def timed(run: FunctionRun) -> AsyncIterator[str]:
+    """Waits five minutes for an answer."""
+    yield "Confirmed." if await run.confirm("Go on?", expires_in=300) else "Not confirmed."
+
+
 if __name__ == "__main__":
     serve(bridge, "127.0.0.1", int(sys.argv[1]), log_level="warning")

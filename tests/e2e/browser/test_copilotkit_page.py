@@ -1,8 +1,13 @@
 """What the page adds to CopilotKit: a tool that nobody carries out, an answer that got lost."""
 
+import re
+from urllib.parse import urlsplit
+
+import pytest
 from playwright.sync_api import Route, expect
 
-from tests.e2e.browser.tab import PATIENCE, Tab
+from tests.e2e.browser.conftest import OpenTab
+from tests.e2e.browser.tab import PATIENCE, Tab, Via
 from tests.e2e.target import Target
 
 
@@ -14,6 +19,26 @@ def test_a_tool_that_nobody_carries_out_is_told_and_skipped(tab: Tab, target: Ta
     tab.sees("Shown: This page has no such tool; the call was not carried out..")
     expect(notice).to_have_count(0)
     target.settled(tab.thread)
+
+
+@pytest.mark.feature("CopilotKit", "state")
+def test_the_state_that_the_agent_keeps_is_shown(open_tab: OpenTab, via: Via, steady: str) -> None:
+    tab = open_tab(via, port=urlsplit(steady).port or 0, agent="steady")
+    tab.say("count")
+    tab.is_asked("Was 80 enough?")
+    expect(tab.page.get_by_label("State")).to_contain_text('"counted": 80')
+
+
+def test_the_time_is_counted_by_the_bridges_clock(open_tab: OpenTab, steady: str) -> None:
+    tab = open_tab(port=urlsplit(steady).port or 0, agent="timed")
+    fast = "const now = Date.now; Date.now = () => now() + 600_000;"
+    tab.page.add_init_script(fast)
+    tab.reload()
+    tab.say("hello")
+    tab.is_asked("Go on?")
+    expect(tab.page.get_by_role("timer")).to_have_text(re.compile(r"[45] min \d+ s left"))
+    tab.press("Yes")
+    tab.sees("Confirmed.")
 
 
 def test_an_answer_that_does_not_arrive_leaves_its_card_with_the_error(

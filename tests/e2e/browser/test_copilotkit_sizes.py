@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.conftest import OpenTab
 from tests.e2e.browser.pictures import fits
-from tests.e2e.browser.tab import seen
+from tests.e2e.browser.tab import PATIENCE, seen
 
 
 def test_the_page_fits_a_phone_and_the_dark(open_tab: OpenTab, name: str) -> None:
@@ -27,3 +27,24 @@ def test_the_page_fits_a_phone_and_the_dark(open_tab: OpenTab, name: str) -> Non
     expect(tab.panel("Pending")).not_to_be_visible()
     approve.click()
     tab.sees("Outcome: sent")
+
+
+def test_what_a_button_opens_is_in_sight_on_a_small_phone(open_tab: OpenTab, demo: int) -> None:
+    tab = open_tab(port=demo, agent="mailer")
+    page = tab.page
+    page.set_viewport_size({"width": 360, "height": 640})
+    tab.say("Write to both")
+    expect(page.get_by_role("article")).to_have_count(2)
+    tab.press("Approve")
+    page.get_by_role("button", name="Deny:").last.click()
+    reason = page.get_by_label("Reason")
+    expect(reason).to_be_focused()
+    # Not below the box for messages, which lies above the end of the conversation.
+    message = page.get_by_placeholder("Type a message")
+    for _ in range(int(PATIENCE / 100)):
+        above, below = reason.bounding_box(), message.bounding_box()
+        assert above is not None and below is not None
+        if above["y"] > 0 and above["y"] + above["height"] <= below["y"]:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"the reason is at {above}, the box for messages at {below}")

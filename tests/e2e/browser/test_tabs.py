@@ -109,7 +109,7 @@ def test_beside_the_chat_stands_what_waits_and_what_was_answered(
     second.sees("Outcome: sent")
     for tab in (first, second):
         seen(tab.panel("History"), f"{name}-0@example.com", "open", "approved", "anonymous")
-    seen(first.panel("Conversations"), f"send {name}")
+    seen(first.panel("Conversations"), f"send {name}now")
 
 
 @pytest.mark.feature("CopilotKit", "elsewhere")

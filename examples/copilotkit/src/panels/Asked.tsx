@@ -1,5 +1,6 @@
 import { type AskedOf, type Asks, useBridge } from "../bridge";
 import { go } from "../place";
+import { ageOf } from "./age";
 
 interface AskedProps {
   server: string;
@@ -68,17 +69,10 @@ function Title({ message, reason, toolCall }: AskedOf) {
   );
 }
 
-const AGES = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "min"],
-] as const;
-
 /** How long it has waited. */
 function sinceOf({ history }: AskedOf): string {
-  const waited = Date.now() - Date.parse(history[0]?.at ?? "");
-  const [unit, name] = AGES.find(([unit]) => waited >= unit) ?? [];
-  return unit ? `for ${Math.floor(waited / unit)} ${name}` : "just now";
+  const age = ageOf(history[0]?.at);
+  return age ? `for ${age}` : "just now";
 }
 
 /** What a resolved question was resolved to, where the usual members say it. */

@@ -1,5 +1,6 @@
 import type { Threads } from "../bridge";
 import { go } from "../place";
+import { ageOf } from "./age";
 
 interface ConversationsProps {
   threads: Threads["threads"];
@@ -14,13 +15,14 @@ export function Conversations({ threads, here, titleOf }: ConversationsProps) {
     <nav aria-label="Conversations">
       <h2>Conversations</h2>
       <ul className="threads">
-        {threads.map(({ threadId, openInterrupts, status }) => (
+        {threads.map(({ threadId, openInterrupts, status, updatedAt }) => (
           <li key={threadId}>
             <button
               className={threadId === here ? "here" : ""}
               onClick={() => go({ thread: threadId })}
             >
               <span title={threadId}>{titleOf(threadId)}</span>
+              <small>{ageOf(updatedAt) ?? "now"}</small>
               {openInterrupts > 0 && <em title="waits for an answer">{openInterrupts}</em>}
               {status === "running" && <em className="running">runs</em>}
             </button>
