@@ -42,8 +42,8 @@ ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgraph openai_agents pydantic_ai strands) \
 	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py frameworks.py langgraph.py openai_agents.py pydantic_ai.py strands.py)
 FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/docs/test_site.py tests/test_docs.py)
-NODE_FOLDERS := tests/e2e examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
-FRONTEND_FOLDERS := tests/e2e examples/assistant-ui examples/copilotkit examples/tanstack-ai
+NODE_FOLDERS := tests/e2e tests/e2e/tdesign examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
+FRONTEND_FOLDERS := tests/e2e tests/e2e/tdesign examples/assistant-ui examples/copilotkit examples/tanstack-ai
 E2E_PEERS := agent_framework agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
 TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest matrix)
@@ -163,7 +163,7 @@ seeded: $(VENV)/.installed-dev ## Break the code in 40 ways, one at a time, and 
 
 clean: ## Remove the environments, caches and builds
 	@rm -rf $(VENV) $(LOWEST) $(FRAMEWORKS_LOWEST) $(PEERS_VENV) $(SITE_VENV) $(MATRIX_VENVS) build dist site htmlcov .coverage .coverage.* \
-		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/assistant-ui/dist examples/cards/dist examples/copilotkit/dist examples/tanstack-ai/dist \
+		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/assistant-ui/dist examples/cards/dist examples/copilotkit/dist examples/tanstack-ai/dist tests/e2e/tdesign/dist \
 		$(addsuffix /node_modules,$(NODE_FOLDERS))
 	@find agui_bridge adapters tests examples benchmarks loadtest matrix -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -216,6 +216,11 @@ $(MATRIX_VENVS)/%/.installed: tests/servers/peers/%.txt
 tests/e2e/node_modules/.installed: tests/e2e/package.json tests/e2e/package-lock.json
 	@echo 'Installing the clients that the end-to-end tests drive'
 	@npm ci --prefix tests/e2e --silent
+	@touch $@
+
+tests/e2e/tdesign/node_modules/.installed: tests/e2e/tdesign/package.json tests/e2e/tdesign/package-lock.json
+	@echo 'Installing TDesign and the rest of its page'
+	@npm ci --prefix tests/e2e/tdesign --silent
 	@touch $@
 
 examples/assistant-ui/node_modules/.installed: examples/assistant-ui/package.json examples/assistant-ui/package-lock.json

@@ -77,6 +77,7 @@ CLIENTS: Final = (
             ("@tanstack/ai", "examples/tanstack-ai/package.json"),
         ),
     ),
+    Client("TDesign", "vue.md", (("@tdesign-vue-next/chat", "tests/e2e/tdesign/package.json"),)),
     Client(
         "AGUIChatClient",
         "agui-chat-client.md",

@@ -42,6 +42,7 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("CopilotKit", "copilotkit.md"),
         ("assistant-ui", "assistant-ui.md"),
         ("TanStack AI", "tanstack-ai.md"),
+        ("Vue", "vue.md"),
         ("AGUIChatClient", "agui-chat-client.md"),
         ("Python and the terminal", "python-client.md"),
         ("Reconnecting", "reconnecting.md"),

@@ -13,7 +13,16 @@ from typing import Final
 
 from tests.support import unavailable
 
-__all__ = ["ASSISTANT_UI", "CARDS", "COPILOTKIT", "TANSTACK_AI", "build", "run_script", "served"]
+__all__ = [
+    "ASSISTANT_UI",
+    "CARDS",
+    "COPILOTKIT",
+    "TANSTACK_AI",
+    "TDESIGN",
+    "build",
+    "run_script",
+    "served",
+]
 
 ROOT: Final = Path(__file__).parents[3]
 
@@ -21,6 +30,7 @@ ASSISTANT_UI: Final = ROOT / "examples" / "assistant-ui"
 CARDS: Final = ROOT / "examples" / "cards"
 COPILOTKIT: Final = ROOT / "examples" / "copilotkit"
 TANSTACK_AI: Final = ROOT / "examples" / "tanstack-ai"
+TDESIGN: Final = ROOT / "tests" / "e2e" / "tdesign"
 
 
 def build(page: Path, folder: Path, script: str = "build") -> None:
