@@ -1,8 +1,9 @@
 """Writes docs/frontends.md from the tests that ran: `python -m pytest -p tests.frontends`.
 
 A client none of whose tests ran keeps what the page says of it. The page stays as it is, and the
-run fails, if a marked test of another client didn't run, was skipped or failed, or if what is
-installed of that client has another version than the page would say.
+run fails, if a marked test of another client didn't run, was skipped or failed, also with one of
+its parameters only, or if what is installed of that client has another version than the page would
+say.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,19 +35,29 @@ PEERS: Final = ROOT / "tests" / "servers" / "peers"
 
 _claims: Final[dict[str, frozenset[Claim]]] = {}
 _passed: Final[dict[str, bool]] = {}
+_left_out: Final[dict[str, frozenset[Claim]]] = {}
+"""Those that were collected, and not selected: one parameter of a test may be among them."""
 
 
 # What was not selected is gone by then.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Note what each test is to show."""
-    for item in items:
-        _claims[item.nodeid] = frozenset(
-            Claim(mark.args[0], feature, _path(item.path), item.originalname)
-            for mark in item.iter_markers("feature")
-            for feature in mark.args[1:]
-            if isinstance(item, pytest.Function)
-        )
+    _claims.update((item.nodeid, _claims_of(item)) for item in items)
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Note what was not selected."""
+    _left_out.update((item.nodeid, _claims_of(item)) for item in items)
+
+
+def _claims_of(item: pytest.Item) -> frozenset[Claim]:
+    return frozenset(
+        Claim(mark.args[0], feature, _path(item.path), item.originalname)
+        for mark in item.iter_markers("feature")
+        for feature in mark.args[1:]
+        if isinstance(item, pytest.Function)
+    )
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -62,6 +74,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     marked = claims_of()
     not_run = {claim for claim in marked - seen if claim.client in ran}
     lacking = {f"{claim.path}::{claim.test} did not run" for claim in not_run}
+    lacking |= {
+        f"{test} did not run"
+        for test, claims in _left_out.items()
+        if not ran.isdisjoint(claim.client for claim in claims)
+    }
+    # Parameters that an id leaves out are not even collected.
+    lacking |= {f"{given} is not a whole test" for given in session.config.args if "[" in given}
     marked_here = [test for test, claims in _claims.items() if claims]
     lacking |= {f"{test} did not pass" for test in marked_here if not _passed.get(test)}
     lacking |= {

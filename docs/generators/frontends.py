@@ -35,7 +35,7 @@ class Client:
 
     Attributes:
         name: as the marks and the table have it.
-        page: its page in docs.
+        page: its page in docs, with the section if it is not all of it.
         packages: the packages that are tested, each with the file that fixes its version.
     """
 
@@ -83,8 +83,8 @@ CLIENTS: Final = (
         "agui-chat-client.md",
         (("agent-framework-ag-ui", "tests/servers/peers/agent_framework.txt"),),
     ),
-    Client("playground", "copilotkit.md", (("agui-inspector", "constraints.txt"),)),
-    Client("terminal", "python-client.md"),
+    Client("playground", "copilotkit.md#playground", (("agui-inspector", "constraints.txt"),)),
+    Client("terminal", "command-line.md#chat"),
 )
 
 FEATURES: Final = {
@@ -101,7 +101,8 @@ FEATURES: Final = {
     "elsewhere": "somebody else has answered",
     "expired": "the time to answer is over",
     "page tool": "a tool that the page carries out",
-    "state": "shared state",
+    "state": "the agent's state is shown",
+    "page state": "the page's state is kept",
     "stop": "a stop keeps what was said",
     "rewrite": "an earlier message is changed",
 }
