@@ -10,6 +10,7 @@ from agui_bridge import Bridge
 from tests.e2e.clients import PACKAGES, Driver, OpenPage, Page
 from tests.e2e.lines import HERE
 from tests.e2e.mastra import bridge_before
+from tests.e2e.steady import steady_in
 from tests.e2e.target import Target
 from tests.support.mastra import MastraProcess
 
@@ -47,6 +48,13 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     """A server for the tests of one file; each test has threads of its own."""
     with Target(tmp_path_factory.mktemp("target")) as target:
         yield target
+
+
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    """A server whose agent goes on while nobody listens."""
+    with steady_in(tmp_path_factory.mktemp("steady")) as steady:
+        yield steady
 
 
 @pytest.fixture

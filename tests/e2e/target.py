@@ -1,15 +1,35 @@
 """The approval target's process, as the end-to-end tests look at it."""
 
+import argparse
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Self
 
 import httpx
 
+from agui_bridge import Bridge
+from examples.guide import serve_here
 from tests.support import target as support
 from tests.support.waiting import wait_until
 
-__all__ = ["Target"]
+__all__ = ["Target", "serve_for_target"]
 
 Json = dict[str, Any]
+
+
+def serve_for_target(make_bridge: Callable[[str, Path, float], Bridge]) -> None:
+    """Serve another bridge by the command line that `Target` gives to its module.
+
+    Args:
+        make_bridge: takes the store's URL, the file of effects, and the seconds of a lease.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--effects", type=Path)
+    parser.add_argument("--store")
+    parser.add_argument("--lease", type=float)
+    given = parser.parse_args()
+    serve_here(make_bridge(given.store, given.effects, given.lease), given.port, lambda _: None)
 
 
 class Target(support.Target):

@@ -15,6 +15,7 @@ from tests.e2e.lines import PATIENCE, Lines
 from tests.e2e.programs import Program, client_process
 from tests.e2e.target import Target
 from tests.servers.peers.peer import python_of
+from tests.support.waiting import wait_until
 
 APPROVE = {"approved": True}
 TOKENS = 60
@@ -41,8 +42,8 @@ def open_program(process: Lines, target: Target, thread: str) -> Iterator[OpenPr
     """Opens programs on the test's thread, each as one does that knows only its id."""
     programs: list[Program] = []
 
-    def open_program(path: str = "", *, agent: bool = False) -> Program:
-        programs.append(Program(process, target.url + path, thread, agent=agent))
+    def open_program(path: str = "", *, server: Target = target, agent: bool = False) -> Program:
+        programs.append(Program(process, server.url + path, thread, agent=agent))
         return programs[-1]
 
     yield open_program
@@ -162,17 +163,18 @@ def test_another_program_that_comes_to_the_thread_finds_the_question_and_answers
 
 
 @pytest.mark.feature("AGUIChatClient", "follow")
-def test_another_program_that_comes_in_the_middle_of_a_run_is_told_all_of_it(
-    open_program: OpenProgram, target: Target, thread: str
+def test_a_run_goes_on_without_its_program_and_another_one_is_told_all_of_it(
+    open_program: OpenProgram, steady: Target, thread: str, name: str
 ) -> None:
-    first = open_program()
-    running = first.begin(f"slow {TOKENS}")
-    running.until("TEXT", 3)
-    second = open_program(f"/threads/{thread}/connect")
+    first = open_program(server=steady)
+    first.begin(f"count {name} {TOKENS}").until("TEXT", 3)
+    first.stop()
+    second = open_program(f"/threads/{thread}/connect", server=steady)
     following = second.begin_to_listen()
     following.until("TEXT", 3)
-    assert target.thread(thread)["status"] == "running"
-    assert [first.take(running).text, second.take(following).text] == [WHOLE, WHOLE]
+    assert steady.thread(thread)["status"] == "running"
+    assert second.take(following).text == WHOLE
+    assert len(steady.executed(name)) == TOKENS
 
 
 @pytest.mark.feature("AGUIChatClient", "elsewhere")
@@ -231,6 +233,25 @@ def test_what_was_said_before_a_stop_is_kept_and_the_thread_goes_on(
     assert program.say("go on").text == "You said: go on"
 
 
+@pytest.mark.feature("AGUIChatClient", "stop")
+def test_a_run_that_goes_on_without_its_program_ends_by_the_stop_request(
+    open_program: OpenProgram, steady: Target, thread: str, name: str
+) -> None:
+    program = open_program(server=steady)
+    program.begin(f"count {name} 200").until("TEXT", 3)
+    program.stop()
+    before = len(steady.executed(name))
+    wait_until(lambda: len(steady.executed(name)) > before)
+    steady.stop(thread)
+    steps = len(steady.executed(name))
+    kept = steady.thread(thread)
+    assert kept["status"] == "idle"
+    assert kept["messages"][-1]["content"].startswith("0 1 2 ")
+    assert steps < 200
+    assert program.say("go on").text == "You said: go on"
+    assert len(steady.executed(name)) == steps
+
+
 @pytest.mark.feature("AGUIChatClient", "rewrite")
 def test_a_message_that_is_changed_takes_the_place_of_what_followed_the_one_before_it(
     program: Program, target: Target, thread: str
@@ -245,6 +266,7 @@ def test_a_message_that_is_changed_takes_the_place_of_what_followed_the_one_befo
     ]
 
 
+@pytest.mark.feature("AGUIChatClient", "page state")
 def test_a_state_that_a_program_sends_is_kept(
     program: Program, target: Target, thread: str, name: str
 ) -> None:

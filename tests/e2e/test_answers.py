@@ -89,18 +89,13 @@ def test_a_form_that_is_cancelled_leaves_the_agent_without_an_answer(page: Page,
 
 
 @pytest.mark.feature("HttpAgent", "confirm")
-def test_a_confirmation_is_confirmed(page: Page, name: str) -> None:
+@pytest.mark.parametrize(("yes", "told"), [(True, "Confirmed."), (False, "Not confirmed.")])
+def test_a_confirmation_is_a_yes_or_a_no(page: Page, name: str, yes: bool, told: str) -> None:
     page.say(f"confirm {name}")
     [ask] = page.pending
     assert ask["reason"] == "confirmation"
-    page.answer(resolved(ask, {"confirm": True}))
-    assert page.last_text == "Confirmed."
-
-
-def test_a_confirmation_that_is_declined_is_not_confirmed(page: Page, name: str) -> None:
-    page.say(f"confirm {name}")
-    page.answer(resolved(page.pending[0], {"confirm": False}))
-    assert page.last_text == "Not confirmed."
+    page.answer(resolved(ask, {"confirm": yes}))
+    assert (page.last_text, page.pending) == (told, [])
 
 
 @pytest.mark.feature("HttpAgent", "several")
@@ -167,7 +162,7 @@ def test_a_tool_of_the_page_runs_there_and_its_result_goes_on(page: Page, name: 
     assert page.last_text == f"Shown: the page {name}."
 
 
-@pytest.mark.feature("HttpAgent", "state")
+@pytest.mark.feature("HttpAgent", "page state")
 def test_a_state_that_the_client_sends_is_kept(open_page: OpenPage, name: str) -> None:
     page = open_page(state={"theme": "dark"})
     page.say(f"confirm {name}")

@@ -13,7 +13,23 @@ TOKENS = 60
 WHOLE = "".join(f"{number} " for number in range(TOKENS))
 
 
-@pytest.mark.feature("HttpAgent", "follow")
+@pytest.mark.feature("HttpAgent", "follow", "state")
+def test_a_run_goes_on_without_its_page_and_the_page_that_comes_back_is_told_the_rest_live(
+    open_page: OpenPage, steady: Target, name: str
+) -> None:
+    first = open_page(steady)
+    first.begin_say(f"count {name} {TOKENS}").until("TEXT_MESSAGE_CONTENT", 3)
+    first.abort()
+    second = open_page(steady)
+    following = second.begin_to_come_back().until("TEXT_MESSAGE_CONTENT", 3)
+    assert steady.thread(first.thread)["status"] == "running"
+    second.take(following)
+    second.agrees()
+    assert (following.outcome, second.last_text) == ("success", WHOLE)
+    assert second.state == {"counted": TOKENS}
+    assert len(steady.executed(name)) == TOKENS
+
+
 def test_a_page_that_comes_in_the_middle_of_a_run_is_told_the_rest_live(
     open_page: OpenPage,
 ) -> None:

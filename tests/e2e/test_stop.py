@@ -6,6 +6,7 @@ import pytest
 
 from tests.e2e.clients import Driver, OpenPage, Page, Run, cancelled, resolved
 from tests.e2e.target import Target
+from tests.support.waiting import wait_until
 
 APPROVE = {"approved": True}
 WHOLE = "".join(f"{number} " for number in range(100))
@@ -65,6 +66,40 @@ def test_aborted_mid_text_the_thread_keeps_what_was_streamed(page: Page, target:
     assert thread["status"] == "idle"
     page.rewrite(thread["messages"])
     went_on(page)
+
+
+@pytest.mark.feature("HttpAgent", "stop")
+def test_a_run_that_goes_on_without_its_page_ends_by_the_stop_request(
+    open_page: OpenPage, steady: Target, name: str
+) -> None:
+    page = open_page(steady)
+    page.begin_say(f"count {name} 200").until("TEXT_MESSAGE_CONTENT", 3)
+    page.abort()
+    before = len(steady.executed(name))
+    wait_until(lambda: len(steady.executed(name)) > before)
+    assert steady.stop(page.thread)["status"] == "success"
+    thread = steady.thread(page.thread)
+    steps = len(steady.executed(name))
+    assert thread["status"] == "idle"
+    assert thread["messages"][-1]["content"].startswith("0 1 2 ")
+    assert steps < 200
+    page.rewrite(thread["messages"])
+    went_on(page)
+    assert len(steady.executed(name)) == steps
+
+
+def test_a_run_that_another_page_follows_ends_for_both_by_the_stop_request(
+    open_page: OpenPage, target: Target, driver: Driver
+) -> None:
+    first, second = open_page(), open_page()
+    first.begin_say("slow 100").until("TEXT_MESSAGE_CONTENT", 3)
+    following = second.begin_to_come_back().until("TEXT_MESSAGE_CONTENT")
+    first.abort()
+    assert target.thread(first.thread)["status"] == "running"
+    assert target.stop(first.thread)["status"] == "success"
+    assert told_of_the_stop(second.take(following), driver)
+    assert target.thread(first.thread)["status"] == "idle"
+    assert is_part(second.last_text)
 
 
 def test_a_message_right_after_an_abort_waits_for_the_stop(page: Page) -> None:

@@ -1,7 +1,7 @@
-"""The playground of the demo, as a developer uses it: what is asked there can be answered there."""
+"""The playground, as a developer uses it: what is asked there can be answered there."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -9,21 +9,49 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.browser.conftest import ARTEFACTS
+from tests.e2e.target import Target
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    """A server with a playground that counts what is executed."""
+    folder = tmp_path_factory.mktemp("target")
+    with Target(folder, module="tests.e2e.browser.playground_target") as target:
+        yield target
 
 
 @pytest.fixture
-def page(window: BrowserContext, demo: int) -> Iterator[Page]:
-    """The playground, on a thread of its own."""
-    page = window.new_page()
+def open_playground(window: BrowserContext) -> Iterator[Callable[[int], Page]]:
+    """Opens the playground at a port, on a thread of its own; nothing may break in it."""
     broken: list[str] = []
-    page.on("pageerror", lambda error: broken.append(str(error)))
-    page.on("console", lambda said: broken.append(said.text) if said.type == "error" else None)
-    page.goto(f"http://127.0.0.1:{demo}/playground")
-    yield page
+    pages: list[Page] = []
+
+    def open_playground(port: int) -> Page:
+        page = window.new_page()
+        pages.append(page)
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.on("console", lambda said: broken.append(said.text) if said.type == "error" else None)
+        page.goto(f"http://127.0.0.1:{port}/playground")
+        return page
+
+    yield open_playground
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=ARTEFACTS / "playground.png")
-    page.close()
+    for page in pages:
+        page.screenshot(path=ARTEFACTS / "playground.png")
+        page.close()
     assert broken == []
+
+
+@pytest.fixture
+def page(open_playground: Callable[[int], Page], demo: int) -> Page:
+    """The playground of the demo."""
+    return open_playground(demo)
+
+
+@pytest.fixture
+def counted(open_playground: Callable[[int], Page], target: Target) -> Page:
+    """The playground of the server that counts."""
+    return open_playground(target.port)
 
 
 def say(page: Page, text: str) -> str:
@@ -53,30 +81,49 @@ def asked(demo: int, agent: str, thread: str) -> list[dict[str, Any]]:
     return list(httpx.get(url).json()["interrupts"])
 
 
-@pytest.mark.feature("playground", "approve", "edit")
-def test_a_tool_call_is_approved_with_other_arguments_and_its_events_are_listed(
-    page: Page, demo: int
+@pytest.mark.feature("playground", "approve")
+def test_an_approved_call_runs_once_and_its_events_are_listed(
+    counted: Page, target: Target, name: str
 ) -> None:
-    thread = say(page, "Clean up the users")
-    answer(page, {"approved": True, "editedArgs": {"table": "users", "limit": 5}})
-    expect(page.get_by_text("Done: 5 rows of users deleted.").first).to_be_visible()
-    expect(page.get_by_text("TOOL_CALL_RESULT").first).to_be_visible()
-    assert [ask["status"] for ask in asked(demo, "ops", thread)] == ["resolved"]
+    thread = say(counted, f"send {name}")
+    expect(counted.get_by_label("Answer for interrupt")).to_have_count(1)
+    assert target.executed(name) == []
+    answer(counted, {"approved": True})
+    expect(counted.get_by_text(f"Outcome: sent to {name}-0@example.com.").first).to_be_visible()
+    expect(counted.get_by_text("TOOL_CALL_RESULT").first).to_be_visible()
+    say(counted, "hello")
+    expect(counted.get_by_text("You said: hello").first).to_be_visible()
+    assert [line["body"] for line in target.executed(name)] == ["original"]
+    assert target.statuses(thread) == ["resolved"]
+
+
+@pytest.mark.feature("playground", "edit")
+def test_edited_arguments_are_those_that_run(counted: Page, target: Target, name: str) -> None:
+    say(counted, f"send {name}")
+    edited = {"to": f"{name}-1@example.com", "body": "shorter"}
+    answer(counted, {"approved": True, "editedArgs": edited})
+    expect(counted.get_by_text(f"Outcome: sent to {edited['to']}.").first).to_be_visible()
+    assert target.executed(name) == [{"tool": "send_email", **edited}]
 
 
 @pytest.mark.feature("playground", "cancel")
-def test_a_question_is_cancelled_and_nothing_is_deleted(page: Page) -> None:
-    say(page, "Clean up the users")
-    page.get_by_role("button", name="Cancel interrupt").click()
-    expect(page.get_by_text("nothing was deleted").first).to_be_visible()
+def test_a_cancelled_call_does_not_run(counted: Page, target: Target, name: str) -> None:
+    thread = say(counted, f"send {name}")
+    counted.get_by_role("button", name="Cancel interrupt").click()
+    expect(counted.get_by_text("Outcome: not sent.").first).to_be_visible()
+    assert target.executed(name) == []
+    assert target.statuses(thread) == ["cancelled"]
 
 
 @pytest.mark.feature("playground", "deny")
-def test_a_call_is_denied_with_a_reason_and_the_chat_goes_on(page: Page, demo: int) -> None:
-    thread = say(page, "Clean up the users")
-    answer(page, {"approved": False, "reason": "not today"})
-    expect(page.get_by_text("nothing was deleted").first).to_be_visible()
-    [ask] = asked(demo, "ops", thread)
+def test_a_denied_call_does_not_run_and_the_reason_is_kept(
+    counted: Page, target: Target, name: str
+) -> None:
+    thread = say(counted, f"send {name}")
+    answer(counted, {"approved": False, "reason": "not today"})
+    expect(counted.get_by_text("Outcome: not sent.").first).to_be_visible()
+    assert target.executed(name) == []
+    [ask] = target.audit(thread)
     assert ask["answer"]["payload"] == {"approved": False, "reason": "not today"}
 
 
