@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -117,6 +119,10 @@ def app() -> None:
 
 def main() -> None:
     """Run the command line. What the user can mend is told without a trace, with exit code 2."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        # A shell may close one: `agui-bridge … <&-`.
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  # until the process ends
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # A character that the locale has not is no reason to fail: agents write what they like.
         if isinstance(stream, io.TextIOWrapper):

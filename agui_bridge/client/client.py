@@ -10,8 +10,7 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 import httpx
@@ -22,35 +21,17 @@ from agui_bridge.client.conversation import Conversation
 from agui_bridge.client.dialects import DIALECTS, ClientDialectName
 from agui_bridge.client.errors import AnswerFault, BrokenStream, NotReached, RunFailed
 from agui_bridge.client.exchange import Exchange, open_exchange
+from agui_bridge.client.run_end import RunEnd
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.content_parts import upgrade_parts
 from agui_bridge.protocol.versions import FIRST, NEWEST, first_version_messages
 
-__all__ = ["Client", "RunEnd"]
-
-Outcome = Literal["success", "interrupt", "cancelled", "error"]
+__all__ = ["Client"]
 
 _SILENCE: Final = 300.0
 """Seconds that a server may be silent."""
 
 _CONNECT: Final = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class RunEnd:
-    """How a run ended.
-
-    Attributes:
-        outcome: `error` for RUN_ERROR; `cancelled` also when this client aborted it.
-        result: RUN_FINISHED's, if any.
-        usage: the token usage entries of the terminal event.
-        error: what RUN_ERROR says.
-    """
-
-    outcome: Outcome
-    result: Any = None
-    usage: Sequence[Mapping[str, Any]] = ()
-    error: RunFailed | None = None
 
 
 class Client:
@@ -372,8 +353,13 @@ class Client:
         if event["type"] == "RUN_STARTED":
             self.end = None
         elif event["type"] == "RUN_FINISHED":
-            outcome = (event.get("outcome") or {"type": "success"})["type"]
-            self.end = RunEnd(outcome, event.get("result"), usage)
+            outcome = event.get("outcome") or {"type": "success"}
+            self.end = RunEnd(
+                outcome["type"],
+                event.get("result"),
+                usage,
+                pending_tool_call_ids=outcome.get("pendingToolCallIds"),
+            )
         elif event["type"] == "RUN_ERROR":
             failed = RunFailed(event.get("code"), event["message"])
             self.end = RunEnd("error", usage=usage, error=failed)

@@ -19,9 +19,10 @@ from typing import Final
 from tests.cli.processes import ROOT, environment
 from tests.support.commands import Command
 
-__all__ = ["CTRL_C", "CTRL_D", "CTRL_U", "Terminal", "terminal"]
+__all__ = ["BACKSPACE", "CTRL_C", "CTRL_D", "CTRL_U", "Terminal", "terminal"]
 
 PATIENCE: Final = 30.0
+BACKSPACE: Final = "\x7f"
 CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
 CTRL_U: Final = "\x15"

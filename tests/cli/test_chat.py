@@ -242,6 +242,8 @@ def test_what_can_be_mended_is_told() -> None:
         (("chat", "http://127.0.0.1:9/x", "--header", "X: é"), "one line of ASCII characters"),
         (("chat", "http://127.0.0.1:9/x", "--header", "X Y: a"), "and no blanks"),
         (("chat", "http://127.0.0.1:9"), "can't be reached"),
+        (("chat", "http://a..b"), "can't be reached"),
+        (("chat", f"http://{'a' * 300}.com"), "can't be reached"),
         (("chat", "http://127.0.0.1:9/x", "--thread", "t"), "can't be reached"),
         (("chat", "http://127.0.0.1:9/x", "--header", "nonsense"), "Name: value"),
     ):
@@ -289,9 +291,9 @@ def test_a_key_that_means_nothing_is_told_so(target: Target, url: str) -> None:
 def test_a_tool_of_a_page_is_asked_about(url: str, typed: list[str], told: str) -> None:
     with terminal("chat", url) as chat:
         chat.answer("you > ", "frontend one")
-        assert "show_page is a tool of a page" in chat.wait_for("[s]kip > ")
+        chat.wait_for("show_page is a tool of a page")
         for line in typed:
-            chat.type(line)
+            chat.answer(" > ", line)
         assert told in chat.wait_for("\nyou > ")
         chat.type("/quit")
         assert chat.end() == 0
@@ -342,6 +344,7 @@ def test_long_arguments_open_in_the_editor(
         ),
         ("{folder}/editor --wait", "error: what the editor saved is not UTF-8"),
         ("{folder}/none", r"error: .*/none: Editing failed"),
+        ("sh -c 'rm $1' x", "error: the editor left no file: No such file or directory."),
     ],
 )
 def test_an_editor_that_fails_is_told_and_the_line_is_edited_in_the_terminal(

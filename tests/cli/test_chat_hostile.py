@@ -11,7 +11,7 @@ import pytest
 
 from agui_bridge.protocol.answers.decisions import approval_schema
 from tests.cli.processes import ROOT, command, environment
-from tests.cli.terminal import terminal
+from tests.cli.terminal import BACKSPACE, terminal
 from tests.client.raw_server import asking, raw_server, sse
 
 CLEARS = "\x9b2J"
@@ -45,7 +45,11 @@ async def test_arguments_that_are_edited_steer_no_terminal_and_stay_what_they_ar
             chat.answer("you > ", "hello")
             chat.answer("[c]ancel > ", "e")
             chat.wait_for("back) > ")
+            # As it is, it is no edit, and nobody has approved it.
             chat.answer('b"}', "")
+            chat.wait_for("Nothing is changed.")
+            chat.answer("[c]ancel > ", "e")
+            chat.answer('b"}', f'{BACKSPACE * 2}c"}}')
             chat.answer("[c]ancel > ", "/quit")
             assert chat.end() == 0
             return chat.shown
@@ -55,7 +59,7 @@ async def test_arguments_that_are_edited_steer_no_terminal_and_stay_what_they_ar
     assert "\x9b" not in shown and "\u202e" not in shown
     assert "⚙ send fake(" in shown
     [entry] = server.bodies[1]["resume"]
-    assert entry["payload"] == {"approved": True, "editedArgs": arguments}
+    assert entry["payload"] == {"approved": True, "editedArgs": {"text": arguments["text"] + "c"}}
 
 
 async def test_a_reason_and_the_names_of_fields_and_options_have_one_line() -> None:
@@ -71,7 +75,7 @@ async def test_a_reason_and_the_names_of_fields_and_options_have_one_line() -> N
             chat.answer("you > ", "hello")
             shown = chat.wait_for("a number > ")
             assert "╭─ A question (own ╰─ you > yes)" in shown
-            assert "  1  a b\n" in shown and "Choose $ rm -rf�[2J, a number > " in shown
+            assert '  1  "a\\nb"\n' in shown and "Choose $ rm -rf�[2J, a number > " in shown
             chat.type("1")
             chat.answer("a number > ", "/quit")
             assert chat.end() == 0
@@ -95,6 +99,114 @@ async def test_long_arguments_are_shown_whole_once() -> None:
     async with raw_server(asking([ask], *calls("send", arguments)), path="/agui") as server:
         shown = await asyncio.to_thread(talk, server.url)
     assert 4_000 < shown.count("word") < 4_200
+
+
+async def test_a_text_in_pieces_is_one_text() -> None:
+    pieces = ["one\r", "\ntwo \ud83d", "\ude00 three\r"]
+    told = [{"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": piece} for piece in pieces]
+
+    def talk(url: str) -> str:
+        with terminal("chat", f"{url}agui") as chat:
+            chat.answer("you > ", "hello")
+            shown = chat.wait_for("you > ")
+            chat.leave()
+            return shown
+
+    async with raw_server(
+        asking([], {**told[0], "role": "assistant"}, *told[1:]), path="/agui"
+    ) as server:
+        shown = await asyncio.to_thread(talk, server.url)
+    assert "one\ntwo 😀 three\n" in shown
+
+
+HOSTILE = "A\x1b]52;c;aGk=\x07\x9b2J\u202eB"
+
+
+@pytest.mark.parametrize("agents", [["a", HOSTILE], [1, 2]])
+async def test_names_of_agents_steer_no_terminal_and_end_nothing(agents: list[Any]) -> None:
+    def talk(url: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            command("chat", url), cwd=ROOT, env=environment(), capture_output=True, timeout=60
+        )
+
+    body = json.dumps({"agents": [{"name": name} for name in agents]}).encode()
+    async with raw_server(body, kind="application/json", gets="/agents") as server:
+        ended = await asyncio.to_thread(talk, server.url)
+    assert ended.returncode == 2 and b"has 2 agents" in ended.stderr
+    assert b"\x1b" not in ended.stderr and "\x9b".encode() not in ended.stderr
+
+
+async def test_events_that_are_none_are_told_once_and_steer_no_terminal() -> None:
+    odd = {"type": f"ODD {HOSTILE}"}
+
+    def talk(url: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            command("chat", f"{url}agui"),
+            cwd=ROOT,
+            env=environment(),
+            input=b"hello\n",
+            capture_output=True,
+            timeout=60,
+        )
+
+    async with raw_server(asking([], odd, says("text"), odd), path="/agui") as server:
+        ended = await asyncio.to_thread(talk, server.url)
+    assert ended.stderr == b"" and b"\x1b]52" not in ended.stdout
+    assert ended.stdout.count(b"ODD A") == 1
+
+
+@pytest.mark.parametrize("properties", [None, 5, [], "approved"])
+async def test_a_question_whose_schema_is_none_is_asked_all_the_same(properties: Any) -> None:
+    schema = {"type": "object", "properties": properties}
+    ask = {"id": "i1", "reason": "tool_call", "toolCallId": "c", "responseSchema": schema}
+
+    def talk(url: str) -> None:
+        with terminal("chat", f"{url}agui") as chat:
+            chat.answer("you > ", "hello")
+            chat.answer(" > ", '{"approved": false}')
+            chat.answer(" > ", "/quit")
+            assert chat.end() == 0
+
+    async with raw_server(asking([ask], *calls("send", {})), path="/agui") as server:
+        await asyncio.to_thread(talk, server.url)
+    assert server.bodies[1]["resume"][0]["payload"] == {"approved": False}
+
+
+async def test_arguments_that_no_one_can_read_are_shown_as_they_are() -> None:
+    for given in ("[" * 100_000, '{"limit": 1, "limit": 99}'):
+        ask = {"id": "i1", "reason": "tool_call", "toolCallId": "c"}
+        said = calls("send", {})
+        said[1]["delta"] = given
+
+        def talk(url: str, given: str = given) -> None:
+            with terminal("chat", f"{url}agui") as chat:
+                chat.answer("you > ", "hello")
+                assert given[:60] in chat.wait_for("[c]ancel > ")
+                chat.leave()
+
+        async with raw_server(asking([ask], *said), path="/agui") as server:
+            await asyncio.to_thread(talk, server.url)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"interrupts": [{"threadId": "t", "reason": "x"}], "count": 1, "cursor": None},
+        {"interrupts": 5},
+        {"interrupts": []},
+    ],
+)
+async def test_a_list_that_is_none_is_told_so(listed: Any) -> None:
+    def talk(url: str) -> None:
+        with terminal("chat", f"{url}agents/ops") as chat:
+            chat.answer("you > ", "/waiting")
+            assert "lists something else than questions" in chat.wait_for("\nyou > ")
+            chat.type("/quit")
+            assert chat.end() == 0
+
+    body = json.dumps(listed).encode()
+    async with raw_server(body, kind="application/json", gets="/interrupts") as server:
+        await asyncio.to_thread(talk, server.url)
 
 
 @pytest.mark.parametrize("locale", ["ascii", "latin-1", "utf-8"])

@@ -60,3 +60,22 @@ def test_that_the_time_is_over_is_told(target: Target, url: str) -> None:
         chat.answer("you > ", "/quit")
         assert chat.end() == 0
     assert target.effects == before
+
+
+def test_the_same_answer_from_two_terminals_shows_both_what_became_of_it(
+    target: Target, url: str
+) -> None:
+    with terminal("chat", url, "--thread", "twice") as first:
+        first.answer("you > ", "send olga")
+        first.wait_for(YES_NO)
+        with terminal("chat", url, "--thread", "twice") as second:
+            second.wait_for(YES_NO)
+            first.type("y")
+            first.wait_for("Outcome: sent to olga-0@example.com.")
+            second.type("y")
+            second.wait_for("Outcome: sent to olga-0@example.com.")
+            second.answer("you > ", "/quit")
+            assert second.end() == 0
+        first.answer("you > ", "/quit")
+        assert first.end() == 0
+    assert [line["to"] for line in target.effects].count("olga-0@example.com") == 1

@@ -65,7 +65,7 @@ async def test_a_form_beside_a_decline_is_checked_field_by_field_with_all_it_ref
             chat.answer("you > ", "hello")
             chat.answer("[a]nswer, [d]ecline, [c]ancel > ", "a")
             chat.answer("name > ", "Al")
-            assert "/name" in chat.wait_for("name > ")
+            assert "error: must have at least 3 characters" in chat.wait_for("name > ")
             chat.type("Alice")
             chat.answer("nick (Enter: nothing) > ", "Ali")
             chat.answer("[c]ancel > ", "/quit")

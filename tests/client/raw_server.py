@@ -38,7 +38,13 @@ class RawServer:
     """
 
     def __init__(
-        self, answers: Sequence[bytes], kind: str, status: str, hold: bool, path: str
+        self,
+        answers: Sequence[bytes],
+        kind: str,
+        status: str,
+        hold: bool,
+        path: str,
+        gets: str | None,
     ) -> None:
         self.url = ""
         self.bodies: list[Any] = []
@@ -48,6 +54,7 @@ class RawServer:
         self._head = f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n"
         self._hold = hold
         self._path = path
+        self._gets = gets
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one connection."""
@@ -65,6 +72,8 @@ class RawServer:
                 await writer.drain()
                 await reader.read()
                 self.left.set()
+        elif self._gets is not None and head.startswith(f"GET {self._gets}"):
+            writer.write(self._head.encode() + self._answers[0])
         else:
             writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
         with contextlib.suppress(ConnectionError):
@@ -79,6 +88,7 @@ async def raw_server(
     status: str = "200 OK",
     hold: bool = False,
     path: str = "/",
+    gets: str | None = None,
 ) -> AsyncIterator[RawServer]:
     """Serve answers.
 
@@ -88,8 +98,9 @@ async def raw_server(
         status: their status line.
         hold: whether the answer does not end before the client leaves.
         path: that is answered; others are not found.
+        gets: where a GET is answered, with the first of the answers.
     """
-    site = RawServer(answers, kind, status, hold, path)
+    site = RawServer(answers, kind, status, hold, path, gets)
     server = await asyncio.start_server(site.answer, "127.0.0.1", 0)
     site.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
     async with server:

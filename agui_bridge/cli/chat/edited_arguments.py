@@ -9,7 +9,7 @@ import click
 
 from agui_bridge.cli.chat.lines import has_editor, in_editor
 from agui_bridge.cli.chat.screen import Screen
-from agui_bridge.cli.chat.typed import typed
+from agui_bridge.cli.chat.typed import refuse, typed
 from agui_bridge.cli.chat.typed_json import read_json, write_json
 from agui_bridge.protocol.answers.question_schemas import find_answer_fault
 
@@ -22,7 +22,7 @@ _ONE_LINE: Final = 160
 def edit_arguments(
     screen: Screen, present: Any, schema: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Ask for the arguments until they fit; None to go back.
+    """Ask for other arguments until they fit; None to go back, also if they stayed as they were.
 
     Args:
         screen: where it is asked.
@@ -40,12 +40,16 @@ def edit_arguments(
         try:
             value = read_json(said)
         except ValueError as error:
-            screen.fail(f"that is no JSON: {error}")
+            refuse(screen.fail, f"that is no JSON: {error}")
         else:
+            if write_json(value) == write_json(present):
+                # Who only looked at them has not approved them.
+                screen.note("Nothing is changed.")
+                return None
             if not isinstance(value, dict):
-                screen.fail("the arguments are a JSON object.")
+                refuse(screen.fail, "the arguments are a JSON object.")
             elif fault := find_answer_fault(schema or {}, {"approved": True, "editedArgs": value}):
-                screen.fail(fault)
+                refuse(screen.fail, fault)
             else:
                 return value
         text = said

@@ -91,11 +91,14 @@ class AskedField:
         """What is wrong with a value by itself, None if nothing is."""
         if self.whole:
             return find_answer_fault(self.alone, value)
-        return find_answer_fault(self.alone, {} if value is NOTHING else {self.name: value})
+        fault = find_answer_fault(self.alone, {} if value is NOTHING else {self.name: value})
+        # Which field it is, the prompt says.
+        return fault and fault.removeprefix(f"/{self.name}: ")
 
     def empty(self) -> tuple[Any] | None:
         """What an empty line stands for; None where something must be typed."""
-        default = self.inner.get("default")
+        # Nobody approves by pressing Enter.
+        default = None if self.name == "approved" else self.inner.get("default")
         if default is not None and self.fault(default) is None:
             return (default,)
         if not self.field.required:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from agui_bridge.cli.chat.fields import NOTHING, AskedField, asked_fields
 from agui_bridge.cli.chat.screen import Screen, one_line
-from agui_bridge.cli.chat.typed import CANCEL, typed
+from agui_bridge.cli.chat.typed import CANCEL, refuse, typed
+from agui_bridge.cli.chat.typed_json import write_json
 from agui_bridge.protocol.answers.question_schemas import find_answer_fault
 
 __all__ = ["fill_form"]
@@ -38,7 +39,7 @@ def fill_form(screen: Screen, schema: Mapping[str, Any]) -> Any:
         fault = find_answer_fault(schema, payload)
         if fault is None:
             return payload
-        screen.fail(f"{fault.rstrip('.')}. Each field is asked for again. {_NOBODY}")
+        refuse(screen.fail, f"{fault.rstrip('.')}. Each field is asked for again. {_NOBODY}")
 
 
 def _ask(screen: Screen, field: AskedField, before: Mapping[str, Any]) -> Any:
@@ -50,7 +51,7 @@ def _ask(screen: Screen, field: AskedField, before: Mapping[str, Any]) -> Any:
         fault = field.fault(value)
         if fault is None:
             return value
-        screen.fail(f"{fault.rstrip('.')}. {_NOBODY}")
+        refuse(screen.fail, f"{fault.rstrip('.')}. {_NOBODY}")
         prefill = ""
 
 
@@ -58,19 +59,24 @@ def _read(screen: Screen, field: AskedField, prefill: str) -> Any:
     """The value of a line that is understood; it may still have faults."""
     if field.field.type == "confirm":
         return _line(screen, field, " [y]es, [n]o", prefill, "y or n", _YES)
-    options = {option: field.read(option) for option in field.field.options}
+    options = {_shown(option): field.read(option) for option in field.field.options}
     if not options:
         return _line(screen, field, "", prefill, "Something must be typed here", None)
     names = list(options)
     if any(name.isdecimal() for name in names):
         # 2 would be the second, or the option that is called 2.
         for name in names:
-            screen.say(f"  {one_line(name)}")
+            screen.say(f"  {name}")
         return _line(screen, field, ", one of these", prefill, "one of these", options)
     for number, name in enumerate(names, start=1):
-        screen.say(f"  {number}  {one_line(name)}")
+        screen.say(f"  {number}  {name}")
     words = options | {str(number): options[name] for number, name in enumerate(names, start=1)}
     return _line(screen, field, ", a number", prefill, f"a number from 1 to {len(names)}", words)
+
+
+def _shown(option: str) -> str:
+    # Two may differ by a blank; one of none at all would be Enter.
+    return option if option and option == one_line(option) else write_json(option)
 
 
 def _line(
@@ -89,6 +95,6 @@ def _line(
         if words is None and said:
             return field.read(said)
         found = said.lower() if words is _YES else said
-        if words is not None and found in words:
+        if said and words is not None and found in words:
             return words[found]
-        screen.note(f"{wanted}, or {CANCEL}.")
+        refuse(screen.note, f"{wanted}, or {CANCEL}.")

@@ -8,25 +8,40 @@ from typing import Any, Final
 
 from agui_bridge.cli.chat.lines import drop_typed_ahead
 from agui_bridge.cli.chat.screen import Screen
-from agui_bridge.cli.chat.typed import Withdrawn, typed
+from agui_bridge.cli.chat.typed import Withdrawn, refuse, typed
+from agui_bridge.client import RunEnd
 
-__all__ = ["calls_without_results", "results_by_hand"]
+__all__ = ["calls_to_carry_out", "results_by_hand"]
 
 SKIPPED: Final = "Not carried out: the user has no page that can do this."
 
 
-def calls_without_results(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The calls that the conversation ends with and nobody has answered, `{id, type, function}`."""
+def calls_to_carry_out(
+    messages: Sequence[Mapping[str, Any]], end: RunEnd | None
+) -> list[Mapping[str, Any]]:
+    """The calls that the agent waits for, `{id, type, function}`.
+
+    Args:
+        messages: the conversation.
+        end: how its last run ended. After an error or a stop, nothing says whose a call is that
+            has no result: the agent's own may have run.
+    """
+    if end is None or end.outcome != "success":
+        return []
+    called: list[Mapping[str, Any]] = []
     told: set[str] = set()
     for message in reversed(messages):
         if message["role"] == "tool":
             told.add(message["toolCallId"])
-        elif message["role"] == "assistant":
-            calls = message.get("toolCalls") or ()
-            return [call for call in calls if call["id"] not in told]
+        elif message["role"] == "assistant" and message.get("toolCalls"):
+            called[:0] = message["toolCalls"]
         else:
+            # Whoever speaks behind a call does not wait for it.
             break
-    return []
+    waiting = [call for call in called if call["id"] not in told]
+    if end.pending_tool_call_ids is None:
+        return waiting
+    return [call for call in waiting if call["id"] in end.pending_tool_call_ids]
 
 
 def results_by_hand(screen: Screen, calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -52,7 +67,7 @@ def _result(screen: Screen, call: Mapping[str, Any]) -> str:
         if said in ("r", "result") and (result := _by_hand(screen)):
             return result
         if said and said not in ("r", "result"):
-            screen.note("Nothing was sent. Type r or s.")
+            refuse(screen.note, "Nothing was sent. Type r or s.")
 
 
 def _by_hand(screen: Screen) -> str:

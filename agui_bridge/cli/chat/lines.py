@@ -65,7 +65,12 @@ def in_editor(text: str) -> str | None:
         return click.edit(text, extension=".json")
     except UnicodeDecodeError:
         raise click.ClickException("what the editor saved is not UTF-8.") from None
+    except OSError as error:
+        raise click.ClickException(f"the editor left no file: {error.strerror}.") from None
     except ValueError as error:
         # An unclosed quote, for one.
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         raise click.ClickException(f"the editor {editor!r} can't be started: {error}") from None
+    finally:
+        # What was typed while it was there was meant for it.
+        drop_typed_ahead()

@@ -9,7 +9,7 @@ import signal
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, Final
 
-from agui_bridge.cli.chat.frontend_calls import calls_without_results, results_by_hand
+from agui_bridge.cli.chat.frontend_calls import calls_to_carry_out, results_by_hand
 from agui_bridge.cli.chat.questions import answer_all
 from agui_bridge.cli.chat.refusals import told_refusal
 from agui_bridge.cli.chat.screen import Screen
@@ -34,8 +34,8 @@ waits for you on this server. /cancel, at a question, answers it with: nobody de
 
 _WORDS: Final = (QUIT, "/help", "/state", "/waiting")
 _ELSEWHERE: Final = {CANCEL: "at a question"}
+_SAYING: Final = ("TEXT_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT")
 _UNKNOWN: Final = "THREAD_NOT_FOUND"
-_ANSWERED: Final = "INTERRUPT_ALREADY_ANSWERED"
 _NO_SUCH_ADDRESS: Final = (404, 405)
 
 
@@ -75,7 +75,7 @@ def _next(
     """What to send; None for the end."""
     if client.pending_interrupts:
         return {"resume": answer_all(client, screen)}
-    if calls := calls_without_results(client.messages):
+    if calls := calls_to_carry_out(client.messages, client.end):
         return {"message": results_by_hand(screen, calls)}
     before = None
     while True:
@@ -124,10 +124,28 @@ async def _seen_anew(client: Client, screen: Screen) -> AsyncGenerator[WireEvent
             yield event
 
 
+async def _told_at_least(
+    client: Client, screen: Screen, events: AsyncGenerator[WireEvent, None]
+) -> AsyncGenerator[WireEvent, None]:
+    """The events of a run; of one that says nothing itself, what its snapshots have is shown.
+
+    So an answer's outcome is told to whoever answered second.
+    """
+    known: set[str] | None = None
+    is_told = False
+    async for event in events:
+        if known is None:
+            known = {message["id"] for message in client.messages}
+        is_told = is_told or event["type"] in _SAYING
+        if event["type"] in ("RUN_FINISHED", "RUN_ERROR") and not is_told:
+            screen.conversation([m for m in client.messages if m["id"] not in known])
+            is_told = True
+        yield event
+
+
 async def _run(client: Client, screen: Screen, **turn: Any) -> None:
-    shown = {message["id"] for message in client.messages}
     try:
-        await _read(client, screen, client.run(**turn))
+        await _read(client, screen, _told_at_least(client, screen, client.run(**turn)))
     except AnswerFault as fault:
         # Nothing was sent: the questions are asked again.
         screen.fail(str(fault))
@@ -135,11 +153,7 @@ async def _run(client: Client, screen: Screen, **turn: Any) -> None:
         screen.fail(told_refusal(error))
     except ClientError as error:
         screen.fail(str(error))
-        if isinstance(error, RunFailed) and error.code == _ANSWERED:
-            # The refusal came with the thread as it is now.
-            screen.note("What became of it:")
-            screen.conversation([m for m in client.messages if m["id"] not in shown])
-        elif isinstance(error, BrokenStream):
+        if isinstance(error, BrokenStream):
             screen.note(
                 f"What became of it: begin again with --thread {client.thread_id}, or, with a "
                 "server of another make, say something."

@@ -11,7 +11,7 @@ from agui_bridge.cli.chat.edited_arguments import edit_arguments
 from agui_bridge.cli.chat.forms import fill_form
 from agui_bridge.cli.chat.lines import drop_typed_ahead
 from agui_bridge.cli.chat.screen import Screen, agreed_arguments, is_approval, proposal_of
-from agui_bridge.cli.chat.typed import Withdrawn, typed
+from agui_bridge.cli.chat.typed import Withdrawn, refuse, typed
 from agui_bridge.client import Cancelled, Client, Resolved, is_expired
 from agui_bridge.protocol.answers.question_schemas import (
     DECLINED,
@@ -50,7 +50,7 @@ def answer_all(client: Client, screen: Screen) -> dict[str, Answer]:
 def _dismiss(screen: Screen) -> NoReturn:
     # Asked for all the same: where a cancel fails, the question comes again at once.
     while typed(screen, "The time to answer is over. Enter: cancel it > "):
-        screen.note("Nothing was sent. Press Enter alone.")
+        refuse(screen.note, "Nothing was sent. Press Enter alone.")
     raise Withdrawn
 
 
@@ -104,7 +104,7 @@ def _approval(
             if text:
                 return {"approved": False, "respond": text}
         elif said:
-            screen.note(f"Nothing was sent. Type {keys}.")
+            refuse(screen.note, f"Nothing was sent. Type {keys}.")
 
 
 def _will_answer(screen: Screen) -> bool:
@@ -115,7 +115,7 @@ def _will_answer(screen: Screen) -> bool:
         if said in ("a", "answer", "d", "decline"):
             return said.startswith("a")
         if said:
-            screen.note("Nothing was sent. Type a, d or c.")
+            refuse(screen.note, "Nothing was sent. Type a, d or c.")
 
 
 def _reason(screen: Screen) -> dict[str, Any]:

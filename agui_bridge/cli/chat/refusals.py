@@ -6,11 +6,11 @@ from typing import Final
 
 from agui_bridge.client import HttpError
 
-__all__ = ["SIGN_IN", "told_refusal"]
+__all__ = ["ADDRESS", "SIGN_IN", "told_refusal"]
 
 SIGN_IN: Final = 'Begin again with a token: --header "Authorization: Bearer …".'
 
-_ADDRESS: Final = (
+ADDRESS: Final = (
     "Check the address: that of an AG-UI endpoint, or of an agui-bridge server with --agent."
 )
 _NO_SUCH_PLACE: Final = frozenset({None, "NOT_FOUND", "METHOD_NOT_ALLOWED"})
@@ -28,4 +28,4 @@ def told_refusal(error: HttpError) -> str:
         return f"{error}\nThe server redirects to another address: give that one."
     # A stream comes with 200, and what is no stream from an address that is no endpoint.
     wrong = error.status == 200 or (error.status in (404, 405) and error.code in _NO_SUCH_PLACE)
-    return f"{error}\n{_ADDRESS}" if wrong else str(error)
+    return f"{error}\n{ADDRESS}" if wrong else str(error)

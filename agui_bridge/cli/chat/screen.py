@@ -3,44 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ag_ui.core import Interrupt
 
 from agui_bridge.cli.chat.lines import read_line
+from agui_bridge.cli.chat.typed_json import read_json, write_json
 from agui_bridge.client import Client
-from agui_bridge.terminal import Terminal, paint
+from agui_bridge.terminal import UNSEEN, Terminal, paint, plain
 
-__all__ = [
-    "STEERING",
-    "Screen",
-    "agreed_arguments",
-    "is_approval",
-    "one_line",
-    "plain",
-    "proposal_of",
-]
-
-STEERING: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-"""Characters that steer a terminal, or that it can't be sent: half of a surrogate pair."""
+__all__ = ["Screen", "agreed_arguments", "is_approval", "one_line", "proposal_of"]
 
 _LONGEST: Final = 400
 _RECENT: Final = 10
 """Messages of a thread that is gone on with that are shown."""
 
 
-def plain(text: str) -> str:
-    """Text without what would steer the terminal: agents and tools write what they like."""
-    return STEERING.sub("�", text.replace("\r\n", "\n"))
-
-
 def one_line(text: str) -> str:
-    """The same for what has one line, such as a field's name: more would look like the chat's."""
-    return plain(" ".join(text.split()))
+    """Text for what has one line, such as a field's name: more would look like the chat's."""
+    return UNSEEN.sub("�", " ".join(text.split()))
 
 
 def agreed_arguments(interrupt: Interrupt) -> Mapping[str, Any] | None:
@@ -57,7 +39,7 @@ def proposal_of(client: Client, interrupt: Interrupt) -> tuple[str, Any] | None:
     if call is not None:
         function = call["function"]
         try:
-            return function["name"], json.loads(function["arguments"] or "{}")
+            return function["name"], read_json(function["arguments"] or "{}")
         except ValueError:
             return function["name"], function["arguments"]
     proposal = (interrupt.metadata or {}).get("proposal")
@@ -71,7 +53,10 @@ def is_approval(client: Client, interrupt: Interrupt) -> bool:
     if proposal_of(client, interrupt) is None:
         return False
     schema = interrupt.response_schema
-    return schema is None or "approved" in schema.get("properties", {})
+    if schema is None:
+        return True
+    offered = schema.get("properties")
+    return isinstance(offered, Mapping) and "approved" in offered
 
 
 class Screen:
@@ -88,6 +73,7 @@ class Screen:
         self._ask = ask
         self._calls: dict[str, list[str]] = {}
         self._in_text = False
+        self._held = ""
 
     def read(self, prompt: str, prefill: str = "") -> str:
         """Ask for a line, which may have a text in it already."""
@@ -123,7 +109,7 @@ class Screen:
         kind = event["type"]
         if kind in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT"):
             colour = ("dim", "italic") if kind.startswith("REASONING") else ()
-            self._terminal.say(paint(plain(event["delta"]), *colour), end="")
+            self._terminal.say(paint(plain(self._whole(event["delta"])), *colour), end="")
             self._in_text = True
         elif kind == "TOOL_CALL_START":
             self._calls[event["toolCallId"]] = [event["toolCallName"], ""]
@@ -180,15 +166,23 @@ class Screen:
         # An approval shows all of them.
         self.note(f"⚙ {one_line(name)}({_short(arguments)})", "cyan")
 
+    def _whole(self, piece: str) -> str:
+        """A piece of a text, whose end waits for the next one if it may be half of something."""
+        text = self._held + piece
+        is_half = text.endswith("\r") or "\ud800" <= text[-1:] <= "\udbff"
+        self._held = text[-1] if is_half else ""
+        text = text[:-1] if is_half else text
+        # Halves of a character become one; a half alone is none.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
     def _break(self) -> None:
         if self._in_text:
-            self._terminal.say()
-            self._in_text = False
+            self._terminal.say(plain(self._held.strip("\r")))
+            self._in_text, self._held = False, ""
 
 
 def _pretty(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-    return plain(text)
+    return plain(value) if isinstance(value, str) else write_json(value, indent=2)
 
 
 def _short(text: Any) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from agui_bridge.cli.chat.lines import drop_typed_ahead
 from agui_bridge.cli.chat.screen import Screen
 
-__all__ = ["CANCEL", "HELP", "QUIT", "Withdrawn", "is_slip", "typed"]
+__all__ = ["CANCEL", "HELP", "QUIT", "Withdrawn", "is_slip", "refuse", "typed"]
 
 CANCEL: Final = "/cancel"
 QUIT: Final = "/quit"
@@ -45,6 +46,17 @@ def typed(screen: Screen, prompt: str, prefill: str = "") -> str:
         before = said
 
 
+def refuse(tell: Callable[[str], None], told: str) -> None:
+    """Say why a line was not taken, and forget what was typed or pasted behind it.
+
+    Args:
+        tell: `note` or `fail` of a screen.
+        told: why, and what to type.
+    """
+    drop_typed_ahead()
+    tell(told)
+
+
 def is_slip(screen: Screen, said: str, words: Iterable[str], elsewhere: Mapping[str, str]) -> bool:
     """Whether a line was meant for a command, and is none here; it is told so.
 
@@ -59,5 +71,5 @@ def is_slip(screen: Screen, said: str, words: Iterable[str], elsewhere: Mapping[
         return False
     [word] = near
     meant = f"{word} works {elsewhere[word]}." if word in elsewhere else f"Did you mean {word}?"
-    screen.note(f"Nothing was sent. {meant} The same line again is sent as it is.")
+    refuse(screen.note, f"Nothing was sent. {meant} The same line again is sent as it is.")
     return True

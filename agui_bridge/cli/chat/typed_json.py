@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from agui_bridge.cli.chat.screen import STEERING
 from agui_bridge.protocol.json_values import find_forbidden
+from agui_bridge.terminal import UNSEEN
 
 __all__ = ["read_json", "write_json"]
 
@@ -18,10 +19,10 @@ def read_json(text: str) -> Any:
         text: JSON, as somebody typed it.
 
     Raises:
-        ValueError: it is none, or holds what no agent takes, such as NaN.
+        ValueError: it is none, or holds what no agent takes, such as NaN, or a name twice.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_members)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     if fault := find_forbidden(value):
@@ -30,11 +31,21 @@ def read_json(text: str) -> Any:
 
 
 def write_json(value: Any, indent: int | None = None) -> str:
-    """A value as JSON that steers no terminal: what would is written as an escape.
+    """A value as JSON that steers no terminal and hides nothing: what would is an escape.
 
     Args:
         value: of JSON.
         indent: as for `json.dumps`.
     """
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    return STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        # The last one would count, and whoever reads the line may have seen the first.
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f'"{twice}" stands there twice')
+    return members

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from agui_bridge.cli.chat.refusals import told_refusal
+from agui_bridge.cli.chat.refusals import ADDRESS, told_refusal
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.client import ClientError, HttpError, InboxClient
 
@@ -38,17 +38,21 @@ async def show_waiting(url: str, headers: Mapping[str, str], screen: Screen) -> 
     except ClientError as error:
         screen.fail(str(error))
         return
-    rows = [
-        (question["threadId"], question["agent"], _since(question), _asked(question))
-        for question in page["interrupts"]
-    ]
+    try:
+        rows = [
+            (question["threadId"], question["agent"], _since(question), _asked(question))
+            for question in page["interrupts"]
+        ]
+        rest = " There are more." if page["cursor"] is not None else ""
+        if page["count"] is not None and page["count"] > len(rows):
+            rest = f" {page['count'] - len(rows)} more wait."
+    except (KeyError, TypeError, ValueError):
+        screen.fail(f"{server} lists something else than questions.\n{ADDRESS}")
+        return
     if not rows:
         screen.note("Nothing waits for you.")
         return
     screen.table(rows, ("thread", "agent", "since", "asks"))
-    rest = " There are more." if page["cursor"] is not None else ""
-    if page["count"] is not None and page["count"] > len(rows):
-        rest = f" {page['count'] - len(rows)} more wait."
     screen.note(f"To answer one: agui-bridge chat {server} --agent AGENT --thread THREAD.{rest}")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +16,7 @@ from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal
 
 if TYPE_CHECKING:
+    from agui_bridge.cli.chat.screen import Screen
     from agui_bridge.client.dialects import ClientDialectName
 
 __all__ = ["chat"]
@@ -65,11 +68,28 @@ def chat(
     endpoint = _endpoint(url, agent, headers)
     client = Client(endpoint, thread_id=thread, dialect=dialect, headers=headers)
     screen = Screen(Terminal())
+    logging.getLogger("agui_bridge").addHandler(_Notes(screen))
     screen.note(f"{endpoint}, thread {client.thread_id}. /help tells what else there is.")
     try:
         chat_loop.chat(client, screen, load=thread is not None, headers=headers)
     finally:
-        screen.note(f"To go on: add --thread {client.thread_id}")
+        screen.note(f"To go on: add --thread {quote(client.thread_id)}")
+
+
+class _Notes(logging.Handler):
+    """What the client logs of a stream, as lines of the chat's own; each once."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__()
+        self._screen = screen
+        self._told: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell a line."""
+        text = record.getMessage()
+        if text not in self._told:
+            self._told.add(text)
+            self._screen.note(text)
 
 
 def _endpoint(url: str, agent: str | None, headers: dict[str, str]) -> str:
@@ -90,15 +110,16 @@ def _endpoint(url: str, agent: str | None, headers: dict[str, str]) -> str:
 
     try:
         found = httpx.get(f"{base}/agents", headers=headers)
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        # The name of a host may be none.
         raise NotReached(
             f"{base} can't be reached: {error}\nCheck that the server runs there, and the address."
         ) from None
     if found.status_code == httpx.codes.UNAUTHORIZED:
         raise HttpError(found.status_code, f"{base} wants to know who asks.\n{SIGN_IN}")
     try:
-        names = [entry["name"] for entry in found.json()["agents"]]
-    except (ValueError, KeyError, TypeError):
+        names = [str(entry["name"]) for entry in found.json()["agents"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
         return url if agent is None else f"{base}/agents/{agent}"
     if agent is not None and (agent in names or not names):
         return f"{base}/agents/{agent}"

@@ -30,7 +30,7 @@ _MOST_SHOWN: Final = 100
 _CURL: Final = """\
 curl -N {url} \\
 {sign_in}  -H 'Content-Type: application/json' \\
-  -d '{{"threadId": "t1", "runId": "r1",
+  -d '{{"threadId": "t-'$(date +%s)'", "runId": "r1",
        "messages": [{{"id": "m1", "role": "user", "content": "Hello"}}]}}'"""
 
 _SIGN_IN: Final = {
@@ -130,7 +130,8 @@ def _ways(service: Service, base: str) -> str:
     signed = service.authenticate is not None
     told = _SIGN_IN if signed else dict.fromkeys(_SIGN_IN, "")
     ways = {
-        "In a terminal": f"agui-bridge chat {quote(base)} --agent {quote(name)}{told['shell']}",
+        "In a terminal": "pip install agui-bridge\n"
+        f"agui-bridge chat {quote(base)} --agent {quote(name)}{told['shell']}",
         "With curl": _CURL.format(url=quote(url), sign_in=told["curl"]),
         "In JavaScript, with @ag-ui/client": f'new HttpAgent({{ url: "{url}"{told["script"]} }})',
     }
@@ -142,4 +143,10 @@ def _ways(service: Service, base: str) -> str:
     items = "".join(
         f"<dt>{words}</dt><dd><pre>{escape(line)}</pre></dd>" for words, line in ways.items()
     )
-    return f"<h2>Talk to one</h2><dl>{items}</dl>"
+    answers = "the inbox or " if service.inbox_page else ""
+    others = "Others go by their names. " if len(service.agents) > 1 else ""
+    said = (
+        f"These lines talk to {escape(name)}. {others}If it asks something, a run ends with the "
+        f"question. Answer it in {answers}the terminal chat."
+    )
+    return f"<h2>Talk to one</h2><p>{said}</p><dl>{items}</dl>"

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from agui_bridge import Bridge
 from agui_bridge.inbox import Inbox
 from tests.http.conftest import by_token
-from tests.support.agents import Scripted
+from tests.support.agents import Answering, Scripted, approval
 from tests.support.server import client, serve
 
 
@@ -89,6 +89,26 @@ async def test_a_shell_takes_its_commands_as_they_are_meant(name: str) -> None:
     )
 
     assert done.stdout.split() == ["agui-bridge", "chat", base, "--agent", name]
+
+
+async def test_the_line_for_curl_begins_a_new_thread_whoever_pastes_it_and_when() -> None:
+    bridge = Bridge()
+    bridge.add("ops", Answering(approval()))
+    async with serve(bridge.app(anonymous=True)) as base, client(base) as http:
+        shown = unescape((await http.get("/")).text)
+        [line] = re.findall("curl -N .*?(?=</pre>)", shown, re.DOTALL)
+        # The clock of a shell has whole seconds.
+        twice = f"{line}; date() {{ echo 1; }}; {line}"
+        done = await asyncio.to_thread(
+            subprocess.run, ["bash", "-c", twice], capture_output=True, text=True, check=True
+        )
+
+    assert done.stdout.count('"type":"interrupt"') == 2 and "RUN_ERROR" not in done.stdout
+
+
+async def test_it_says_where_to_answer() -> None:
+    async with serve(bridge_of(inbox=Inbox()).app(anonymous=True)) as base, client(base) as http:
+        assert "Answer it in the inbox or the terminal chat." in (await http.get("/")).text
 
 
 async def test_it_can_be_switched_off() -> None:
