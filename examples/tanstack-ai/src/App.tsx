@@ -2,12 +2,16 @@
 //
 //     ?url=ADDRESS OF THE AGENT&thread=ID&check=off&tools=off
 
-import { type Answer, Questions, reached, useRecords } from "@agui-bridge/react-cards";
+import { Questions, useRecords } from "@agui-bridge/react-cards";
 import { toolDefinition } from "@tanstack/ai/client";
 import { useChat } from "@tanstack/ai-react";
-import { type SyntheticEvent, useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 
 import { bridgeConnection } from "./bridge";
+import { Composer } from "./Composer";
+import { wordsOf } from "./failure";
+import { ToolLine } from "./ToolLine";
+import { useAnswers } from "./useAnswers";
 
 const address = new URLSearchParams(location.search);
 const url = address.get("url") ?? "http://127.0.0.1:8787/agents/ops";
@@ -26,34 +30,28 @@ const showPage = toolDefinition({
 const tools = address.get("tools") === "off" ? [] : [showPage];
 
 export function App() {
-  const connection = useMemo(() => bridgeConnection({ url, thread }), []);
+  const [unread, setUnread] = useState<Error>();
+  const connection = useMemo(() => bridgeConnection({ url, thread, onUnread: setUnread }), []);
+  const answers = useAnswers({ url, thread });
   const { messages, sendMessage, isLoading, stop, interrupts, error, addToolResult } = useChat({
     threadId: thread,
     connection,
     // The bridge has the conversation, and a page that is loaded anew asks it.
     persistence: true,
     tools,
+    ...answers.heard,
   });
   const asked = useMemo(
     () => interrupts.map((bound) => connection.asked(bound.id) ?? bound),
     [interrupts, connection],
   );
+  const shown = answers.shown(asked);
   const said = messages.findLastIndex(({ role }) => role === "user");
-  const records = useRecords({ url, thread: interrupts.length ? thread : null });
-  // TanStack AI sends the answers together, once each question has one, and shows the cards anew if
-  // they do not arrive: what was typed would be lost.
-  const send = async (answers: Answer[]) => {
-    await reached({ url, thread });
-    for (const answer of answers) {
-      const bound = interrupts.find(({ id }) => id === answer.interruptId);
-      if (bound?.kind !== "generic") continue;
-      if (answer.status === "cancelled") bound.cancel();
-      else bound.resolveInterrupt(answer.payload);
-    }
-  };
+  const records = useRecords({ url, thread: shown.length ? thread : null });
+  const idle = !isLoading && !shown.length;
   return (
     <div className="thread">
-      <main>
+      <main tabIndex={0} aria-label="Conversation">
         <h1>agui-bridge with TanStack AI</h1>
         {messages.map(({ id, role, parts }, turn) => (
           <div key={id} className={role === "user" ? "message said" : "message"}>
@@ -61,97 +59,44 @@ export function App() {
               if (part.type === "text") return <p key={place}>{part.content}</p>;
               if (part.type !== "tool-call") return null;
               const { id: toolCallId, name: tool, output } = part;
-              const skip = () => addToolResult({ toolCallId, tool, output: SKIPPED });
-              const waits = turn > said && !isLoading && !interrupts.length;
-              return <ToolLine key={place} name={tool} output={output} onSkip={waits ? skip : undefined} />;
+              return (
+                <ToolLine
+                  key={place}
+                  name={tool}
+                  id={toolCallId}
+                  output={output}
+                  path={turn > said && idle ? connection.path : null}
+                  onSkip={() => addToolResult({ toolCallId, tool, output: SKIPPED })}
+                />
+              );
             })}
           </div>
         ))}
         <Questions
-          interrupts={asked}
+          interrupts={shown}
           records={records}
           check={address.get("check") !== "off"}
-          send={send}
+          send={(given) => answers.send(asked, interrupts, given)}
           onReload={() => location.reload()}
         />
       </main>
-      {error && (
-        <div className="notice" role="alert">
-          {textOf(error)} <button onClick={() => location.reload()}>Reload</button>
-        </div>
-      )}
+      {unread && <Notice>The conversation can't be read. {wordsOf(unread)}</Notice>}
+      {error && !answers.failed && <Notice>{wordsOf(error)}</Notice>}
       <Composer running={isLoading} waiting={interrupts.length > 0} onSay={sendMessage} onStop={stop} />
     </div>
   );
 }
 
-interface ComposerProps {
-  running: boolean;
-  /** TanStack AI sends nothing while a question is open. */
-  waiting: boolean;
-  onSay: (text: string) => unknown;
-  onStop: () => void;
-}
-
-function Composer({ running, waiting, onSay, onStop }: ComposerProps) {
-  const [text, setText] = useState("");
-  const submit = (event: SyntheticEvent) => {
-    event.preventDefault();
-    onSay(text);
-    setText("");
-  };
-  return (
-    <footer>
-      <form className="composer" onSubmit={submit}>
-        <textarea
-          aria-label="Message"
-          placeholder={waiting ? "Answer first" : "Say something"}
-          rows={1}
-          value={text}
-          onChange={({ target }) => setText(target.value)}
-          onKeyDown={(event) => {
-            // Enter sends, Shift+Enter begins a line; an input method's Enter only picks a word.
-            if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-            event.preventDefault();
-            if (!running && !waiting && text) submit(event);
-          }}
-        />
-        {running ? (
-          <button type="button" onClick={onStop}>
-            Stop
-          </button>
-        ) : (
-          <button disabled={waiting || !text}>Send</button>
-        )}
-      </form>
-    </footer>
-  );
-}
-
 const SKIPPED = "No page has carried out this call.";
 
-interface ToolLineProps {
-  name: string;
-  output?: unknown;
-  /** Nothing runs and nobody is asked: the agent waits for a tool that no page has carried out. */
-  onSkip?: () => void;
-}
-
-/** A tool call: its name, and what came of it. */
-function ToolLine({ name, output, onSkip }: ToolLineProps) {
-  const told = typeof output === "string" ? output : JSON.stringify(output);
-  const waiting = onSkip ? "waits for a page that has this tool." : "waiting";
+/** What went wrong. */
+function Notice({ children }: { children: ReactNode }) {
   return (
-    <p className="tool">
-      <code>{name}</code> {output == null ? waiting : told}{" "}
-      {output == null && onSkip && <button onClick={onSkip}>Skip {name}</button>}
-    </p>
+    <div className="notice" role="alert">
+      {children} <button onClick={() => location.reload()}>Reload</button>
+    </div>
   );
 }
-
-/** What went wrong. That nothing answers, TanStack AI says in words that help nobody. */
-const textOf = ({ message }: Error) =>
-  message === "Stream response body read failed" ? "The connection to the server broke off." : message;
 
 /** A new thread, which a reload finds again. */
 function begin(): string {

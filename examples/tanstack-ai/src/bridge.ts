@@ -12,15 +12,19 @@ interface Place {
   url: string;
   thread: string;
   headers?: Record<string, string>;
+  /** TanStack AI tells nobody that a conversation can't be read, and shows an empty one. */
+  onUnread?: (error: Error) => void;
 }
 
 export interface BridgeConnection extends ResumableConnectConnectionAdapter {
   /** A question as it was asked: TanStack AI sorts the members of its schema, and so the fields of a form. */
   asked(interruptId: string): Interrupt | undefined;
+  /** Where the bridge tells of the thread. */
+  path: string;
 }
 
 /** How TanStack AI reaches a thread of the bridge: its questions can be answered, also after a reload. */
-export function bridgeConnection({ url, thread, headers = {} }: Place): BridgeConnection {
+export function bridgeConnection({ url, thread, headers = {}, onUnread }: Place): BridgeConnection {
   const asked = new Map<string, Interrupt>();
   const bound = (chunks: AsyncIterable<StreamChunk>, runId: string) =>
     bindAll(chunks, (interrupt) => {
@@ -33,6 +37,7 @@ export function bridgeConnection({ url, thread, headers = {} }: Place): BridgeCo
   const follows = fetchServerSentEvents(`${path}/connect`, { headers });
   return {
     asked: (interruptId) => asked.get(interruptId),
+    path,
 
     async *connect(messages, data, signal, context) {
       const tools = context?.clientTools?.map(({ name }) => name) ?? [];
@@ -42,15 +47,26 @@ export function bridgeConnection({ url, thread, headers = {} }: Place): BridgeCo
 
     /** What was said, what is open, and the run that goes on, if one does. */
     async *joinRun(runId, signal) {
-      yield* bound(follows.connect([], undefined, signal, { threadId: thread, runId }), runId);
+      try {
+        yield* bound(follows.connect([], undefined, signal, { threadId: thread, runId }), runId);
+      } catch (error) {
+        if (!signal?.aborted) onUnread?.(error as Error);
+        throw error;
+      }
     },
 
     async hydrate() {
-      const { status, ok } = await fetch(path, { headers });
-      if (!ok && status !== 404) throw new Error(`The thread can't be read: HTTP ${status}.`);
-      // A thread begins with its first message. The connect route tells all of it.
-      const activeRun = ok ? { runId: crypto.randomUUID() } : null;
-      return { messages: [], interrupts: null, activeRun };
+      const answer = await fetch(path, { headers }).catch(() => undefined);
+      // A thread begins with its first message.
+      if (answer?.status === 404) return { messages: [], interrupts: null, activeRun: null };
+      if (!answer?.ok) {
+        const why = answer ? `The server answered HTTP ${answer.status}.` : "The server can't be reached.";
+        const error = new Error(why);
+        onUnread?.(error);
+        throw error;
+      }
+      // The connect route tells all of it.
+      return { messages: [], interrupts: null, activeRun: { runId: crypto.randomUUID() } };
     },
   };
 }
