@@ -3,15 +3,17 @@
 //     ?url=ADDRESS OF THE AGENT&thread=ID&refusals=ask|error&check=off&approvals=inline&tools=off
 
 import { HttpAgent } from "@ag-ui/client";
-import { AssistantRuntimeProvider, AuiIf, makeAssistantTool, type ThreadMessage, ThreadPrimitive } from "@assistant-ui/react";
-import { type AgUiAssistantRuntime, useAgUiRuntime, useAgUiState } from "@assistant-ui/react-ag-ui";
+import { AssistantRuntimeProvider, makeAssistantTool, ThreadPrimitive, useAuiState } from "@assistant-ui/react";
+import { type AgUiAssistantRuntime, useAgUiInterrupts, useAgUiRuntime, useAgUiState } from "@assistant-ui/react-ag-ui";
 import { useMemo, useRef, useState } from "react";
 
 import { Composer } from "./Composer";
 import { bridgeHistory } from "./history";
+import { askedOf, InlineApprovals } from "./Inline";
 import { Messages } from "./Messages";
 import { Notice } from "./Notice";
-import { Inline, isAsked } from "./ToolLine";
+import { ThreadPath } from "./ToolLine";
+import { useKept } from "./useKept";
 import { Waiting } from "./Waiting";
 
 const address = new URLSearchParams(location.search);
@@ -42,23 +44,50 @@ export function App() {
   return (
     <AssistantRuntimeProvider runtime={runtime}>
       {address.get("tools") !== "off" && <ShowPage />}
-      <ThreadPrimitive.Root className="thread">
-        <main>
-          <h1>agui-bridge with assistant-ui</h1>
-          <Inline value={inline}>
-            <Messages />
-          </Inline>
-          <AuiIf condition={({ thread }) => !inline || !isAskedInline(thread.messages)}>
-            <Waiting url={url} thread={thread} check={address.get("check") !== "off"} />
-          </AuiIf>
-          <State />
-        </main>
-        <Notice failure={failure} onOver={() => setFailure(undefined)} />
-        <footer>
-          <Composer loaded={loaded} />
-        </footer>
-      </ThreadPrimitive.Root>
+      <Thread agent={agent} runtime={runtime} loaded={loaded} failure={failure} onOver={() => setFailure(undefined)} />
     </AssistantRuntimeProvider>
+  );
+}
+
+interface ThreadProps {
+  agent: HttpAgent;
+  runtime: AgUiAssistantRuntime;
+  loaded: boolean;
+  failure?: Error;
+  onOver: () => void;
+}
+
+/** What was said, what is asked, what went wrong, and the box for messages. */
+function Thread({ agent, runtime, loaded, failure, onOver }: ThreadProps) {
+  const asked = useKept({ agent, runtime });
+  const open = useAgUiInterrupts().length > 0;
+  const lines = useAuiState(({ thread }) => askedOf(thread.messages).length > 0);
+  // What is asked in the lines has no cards either while the answers are on their way.
+  const inLines = useRef(false);
+  if (open) inLines.current = inline && lines;
+  const cards = inLines.current ? [] : asked;
+  return (
+    <ThreadPrimitive.Root className="thread">
+      <main tabIndex={0} aria-label="Conversation">
+        <h1>agui-bridge with assistant-ui</h1>
+        <ThreadPath value={`${url}/threads/${encodeURIComponent(thread)}`}>
+          {inline ? (
+            <InlineApprovals url={url} thread={thread}>
+              <Messages />
+            </InlineApprovals>
+          ) : (
+            <Messages />
+          )}
+        </ThreadPath>
+        <Waiting interrupts={cards} url={url} thread={thread} check={address.get("check") !== "off"} />
+        <State />
+      </main>
+      {/* A card tells itself why its answer was not taken. */}
+      <Notice failure={cards.length ? undefined : failure} onOver={onOver} />
+      <footer>
+        <Composer loaded={loaded} />
+      </footer>
+    </ThreadPrimitive.Root>
   );
 }
 
@@ -82,12 +111,6 @@ function State() {
       <pre>{JSON.stringify(state)}</pre>
     </section>
   );
-}
-
-/** Whether a call of the last message has buttons of its own. */
-function isAskedInline(messages: readonly ThreadMessage[]): boolean {
-  const parts = messages.at(-1)?.content ?? [];
-  return parts.some((part) => part.type === "tool-call" && isAsked(part));
 }
 
 /** A new thread, which a reload finds again. */

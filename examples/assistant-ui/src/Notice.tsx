@@ -1,6 +1,8 @@
 import { useAuiState } from "@assistant-ui/react";
 import { useEffect } from "react";
 
+import { wordsOf } from "./failure";
+
 interface NoticeProps {
   failure?: Error;
   /** Another run has begun: what went wrong before is over. */
@@ -14,11 +16,9 @@ export function Notice({ failure, onOver }: NoticeProps) {
     if (running) onOver();
   }, [running]);
   if (!failure) return null;
-  // So `fetch` says it, in each browser in words of its own.
-  const told = failure instanceof TypeError ? "The connection to the server broke off." : failure.message;
   return (
     <div className="notice" role="alert">
-      {told} <button onClick={() => location.reload()}>Reload</button>
+      {wordsOf(failure)} <button onClick={() => location.reload()}>Reload</button>
     </div>
   );
 }

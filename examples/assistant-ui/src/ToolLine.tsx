@@ -1,47 +1,43 @@
-import { AuiIf, type ToolCallMessagePartProps } from "@assistant-ui/react";
+import { type ToolCallMessagePartProps, useAuiState } from "@assistant-ui/react";
+import { useAgUiInterrupts } from "@assistant-ui/react-ag-ui";
 import { createContext, useContext } from "react";
 
-/** Whether approvals are asked for in the line of their call, by assistant-ui's own means, and not by a card. */
-export const Inline = createContext(false);
+import { Inline, InlineApproval, isAsked } from "./Inline";
+import { usePending } from "./pending";
+
+/** The path of the thread, where the bridge tells what it waits for. */
+export const ThreadPath = createContext("");
 
 /** A tool call: its name, what came of it, and what it waits for. */
 export function ToolLine(props: ToolCallMessagePartProps) {
-  const { toolName, result, status, addResult } = props;
-  if (useContext(Inline) && isAsked(props)) return <InlineApproval {...props} />;
-  const told = result === undefined ? "waiting" : textOf(result);
-  // Tools of the page are carried out at once: this one is nobody's here.
-  const uncalled = result === undefined && status.type === "requires-action" && status.reason === "tool-calls";
-  const skip = () => addResult("This page has no such tool; the call was not carried out.");
+  const { toolName, result } = props;
+  const inline = useContext(Inline);
+  const asked = useAgUiInterrupts().length > 0;
+  const running = useAuiState(({ thread }) => thread.isRunning);
+  if (inline && isAsked(props)) return <InlineApproval {...props} />;
   return (
     <p className="tool">
       <code>{toolName}</code>{" "}
-      {uncalled ? (
-        <AuiIf condition={({ thread }) => !thread.isRunning}>
-          waits, and this page has no such tool. <button onClick={skip}>Skip {toolName}</button>
-        </AuiIf>
-      ) : (
-        told
-      )}
+      {result !== undefined ? textOf(result) : running || asked ? "waiting" : <WithoutResult {...props} />}
     </p>
   );
 }
 
-type Approval = Pick<ToolCallMessagePartProps, "approval">;
-
-/** Whether a call waits for assistant-ui's own approval, which no call has whose question wants more than a yes. */
-export const isAsked = ({ approval }: Approval) =>
-  !!approval && approval.approved === undefined && !approval.resolution;
-
-function InlineApproval({ toolName, args, approval, respondToApproval }: ToolCallMessagePartProps) {
+/** A call that has no result although nothing runs: it waits for a page that has the tool, or its result was lost. */
+function WithoutResult({ toolName, toolCallId, addResult }: ToolCallMessagePartProps) {
+  const pending = usePending(useContext(ThreadPath));
+  if (!pending) return "waiting";
+  if (!pending.includes(toolCallId))
+    return (
+      <>
+        has no result here. What came of it is not known. <button onClick={() => location.reload()}>Reload</button>
+      </>
+    );
+  const skip = () => addResult("This page has no such tool; the call was not carried out.");
   return (
-    <div className="tool inline" role="group" aria-label={approval?.prompt ?? toolName}>
-      <strong>{approval?.prompt ?? "May this tool run?"}</strong>
-      <p>
-        <code>{toolName}</code> {JSON.stringify(args)}
-      </p>
-      <button onClick={() => respondToApproval({ approved: true })}>Approve</button>{" "}
-      <button onClick={() => respondToApproval({ approved: false })}>Deny</button>
-    </div>
+    <>
+      waits, and this page has no such tool. <button onClick={skip}>Skip {toolName}</button>
+    </>
   );
 }
 

@@ -23,10 +23,13 @@ export function bridgeHistory({ url, thread, headers, onState }: Place): ThreadH
   const path = `${url}/threads/${encodeURIComponent(thread)}`;
   return {
     async load() {
-      const answer = await fetch(path, { headers });
+      const answer = await fetch(path, { headers }).catch(() => undefined);
       // A thread begins with its first message.
-      if (answer.status === 404) return { messages: [] };
-      if (!answer.ok) throw new Error(`The conversation can't be read: HTTP ${answer.status}.`);
+      if (answer?.status === 404) return { messages: [] };
+      if (!answer?.ok) {
+        const why = answer ? `The server answered HTTP ${answer.status}.` : "The server can't be reached.";
+        throw new Error(`The conversation can't be read. ${why}`);
+      }
       const { messages, state, status, interrupts } = await answer.json();
       const running = status === "running";
       const shown = running ? upToAsked(messages) : withQuestions(messages, interrupts);

@@ -15,7 +15,7 @@ __all__ = ["Film", "fits", "keep"]
 
 PICTURES: Final = ARTEFACTS.parent / "pictures"
 
-SIZES: Final = ((390, 780), (1280, 800))
+SIZES: Final = ((360, 640), (390, 780), (1280, 800))
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 
 LARGEST: Final = 200_000
@@ -32,7 +32,7 @@ def keep(name: str, shown: Page | Locator) -> None:
 
 
 def fits(page: Page, name: str, *parts: str) -> None:
-    """Assert that a page fits a phone and a desk, light and dark, and is for everybody.
+    """Assert that a page fits phones and a desk, light and dark, and is for everybody.
 
     Pictures of it are kept beside those of the tests.
 

@@ -101,29 +101,6 @@ def test_two_at_once_are_answered_together_also_after_a_reload(
     assert [line["to"] for line in target.executed(name)] == [f"{name}-0@example.com"]
 
 
-@pytest.mark.parametrize("anew", [False, True], ids=["as asked", "after a reload"])
-def test_approvals_are_given_by_assistant_uis_own_means(
-    open_page: OpenPage, target: Target, name: str, anew: bool
-) -> None:
-    page = open_page(approvals="inline")
-    say(page, f"both {name}")
-    asked = page.get_by_role("group")
-    expect(asked).to_have_count(2, timeout=PATIENCE)
-    if anew:
-        page.reload()
-    expect(asked.first).to_contain_text(f"Send an email to {name}-0@example.com?")
-    expect(asked).to_have_count(2)
-    # The cards are for what can't be asked there.
-    expect(card(page)).to_have_count(0)
-    asked.first.get_by_role("button", name="Approve").click()
-    assert target.executed(name) == []
-    asked.last.get_by_role("button", name="Deny").click()
-    sees(page, f"Outcomes: sent to {name}-0@example.com, not sent.")
-    assert [line["to"] for line in target.executed(name)] == [f"{name}-0@example.com"]
-    say(page, f"form {name}")
-    expect(card(page)).to_contain_text(f"Which quarter for {name}?", timeout=PATIENCE)
-
-
 def test_what_is_typed_while_a_question_is_open_stays_until_it_is_answered(
     open_page: OpenPage, name: str
 ) -> None:

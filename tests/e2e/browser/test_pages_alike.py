@@ -1,4 +1,4 @@
-"""assistant-ui's and TanStack AI's pages while the server, or what stands before it, fails."""
+"""What assistant-ui's and TanStack AI's pages have in common: what they tell when something fails, and small screens."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from tests.e2e.browser.axe import axe_faults
 from tests.e2e.browser.cards import button, field, fill
 from tests.e2e.browser.pages import OpenPage, card, say, sees
 from tests.e2e.browser.site import ASSISTANT_UI, TANSTACK_AI, build, served
@@ -159,3 +160,30 @@ def test_a_conversation_that_can_not_be_read_is_not_taken_for_a_new_one(
     notice.get_by_role("button", name="Reload").click()
     expect(card(page)).to_have_count(1, timeout=PATIENCE)
     expect(notice).to_have_count(0)
+
+
+def test_a_long_conversation_on_a_phone_is_for_everybody(open_page: OpenPage) -> None:
+    page = open_page()
+    page.set_viewport_size({"width": 360, "height": 640})
+    say(page, "word " * 800)
+    sees(page, "You said: word")
+    assert axe_faults(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_button_that_skips_a_tool_is_large_enough_for_a_finger(
+    window: BrowserContext, address: str, target: Target, thread: str
+) -> None:
+    assert window.browser is not None
+    phone = window.browser.new_context(
+        viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True
+    )
+    page = phone.new_page()
+    page.goto(f"{address}?{urlencode({'url': target.url, 'thread': thread, 'tools': 'off'})}")
+    say(page, "frontend news")
+    skip = page.get_by_role("button", name="Skip show_page")
+    expect(skip).to_be_visible(timeout=PATIENCE)
+    box = skip.bounding_box()
+    assert box is not None and box["height"] >= 40
+    assert axe_faults(page) == []
+    phone.close()
