@@ -12,7 +12,7 @@ SOURCES = ROOT / "tests" / "e2e" / "tdesign" / "src"
 
 def test_the_page_shows_the_code_that_is_tested() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    [function] = re.findall(r"^```ts\n(.+?)^```$", text, re.MULTILINE | re.DOTALL)
+    function, _entry = re.findall(r"^```ts\n(.+?)^```$", text, re.MULTILINE | re.DOTALL)
     [component] = re.findall(r"^```vue\n(.+?)^```$", text, re.MULTILINE | re.DOTALL)
     tested = (SOURCES / "useThread.ts").read_text(encoding="utf-8")
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.browser.cards import button
 from tests.e2e.browser.pages import OpenPage, card, sees
 from tests.e2e.browser.site import TDESIGN, build, served
 from tests.e2e.browser.tab import PATIENCE
+from tests.e2e.steady import steady_in
 from tests.e2e.target import Target
 
 
@@ -25,13 +26,34 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    """A server whose agent goes on while nobody listens."""
+    with steady_in(tmp_path_factory.mktemp("steady")) as steady:
+        yield steady
+
+
 def say(page: Page, text: str) -> None:
     """Type a message and send it, once one can be sent."""
     expect(page.locator("main:not([aria-busy=true])")).to_be_visible(timeout=PATIENCE)
-    box = page.get_by_role("textbox").last
-    box.fill(text)
-    box.press("Enter")
-    expect(box).to_have_value("")
+    type_in(page, text)
+    expect(box(page)).to_have_value("")
+
+
+def type_in(page: Page, text: str) -> None:
+    """Type a message and press Enter."""
+    box(page).fill(text)
+    box(page).press("Enter")
+
+
+def box(page: Page) -> Locator:
+    """Where messages are typed."""
+    return page.get_by_role("textbox").last
+
+
+def press_stop(page: Page) -> None:
+    """Press the button that stops what runs."""
+    page.locator(".t-chat-sender__footer button, .t-chat-sender button").last.click()
 
 
 def answer(page: Page, *, tick: str | None = None, **fields: str) -> None:
@@ -193,12 +215,83 @@ def test_what_was_said_before_a_stop_stays_and_the_chat_goes_on(
     page = open_page()
     say(page, "slow 200")
     sees(page, "0 1 2 3")
-    page.locator(".t-chat-sender__footer button, .t-chat-sender button").last.click()
+    press_stop(page)
     target.settled(thread)
     sees(page, "0 1 2 3")
     say(page, "hello")
     sees(page, "You said: hello")
     expect(page.get_by_role("main")).not_to_contain_text("197 198 199")
+
+
+@pytest.mark.feature("TDesign", "stop")
+@pytest.mark.parametrize("part", ["all", "approvals"])
+def test_a_stop_ends_a_run_that_goes_on_without_its_page(
+    open_page: OpenPage, steady: Target, name: str, thread: str, part: str
+) -> None:
+    page = open_page(url=steady.url, part=part)
+    say(page, f"count {name} 200")
+    sees(page, "0 1 2 3")
+    # TDesign's box sends on Enter even then.
+    type_in(page, "hello")
+    press_stop(page)
+    stopped = steady.settled(thread)
+    steps = len(steady.executed(name))
+    assert stopped["status"] == "idle"
+    assert steps < 200
+    expect(box(page)).to_have_value("hello")
+    say(page, "hello")
+    sees(page, "You said: hello")
+    sees(page, "0 1 2 3")
+    assert len(steady.executed(name)) == steps
+    asked = [m["content"] for m in steady.thread(thread)["messages"] if m["role"] == "user"]
+    assert asked == [f"count {name} 200", "hello"]
+
+
+def test_a_stop_that_can_not_be_sent_is_told(
+    open_page: OpenPage, steady: Target, name: str, thread: str
+) -> None:
+    page = open_page(url=steady.url)
+    say(page, f"count {name} 60")
+    sees(page, "0 1 2 3")
+    page.route("**/stop", lambda route: route.abort())
+    press_stop(page)
+    expect(page.get_by_role("alert")).to_contain_text("Failed to fetch", timeout=PATIENCE)
+    assert steady.stop(thread)["status"] == "success"
+
+
+@pytest.mark.parametrize("part", ["all", "approvals"])
+def test_a_message_that_the_bridge_did_not_take_is_back_where_it_was_typed(
+    open_page: OpenPage, steady: Target, name: str, thread: str, part: str
+) -> None:
+    first, second = open_page(url=steady.url), open_page(url=steady.url, part=part)
+    say(first, f"count {name} 200")
+    sees(first, "0 1 2 3")
+    type_in(second, "hello")
+    expect(second.get_by_role("alert")).to_contain_text("run", timeout=PATIENCE)
+    expect(box(second)).to_have_value("hello")
+    press_stop(first)
+    steady.settled(thread)
+    say(second, "hello")
+    sees(second, "You said: hello")
+    expect(second.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.mark.parametrize("part", ["all", "approvals"])
+def test_what_is_typed_while_a_question_is_open_stays_until_it_can_be_sent(
+    open_page: OpenPage, target: Target, name: str, thread: str, part: str
+) -> None:
+    page = open_page(part=part)
+    say(page, f"send {name}")
+    expect(card(page)).to_have_count(1, timeout=PATIENCE)
+    type_in(page, "hello")
+    expect(box(page)).to_have_value("hello")
+    button(card(page), {"all": "Cancel", "approvals": "Deny"}[part]).click()
+    sees(page, "Outcome: not sent.")
+    expect(box(page)).to_have_value("hello")
+    say(page, "hello")
+    sees(page, "You said: hello")
+    asked = [m["content"] for m in target.thread(thread)["messages"] if m["role"] == "user"]
+    assert asked == [f"send {name}", "hello"]
 
 
 def test_the_component_of_the_page_in_the_docs_approves_and_denies(
@@ -214,3 +307,5 @@ def test_the_component_of_the_page_in_the_docs_approves_and_denies(
     button(card(page), "Approve").click()
     sees(page, f"Outcome: sent to {name}-0@example.com.")
     assert len(target.executed(name)) == 1
+    # TDesign's list offers, in Chinese, to clear the history, which the bridge keeps.
+    expect(page.get_by_text("清空历史记录")).to_have_count(0)

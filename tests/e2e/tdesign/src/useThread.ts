@@ -7,10 +7,13 @@ import type { Answer, Event, Question } from "./question";
 export function useThread(url: string, threadId: string) {
   const questions = ref<Question[]>([]);
   const failed = ref("");
+  const unsent = ref("");
+  const address = `${url}/threads/${encodeURIComponent(threadId)}`;
   let told: Event["messages"];
+  let said = { id: "", content: "" };
   const show = () => told && chatEngine.value.setMessages(AGUIAdapter.convertHistoryMessages(told));
   const load = async () => {
-    const thread = await fetch(`${url}/threads/${encodeURIComponent(threadId)}`);
+    const thread = await fetch(address);
     if (!thread.ok) return; // A thread begins with its first message.
     ({ messages: told, interrupts: questions.value } = await thread.json());
     show();
@@ -22,8 +25,9 @@ export function useThread(url: string, threadId: string) {
       protocol: "agui",
       stream: true,
       onRequest({ prompt, resume }) {
-        [told, failed.value] = [undefined, ""];
-        const messages = prompt ? [{ id: crypto.randomUUID(), role: "user", content: prompt }] : [];
+        [told, failed.value, unsent.value] = [undefined, "", ""];
+        said = { id: crypto.randomUUID(), content: prompt ?? "" };
+        const messages = prompt ? [{ ...said, role: "user" }] : [];
         const body = { threadId, runId: crypto.randomUUID(), messages, resume };
         return { headers: { "AG-UI-Refusals": "ask" }, body: JSON.stringify(body) };
       },
@@ -35,15 +39,20 @@ export function useThread(url: string, threadId: string) {
         questions.value = (event as Event | undefined)?.outcome?.interrupts ?? [];
         if (!stopped) show();
       },
-      onError(error) {
+      async onError(error) {
         failed.value = (error as Error).message;
-        return load().catch(() => undefined);
+        await load().catch(() => undefined);
+        if (!told?.some(({ id }) => id === said.id)) unsent.value = said.content;
       },
     },
   });
   onMounted(load);
   const say = (prompt: string) => chatEngine.value.sendUserMessage({ prompt });
   const answer = (resume: Answer[]) => chatEngine.value.sendAIMessage({ params: { prompt: "", resume } });
-  const stop = () => chatEngine.value.abortChat();
-  return { messages, status, questions, failed, say, answer, stop };
+  const stop = async () => {
+    await chatEngine.value.abortChat();
+    // The connection alone ends no run that somebody else follows, or whose agent goes on by itself.
+    await fetch(`${address}/stop`, { method: "POST" }).catch((error) => (failed.value = error.message));
+  };
+  return { messages, status, questions, failed, unsent, say, answer, stop };
 }
