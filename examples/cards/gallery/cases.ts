@@ -90,6 +90,10 @@ export const CASES: Record<string, Case> = {
     interrupts: [approval({}, { remember: { enum: ["thread", "actor"] } })],
     records: [record()],
   },
+  flag: {
+    interrupts: [approval({}, { always: { type: "boolean" } })],
+    records: [record()],
+  },
   confirmation: {
     interrupts: [
       asked(

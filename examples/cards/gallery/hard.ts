@@ -44,6 +44,37 @@ const twins = called({ path: "/srv/a" }, { type: "object", properties: { path: T
 const [twin] = twins.interrupts as [Interrupt];
 const [record] = twins.records as [QuestionRecord];
 
+const RULE = { approvers: ["bob", "cleo"], quorum: 2, votes: 0, votedBy: [] };
+const revisable: Interrupt = {
+  ...twin,
+  responseSchema: {
+    type: "object",
+    required: ["approved"],
+    properties: {
+      approved: { type: "boolean" },
+      remember: { enum: ["thread", "actor"] },
+      editedArgs: { type: "object", properties: { path: TEXT } },
+    },
+  },
+};
+
+/** What writers in other languages make of all that there is nothing of. */
+const NULLS = {
+  interrupts: [
+    { ...twin, metadata: null, expiresAt: null },
+    { ...twin, id: "two", message: null, responseSchema: null, metadata: { agui_bridge: { refused: null, approval: null } } },
+    { id: "three", reason: "input_required", message: { ask: "a name" }, responseSchema: null, toolCallId: null },
+  ],
+  records: [
+    {
+      ...record,
+      toolCall: { name: "run", args: null },
+      approval: { approvers: null, quorum: null, selfApproval: null, askedBy: null, votes: null, votedBy: null, eachOf: null },
+    },
+    { ...record, id: "two", toolCall: null, approval: null, mayAnswer: null, why: null, answer: null, history: null },
+  ],
+};
+
 export const HARD: Record<string, Case> = {
   circle: asked({
     $defs: {
@@ -203,6 +234,54 @@ export const HARD: Record<string, Case> = {
     ],
   },
   unknown: { interrupts: twins.interrupts },
+  revised: {
+    interrupts: [revisable],
+    records: [{ ...record, approval: RULE }],
+    meanwhile: [{ ...record, approval: { ...RULE, votes: 1, votedBy: ["bob"], editedArgs: { path: "/srv/b" } } }],
+  },
+  lost: {
+    interrupts: twins.interrupts,
+    records: [
+      {
+        ...record,
+        status: "indeterminate",
+        answer: { status: "resolved", payload: { approved: true } },
+        history: [
+          { status: "answered", at: "2026-11-01T12:01:00Z", actor: "bob" },
+          { status: "indeterminate", at: "2026-11-01T12:02:00Z", actor: "bridge" },
+        ],
+      },
+    ],
+  },
+  named: {
+    interrupts: [
+      { ...twin, reason: "constructor" },
+      { id: "two", reason: "toString", message: "What shall it be?" },
+    ],
+    records: [record],
+  },
+  failing: {
+    interrupts: [
+      { ...twin, reason: "failing" },
+      { ...twin, id: "two" },
+    ],
+    records: [record, { ...record, id: "two" }],
+  },
+  nulls: NULLS as unknown as Case,
+  arabic: {
+    interrupts: [
+      {
+        ...twin,
+        message: "ما اسمك؟",
+        responseSchema: {
+          type: "object",
+          properties: { name: { type: "string", title: "الاسم الكامل:", description: "اكتب اسمك كما في الجواز (مطلوب)." } },
+        },
+      },
+      { ...twin, id: "two" },
+    ],
+    records: [{ ...record, id: "two", approval: { ...RULE, votes: 1, votedBy: ["bob"] } }],
+  },
   growing: {
     ...twins,
     interrupts: [twin, { ...twin, id: "two", toolCallId: "call-2" }],

@@ -19,6 +19,13 @@ const address = new URLSearchParams(location.search);
 const schema = address.get("schema");
 const own = schema === null ? undefined : form(JSON.parse(schema));
 
+/** A card of one's own that can't be drawn. */
+const OWN = {
+  failing: () => {
+    throw new Error("There is no such table.");
+  },
+};
+
 const beside = CASES[address.get("beside") ?? ""];
 
 function Gallery() {
@@ -73,6 +80,7 @@ function Gallery() {
         records={records}
         each={address.has("each")}
         check={address.get("check") !== "off"}
+        cards={OWN}
         send={send}
       />
       {beside && <Questions {...beside} send={send} label="Also waiting for you" />}

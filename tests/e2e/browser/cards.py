@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-__all__ = ["button", "field", "fill", "focused", "has_focus", "payload", "sent"]
+__all__ = ["all_sent", "button", "field", "fill", "focused", "has_focus", "payload", "sent"]
 
 
 def button(within: Page | Locator, name: str) -> Locator:
@@ -39,9 +39,15 @@ def sent(page: Page, times: int = 1) -> Any:
         "([told, times]) => JSON.parse(told.textContent).length >= times",
         arg=[told.element_handle(), times],
     )
-    all_sent = json.loads(told.inner_text())
-    assert len(all_sent) == times
-    return all_sent[-1]
+    found = all_sent(page)
+    assert len(found) == times
+    return found[-1]
+
+
+def all_sent(page: Page) -> list[Any]:
+    """All answers that were sent until now, whether more will be or not."""
+    found: list[Any] = json.loads(page.get_by_test_id("sent").inner_text())
+    return found
 
 
 def payload(page: Page, times: int = 1) -> Any:

@@ -155,6 +155,8 @@ def test_the_keyboard_alone_edits_arguments_and_approves(open_case: OpenCase) ->
     has_focus(page, "To")
     keys.press("ControlOrMeta+a")
     keys.type("nobody")
+    for _ in ("Body", "Urgent", "Approve with changes"):
+        keys.press("Tab")
     keys.press("Enter")
     expect(page.get_by_text("To must be an e-mail address.")).to_be_visible()
     has_focus(page, "To")
@@ -165,6 +167,7 @@ def test_the_keyboard_alone_edits_arguments_and_approves(open_case: OpenCase) ->
     keys.press("Tab")
     has_focus(page, "Urgent")
     keys.press("Space")
+    keys.press("Tab")
     keys.press("Enter")
     assert payload(page) == {
         "approved": True,

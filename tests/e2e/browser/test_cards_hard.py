@@ -310,6 +310,16 @@ def test_an_answer_that_is_refused_in_the_same_words_can_be_given_again(
     assert payload(page, times=3) == {"quarter": "Q2", "year": 2028}
 
 
+def test_a_double_click_adds_one_and_takes_one_away(open_case: OpenCase) -> None:
+    page = open_case("everything")
+    items = page.get_by_role("button", name="Remove Readers")
+    button(page, "Add to Readers").dblclick()
+    has_focus(page, "Readers 2")
+    expect(items).to_have_count(2)
+    page.get_by_role("button", name="Remove Readers 1").dblclick()
+    expect(items).to_have_count(1)
+
+
 @pytest.mark.parametrize("first", ["somebody else", "this person"])
 def test_what_somebody_else_has_answered_is_sent_with_the_rest(
     open_case: OpenCase, first: str

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.browser.cards import focused, has_focus, sent
+from tests.e2e.browser.cards import all_sent, button, field, fill, focused, has_focus, payload, sent
 from tests.e2e.browser.conftest import OpenCase
 
 ASKED: Final = "Send an email to ann@example.com?"
@@ -229,3 +230,71 @@ def test_the_keyboard_alone_puts_away_what_was_decided_elsewhere(open_case: Open
     go(page, ((f"Dismiss: {ASKED}", "Enter"),))
     assert sent(page) == [{"interruptId": "one", "status": "cancelled"}]
     has_focus(page, "Message")
+
+
+def hold(page: Page, key: str) -> None:
+    """Press a key for so long that it repeats, whatever has the focus by then."""
+    for _ in range(4):
+        page.keyboard.down(key)
+        drawn(page)
+    page.keyboard.up(key)
+
+
+def drawn(page: Page) -> None:
+    """Wait until what was done is to be seen, and the focus where it goes."""
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+def press_twice(page: Page, key: str) -> None:
+    for _ in range(2):
+        page.keyboard.press(key)
+        drawn(page)
+
+
+@pytest.mark.parametrize("pressed", [hold, press_twice])
+@pytest.mark.parametrize(
+    ("case", "name", "form"),
+    [
+        ("approval", "Edit", "To"),
+        ("flag", "Approve and…", "Always"),
+        ("respond", "Respond", "Result"),
+        ("approval", "Deny", "Reason"),
+    ],
+)
+def test_enter_held_or_pressed_twice_opens_a_form_and_decides_nothing(
+    open_case: OpenCase, pressed: Callable[[Page, str], None], case: str, name: str, form: str
+) -> None:
+    page = open_case(case)
+    button(page, name).focus()
+    pressed(page, "Enter")
+    assert name_of(page) == form
+    assert all_sent(page) == []
+
+
+def test_enter_in_the_field_of_an_approval_approves_nothing_and_its_button_does(
+    open_case: OpenCase,
+) -> None:
+    page = open_case("approval")
+    button(page, "Edit").click()
+    field(page, "To").press("Enter")
+    field(page, "Urgent").press("Enter")
+    drawn(page)
+    assert all_sent(page) == []
+    button(page, "Approve with changes").press("Enter")
+    assert payload(page)["approved"] is True
+
+
+def test_enter_held_on_a_button_of_a_question_adds_one_and_sends_nothing(
+    open_case: OpenCase,
+) -> None:
+    page = open_case("optional")
+    fill(page, "Title", "Growth")
+    button(page, "Add to Files").focus()
+    hold(page, "Enter")
+    assert name_of(page) == "Files 1"
+    button(page, "Remove Files 1").focus()
+    hold(page, "Enter")
+    expect(page.get_by_label("Files 1", exact=True)).to_have_count(0)
+    assert all_sent(page) == []

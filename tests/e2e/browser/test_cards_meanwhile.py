@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser.axe import axe_faults
-from tests.e2e.browser.cards import button, field, has_focus, sent
+from tests.e2e.browser.cards import all_sent, button, field, focused, has_focus, payload, sent
 from tests.e2e.browser.conftest import OpenCase
 
 
@@ -97,3 +97,93 @@ def test_two_agents_ask_on_one_page(open_case: OpenCase) -> None:
     field(page, "Your answer").fill("Growth")
     field(page, "Your answer").press("Enter")
     assert sent(page) == [{"interruptId": "one", "status": "resolved", "payload": "Growth"}]
+
+
+NEW = {"approved": True, "editedArgs": {"path": "/srv/b"}}
+NEWS = "Run it? The arguments have changed."
+
+
+def revise(page: Page) -> None:
+    """Have a colleague change what is to be approved."""
+    page.evaluate("dispatchEvent(new Event('meanwhile'))")
+    expect(page.locator("[data-agc-live]")).to_have_text(NEWS)
+
+
+def test_a_press_that_was_meant_for_other_arguments_approves_nothing(open_case: OpenCase) -> None:
+    page = open_case("revised")
+    approve = button(page, "Approve")
+    box = approve.bounding_box()
+    assert box is not None
+    approve.focus()
+    revise(page)
+    has_focus(page, "Run it?")
+    expect(page.get_by_role("article")).to_contain_text("The arguments have changed")
+    expect(page.get_by_role("definition")).to_have_text("/srv/b")
+    page.keyboard.press("Enter")
+    expect(approve).to_have_count(0)
+    page.mouse.click(box["x"] + 5, box["y"] + 5)
+    button(page, "I have read them").click()
+    has_focus(page, "Run it?")
+    assert all_sent(page) == []
+    approve.click()
+    assert payload(page) == NEW
+
+
+def test_what_is_chosen_besides_approves_no_arguments_that_nobody_has_read(
+    open_case: OpenCase,
+) -> None:
+    page = open_case("revised")
+    button(page, "Approve and…").click()
+    field(page, "Remember").select_option("thread")
+    revise(page)
+    expect(button(page, "Approve")).to_have_count(0)
+    button(page, "I have read them").click()
+    button(page, "Approve").click()
+    assert payload(page) == {**NEW, "remember": "thread"}
+
+
+def test_who_edits_arguments_that_a_colleague_changes_may_take_those(open_case: OpenCase) -> None:
+    page = open_case("revised")
+    button(page, "Edit").click()
+    field(page, "Path").fill("/srv/c")
+    revise(page)
+    assert focused(page) == "Path (optional)"
+    expect(field(page, "Path")).to_have_value("/srv/c")
+    expect(page.get_by_role("article")).to_contain_text("These are the earlier ones.")
+    button(page, "Take the new ones").click()
+    expect(field(page, "Path")).to_have_value("/srv/b")
+    button(page, "Approve with changes").click()
+    assert payload(page) == NEW
+
+
+def test_who_opens_the_form_after_a_change_edits_the_new_arguments(open_case: OpenCase) -> None:
+    page = open_case("revised")
+    button(page, "Edit").click()
+    button(page, "Back").click()
+    revise(page)
+    button(page, "Edit").click()
+    expect(field(page, "Path")).to_have_value("/srv/b")
+    expect(page.get_by_role("article")).not_to_contain_text("These are the earlier ones.")
+
+
+def test_who_writes_a_message_while_arguments_change_goes_on_writing(open_case: OpenCase) -> None:
+    page = open_case("revised")
+    page.get_by_label("Message").fill("and hurry")
+    revise(page)
+    assert focused(page) == "Message"
+
+
+def test_what_was_typed_is_still_there_for_whoever_comes_back(open_case: OpenCase) -> None:
+    page = open_case("revised")
+    for name, label, text in (("Edit", "Path", "/srv/c"), ("Deny", "Reason", "not today")):
+        button(page, name).click()
+        field(page, label).fill(text)
+        button(page, "Back").click()
+        has_focus(page, f"{name}: Run it?")
+    button(page, "Edit").click()
+    expect(field(page, "Path")).to_have_value("/srv/c")
+    button(page, "Back").click()
+    button(page, "Deny").click()
+    expect(field(page, "Reason")).to_have_value("not today")
+    button(page, "Deny").click()
+    assert payload(page) == {"approved": False, "reason": "not today"}

@@ -1,3 +1,4 @@
+import { useSeen } from "../hooks/useSeen";
 import { useStep } from "../hooks/useStep";
 import { isCall, kindOf, rootOf, ruleOf, schemaOf } from "../kinds";
 import type { CardProps } from "../question";
@@ -5,6 +6,8 @@ import { type JsonSchema, resolved } from "../schema/schema";
 import { Button, Card } from "./Card";
 import { ReasonForm } from "./ReasonForm";
 import { SchemaForm } from "./SchemaForm";
+import { Step } from "./Step";
+import { useTitleOf } from "./titles";
 import { Arguments, Told } from "./Values";
 
 const USUAL = ["approved", "editedArgs", "reason", "respond"];
@@ -34,12 +37,28 @@ export function ApprovalCard(props: CardProps) {
   // Who agrees, agrees to what the others have agreed to, not to what was proposed to them.
   const agreed = ruleOf(ask, record)?.editedArgs;
   const about = proposed && agreed ? { ...proposed, args: agreed } : proposed;
+  const title = useTitleOf(ask);
+  const [changed, see, seen] = useSeen({
+    place: body,
+    shown: about && record?.mayAnswer !== false ? JSON.stringify(agreed ?? null) : undefined,
+    news: `${title} The arguments have changed.`,
+  });
   const approved = { approved: true, ...(agreed && { editedArgs: agreed }) };
   const back = (
     <Button look="plain" onClick={() => setDoing("reading")}>
       Back
     </Button>
   );
+  // In the place of Approve: who presses that the moment they change has not read them.
+  const reread = (
+    <Button key="reread" onClick={see}>
+      I have read them
+    </Button>
+  );
+  const edit = () => {
+    setDoing("editing");
+    see();
+  };
   const more = Object.entries(members).filter(([name]) => !USUAL.includes(name));
   return (
     <Card {...props} kind={kindOf(ask) === "approval" ? "Approval" : "Question"}>
@@ -49,34 +68,50 @@ export function ApprovalCard(props: CardProps) {
         </p>
       )}
       <div ref={body}>
-        {agreed && <p className="agc-note">Whoever has agreed so far has changed the arguments.</p>}
-        {doing === "editing" && editedArgs ? (
-          <SchemaForm
-            schema={resolved(editedArgs, root)}
-            root={root}
-            values={about?.args}
-            check={check}
-            onSubmit={(args) => onAnswer({ approved: true, editedArgs: args }, "Approved with changes")}
-          >
-            <Button type="submit">Approve with changes</Button>
-            {back}
-          </SchemaForm>
-        ) : about ? (
+        {changed ? (
+          <p className="agc-note">
+            The arguments have changed while this was open.
+            {doing === "editing" && " These are the earlier ones."}
+          </p>
+        ) : (
+          agreed && <p className="agc-note">Whoever has agreed so far has changed the arguments.</p>
+        )}
+        {editedArgs && (
+          <Step shown={doing === "editing"} key={seen}>
+            <SchemaForm
+              schema={resolved(editedArgs, root)}
+              root={root}
+              values={about?.args}
+              check={check}
+              deliberate
+              onSubmit={(args) => onAnswer({ approved: true, editedArgs: args }, "Approved with changes")}
+            >
+              <Button type="submit">Approve with changes</Button>
+              {changed && (
+                <Button look="plain" onClick={see}>
+                  Take the new ones
+                </Button>
+              )}
+              {back}
+            </SchemaForm>
+          </Step>
+        )}
+        {doing === "editing" ? null : about ? (
           <Arguments values={about.args} />
         ) : isCall(ask) ? (
           <p className="agc-note">Which tool it is, and its arguments, are not known here.</p>
         ) : (
           <Told ask={ask} />
         )}
-        {doing === "denying" && (
+        <Step shown={doing === "denying"}>
           <ReasonForm
             onSubmit={(said) => onAnswer({ approved: false, ...said }, "Denied")}
             onBack={() => setDoing("reading")}
           >
             Deny
           </ReasonForm>
-        )}
-        {doing === "responding" && (
+        </Step>
+        <Step shown={doing === "responding"}>
           <SchemaForm
             schema={RESULT}
             onSubmit={(said) => onAnswer({ approved: false, ...(said as object) }, "Result given")}
@@ -84,8 +119,8 @@ export function ApprovalCard(props: CardProps) {
             <Button type="submit">Give the result</Button>
             {back}
           </SchemaForm>
-        )}
-        {doing === "choosing" && (
+        </Step>
+        <Step shown={doing === "choosing"}>
           <SchemaForm
             root={root}
             schema={{
@@ -94,22 +129,23 @@ export function ApprovalCard(props: CardProps) {
               required: schema.required?.filter((name) => !USUAL.includes(name)),
             }}
             check={check}
+            deliberate
             onSubmit={(said) => onAnswer({ ...approved, ...(said as object) }, "Approved")}
           >
-            <Button type="submit">Approve</Button>
+            {changed ? reread : <Button type="submit">Approve</Button>}
             {back}
           </SchemaForm>
-        )}
+        </Step>
         {doing === "reading" && (
           <div className="agc-actions">
-            <Button onClick={() => onAnswer(approved, "Approved")}>Approve</Button>
+            {changed ? reread : <Button onClick={() => onAnswer(approved, "Approved")}>Approve</Button>}
             {more.length > 0 && (
               <Button look="plain" onClick={() => setDoing("choosing")}>
                 Approve and…
               </Button>
             )}
             {editedArgs && about && (
-              <Button look="plain" onClick={() => setDoing("editing")}>
+              <Button look="plain" onClick={edit}>
                 Edit
               </Button>
             )}

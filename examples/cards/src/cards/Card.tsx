@@ -1,6 +1,7 @@
-import { type MouseEvent, type ReactNode, useContext, useEffect, useId, useLayoutEffect, useRef } from "react";
+import { type ReactNode, useContext, useEffect, useId, useLayoutEffect, useRef } from "react";
 
 import { announce } from "../hooks/announce";
+import { once, pressed } from "../hooks/pressed";
 import { duration, useCountdown } from "../hooks/useCountdown";
 import { approversOf, refusalOf } from "../kinds";
 import type { CardProps } from "../question";
@@ -48,6 +49,7 @@ export function Card(props: FrameProps) {
         aria-labelledby={`${id}-title`}
         aria-describedby={told || undefined}
         tabIndex={-1}
+        onKeyDown={once}
       >
         <header>
           <span className="agc-kind">{kind}</span>
@@ -100,20 +102,13 @@ interface ButtonProps {
 /** A button whose name says to which question it belongs: two cards have no two equal ones. */
 export function Button({ children, look = "main", type = "button", onClick, ...rest }: ButtonProps) {
   const title = useContext(Title);
-  const press = (event: MouseEvent<HTMLButtonElement>) => {
-    // The second click of a double one was meant for what stood there before.
-    if (event.detail > 1) return event.preventDefault();
-    // Safari leaves the focus where it was.
-    event.currentTarget.focus();
-    onClick?.();
-  };
   return (
     <button
       {...rest}
       type={type}
       className={`agc-${look}`}
       aria-label={title ? `${children}: ${title}` : undefined}
-      onClick={press}
+      onClick={pressed(onClick)}
     >
       {children}
     </button>

@@ -3,6 +3,7 @@ import { confirmed, mayDecline } from "../kinds";
 import type { CardProps } from "../question";
 import { Button, Card } from "./Card";
 import { ReasonForm } from "./ReasonForm";
+import { Step } from "./Step";
 import { Told } from "./Values";
 
 /** Yes or no. */
@@ -13,14 +14,15 @@ export function ConfirmationCard(props: CardProps) {
     <Card {...props} kind="Confirmation">
       <Told ask={ask} />
       <div ref={body}>
-        {doing === "declining" ? (
+        <Step shown={doing === "declining"}>
           <ReasonForm
             onSubmit={(said) => onAnswer({ declined: true, ...said }, "Declined")}
             onBack={() => setDoing("answering")}
           >
             Decline
           </ReasonForm>
-        ) : (
+        </Step>
+        {doing === "answering" && (
           <div className="agc-actions">
             <Button onClick={() => onAnswer(confirmed(ask, true), "Yes")}>Yes</Button>
             <Button look="plain" onClick={() => onAnswer(confirmed(ask, false), "No")}>

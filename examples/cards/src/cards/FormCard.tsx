@@ -4,6 +4,7 @@ import type { CardProps } from "../question";
 import { Button, Card } from "./Card";
 import { ReasonForm } from "./ReasonForm";
 import { SchemaForm } from "./SchemaForm";
+import { Step } from "./Step";
 import { Told } from "./Values";
 
 /** A question with a form, made from the schema that the answer must satisfy. */
@@ -14,8 +15,7 @@ export function FormCard(props: CardProps) {
     <Card {...props} kind="Question">
       <Told ask={ask} />
       <div ref={body}>
-        {/* What was typed is still there for whoever comes back. */}
-        <div hidden={doing === "declining"}>
+        <Step shown={doing === "answering"}>
           <SchemaForm
             schema={schemaOf(ask)}
             root={rootOf(ask)}
@@ -32,15 +32,15 @@ export function FormCard(props: CardProps) {
               Cancel
             </Button>
           </SchemaForm>
-        </div>
-        {doing === "declining" && (
+        </Step>
+        <Step shown={doing === "declining"}>
           <ReasonForm
             onSubmit={(said) => onAnswer({ declined: true, ...said }, "Declined")}
             onBack={() => setDoing("answering")}
           >
             Decline
           </ReasonForm>
-        )}
+        </Step>
       </div>
     </Card>
   );

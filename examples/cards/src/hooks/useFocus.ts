@@ -29,10 +29,11 @@ export function useFocus(place: RefObject<HTMLElement | null>, asked: string | n
   }, [place, asked === null]);
 }
 
-function writing(active: HTMLElement | null): boolean {
+/** Whether an element holds a text that somebody is at. */
+export function writing(active: Element | null): boolean {
   if (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement)
     return active.value !== "" && !["button", "checkbox", "radio", "submit"].includes(active.type);
-  return active?.isContentEditable === true && active.textContent !== "";
+  return active instanceof HTMLElement && active.isContentEditable && active.textContent !== "";
 }
 
 /** A composer is often disabled while the agent answers: it is waited for a moment. */

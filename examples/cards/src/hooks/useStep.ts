@@ -21,7 +21,7 @@ export function useStep<Step extends string>(
   useEffect(() => {
     if (shown.current === step) return;
     shown.current = step;
-    const buttons = [...(place.current?.querySelectorAll("button") ?? [])];
+    const buttons = [...(place.current?.querySelectorAll<HTMLElement>("button:not([hidden] *)") ?? [])];
     const target =
       step === first
         ? buttons.find(({ textContent }) => textContent === pressed.current)

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 
+import { pressed } from "../hooks/pressed";
 import { Chosen, type Faults, itemOf, pathOf, same, variantOf } from "./check";
 import { Fault, type FieldProps, Frame, idOf, type Shaped, toldOf } from "./Frame";
 import {
@@ -120,7 +121,7 @@ function Group({ shape, ...props }: Shaped) {
 function Fields({ id, children, ...props }: Shaped & { id: string; children: ReactNode }) {
   const { label, path, required, faults, shape } = props;
   const help = shape.schema.description;
-  const fault = faults[path];
+  const fault = memberOf(faults, path);
   return (
     <fieldset className="agc-field" id={id} tabIndex={-1} aria-describedby={toldOf(id, help, fault)}>
       <legend>
@@ -140,8 +141,8 @@ function Fields({ id, children, ...props }: Shaped & { id: string; children: Rea
 
 /** A button that changes what is filled in. */
 function Plain(props: { id?: string; label: string; look?: string; onClick: () => void; children: ReactNode }) {
-  const { label, look = "plain", ...rest } = props;
-  return <button {...rest} type="button" className={`agc-${look}`} aria-label={label} />;
+  const { label, look = "plain", onClick, ...rest } = props;
+  return <button {...rest} type="button" className={`agc-${look}`} aria-label={label} onClick={pressed(onClick)} />;
 }
 
 /** The focus goes there once it is drawn, or to the first field within. */
