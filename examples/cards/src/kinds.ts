@@ -1,11 +1,11 @@
 import type { Approval, Interrupt, QuestionRecord } from "./question";
-import { type JsonSchema, resolved } from "./schema/schema";
+import { type JsonSchema, resolved, sound, textOf } from "./schema/schema";
 
 export type AskKind = "approval" | "confirmation" | "form";
 
 /** The document that all schemas of a question are parts of; a text where the agent has said none. */
 export const rootOf = (ask: Interrupt): JsonSchema =>
-  (ask.responseSchema as JsonSchema | undefined) ?? { type: "string" };
+  sound((ask.responseSchema as JsonSchema | undefined) ?? { type: "string" });
 
 /** The schema of the answer, without the decline that may stand beside it. */
 export function schemaOf(ask: Interrupt): JsonSchema {
@@ -62,7 +62,7 @@ export const isCall = (ask: Interrupt) => !!ask.toolCallId || ask.reason === "to
 /** The question itself: with a refusal its message says that first. */
 export function titleOf(ask: Interrupt): string {
   const refused = refusalOf(ask);
-  const said = ask.message ?? "";
+  const said = textOf(ask.message ?? "");
   const before = refused && `${refused.code}: ${refused.message}`;
   const title = before && said.startsWith(before) ? said.slice(before.length).trim() : said;
   if (title) return title;
@@ -86,11 +86,15 @@ export const ruleOf = (ask: Interrupt, record?: QuestionRecord): Approval | unde
 
 const namesOf = (names: string[]) => names.map((name) => name.replace(/^role:/, "any ")).join(", ");
 
+const present = (rule: Approval): Approval =>
+  Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== null));
+
 /** Who may answer, in a sentence; nothing where anybody may. */
 export function approversOf(ask: Interrupt, record?: QuestionRecord): string | undefined {
   const rule = ruleOf(ask, record);
   if (!rule) return undefined;
-  const { approvers = [], quorum = 1, votes = 0, votedBy = [], eachOf = [], selfApproval, askedBy } = rule;
+  // What there is nothing of may be null.
+  const { approvers = [], quorum = 1, votes = 0, votedBy = [], eachOf = [], selfApproval, askedBy } = present(rule);
   const who = namesOf(approvers) || "anybody";
   const parts = [quorum > 1 ? `${quorum} of these must agree: ${who}.` : `May answer: ${who}.`];
   if (eachOf.length) parts.push(`One of each: ${eachOf.map(namesOf).join("; ")}.`);
@@ -110,5 +114,6 @@ export function decidedOf(record: QuestionRecord | undefined): string | undefine
   if (record.status === "cancelled" || record.answer?.status === "cancelled") what = "Cancelled";
   else if (payload?.approved === true) what = "Approved";
   else if (payload?.approved === false) what = "Denied";
+  if (record.status === "indeterminate") return `${what}; whether it was carried out is not known.`;
   return `${what}${first ? ` by ${first.actor}` : ""} elsewhere.`;
 }

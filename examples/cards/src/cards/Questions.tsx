@@ -9,6 +9,7 @@ import { ApprovalCard } from "./ApprovalCard";
 import { ConfirmationCard } from "./ConfirmationCard";
 import { DoneCard, OPEN } from "./DoneCard";
 import { FormCard } from "./FormCard";
+import { Guard } from "./Guard";
 import { Titles, titlesOf } from "./titles";
 
 const CARDS: Record<AskKind, ComponentType<CardProps>> = {
@@ -16,6 +17,12 @@ const CARDS: Record<AskKind, ComponentType<CardProps>> = {
   confirmation: ConfirmationCard,
   form: FormCard,
 };
+
+/** One's own card for a question, or the one for what its schema says, which may be beyond reading. */
+function Shown({ own, ...props }: CardProps & { own?: ComponentType<CardProps> }) {
+  const Found = own ?? CARDS[kindOf(props.ask)];
+  return <Found {...props} />;
+}
 
 export interface QuestionsProps {
   interrupts: readonly Interrupt[];
@@ -102,7 +109,13 @@ export function Questions(props: QuestionsProps) {
                 onClick={onReload ?? (() => cancel(ask.id))}
               />
             );
-          const Shown = cards[ask.reason] ?? CARDS[kindOf(ask)];
+          const own = Object.hasOwn(cards, ask.reason) ? cards[ask.reason] : undefined;
+          const shared = {
+            ask,
+            call: callOf?.(ask) ?? record?.toolCall,
+            failure: failed.includes(ask) ? failures[ask.id] : undefined,
+            onCancel: () => cancel(ask.id),
+          };
           const again = () => {
             changed.current = ask.id;
             change(ask.id);
@@ -114,15 +127,15 @@ export function Questions(props: QuestionsProps) {
               )}
               {/* Out of sight, what was typed is still there if the answer is not taken. */}
               <div hidden={!!mine} data-ask={ask.id}>
-                <Shown
-                  ask={ask}
-                  record={record}
-                  call={callOf?.(ask) ?? record?.toolCall}
-                  check={check}
-                  failure={failed.includes(ask) ? failures[ask.id] : undefined}
-                  onAnswer={(payload, summary) => answer(ask.id, payload, summary)}
-                  onCancel={() => cancel(ask.id)}
-                />
+                <Guard {...shared}>
+                  <Shown
+                    {...shared}
+                    own={own}
+                    record={record}
+                    check={check}
+                    onAnswer={(payload, summary) => answer(ask.id, payload, summary)}
+                  />
+                </Guard>
               </div>
             </div>
           );

@@ -38,7 +38,7 @@ export function Told({ ask }: { ask: Interrupt }) {
 export function Values({ values }: { values: Record<string, unknown> }) {
   return (
     <dl className="agc-values">
-      {Object.entries(values).map(([name, value]) => (
+      {Object.entries(values ?? {}).map(([name, value]) => (
         <div key={name}>
           <dt>{name ? breakable(name) : '""'}</dt>
           <dd>

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
 import type { Faults } from "./check";
-import type { JsonSchema, Shape } from "./schema";
+import { type JsonSchema, memberOf, type Shape } from "./schema";
 
 export interface FieldProps {
   /** Of the whole form; ids of elements begin with it. */
@@ -36,7 +36,7 @@ export const toldOf = (id: string, help?: string, fault?: string): string | unde
 export function Frame(props: Shaped & { tick?: boolean; children: (aria: Aria) => ReactNode }) {
   const { form, path, label, required, faults, shape, tick, children } = props;
   const id = idOf(form, path);
-  const fault = faults[path];
+  const fault = memberOf(faults, path);
   const help = shape.schema.description;
   const told = toldOf(id, help, fault);
   const input = children({

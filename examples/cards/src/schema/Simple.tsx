@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { matches, same, Unread } from "./check";
 import { Frame, type Shaped } from "./Frame";
-import { type JsonSchema, patternsOf, textOf } from "./schema";
+import { type JsonSchema, memberOf, patternsOf, textOf } from "./schema";
 
 const INPUTS: Record<string, string> = {
   date: "date",
@@ -21,7 +21,7 @@ const SHOWN: Record<string, RegExp> = {
 };
 
 function inputOf({ format = "", type }: JsonSchema, first: unknown): string {
-  const wanted = type === "string" ? INPUTS[format] : undefined;
+  const wanted = type === "string" ? memberOf(INPUTS, format) : undefined;
   return wanted && ((first ?? undefined) === undefined || (SHOWN[format]?.test(String(first)) ?? true)) ? wanted : "text";
 }
 
@@ -96,9 +96,10 @@ function momentOf(text: string, schema: JsonSchema): string | undefined {
   if (!text) return undefined;
   const ways = [text, `${text}:00`];
   if (text.includes("T")) {
-    // Whoever reads it may live elsewhere.
-    const there = new Date(text).toISOString();
-    ways.unshift(there, there.replace(".000", ""));
+    const there = new Date(text);
+    // Whoever reads it may live elsewhere; no clock goes on for as long as the element's calendar does.
+    const told = Number.isNaN(there.getTime()) ? text : there.toISOString();
+    ways.unshift(told, told.replace(".000", ""));
   }
   return ways.find((way) => patternsOf(schema).every((pattern) => matches(pattern, way))) ?? ways[0];
 }

@@ -58,7 +58,7 @@ export function faultsOf(
   if (kind === "group") {
     for (const [name, part] of Object.entries(schema.properties ?? {})) {
       const at = pathOf(path, name);
-      const member = memberOf(value, name);
+      const member = memberOf(value as Record<string, unknown>, name);
       const said = labelOf(name, resolved(part, root));
       if (member === undefined && schema.required?.includes(name)) {
         if (!shapeOf(part, root).nullable) faults[at] = `${said} is missing.`;
@@ -114,7 +114,7 @@ function lacking({ kind, schema, options }: Shape, value: unknown): string | und
     if (length > (schema.maxLength ?? Infinity)) return `may have ${schema.maxLength} characters at most`;
     const pattern = patternsOf(schema).find((each) => !matches(each, value));
     if (pattern !== undefined) return `must match ${pattern}`;
-    const format = FORMATS[schema.format ?? ""];
+    const format = memberOf(FORMATS, schema.format ?? "");
     if (format && !format[0].test(value)) return `must be ${format[1]}`;
   } else if (kind === "text" || kind === "long") return "must be a text";
   if (kind === "number") {

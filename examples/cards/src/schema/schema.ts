@@ -40,11 +40,11 @@ const DEEPEST = 8;
 
 /** The schema with what it refers to, and all that must hold together, in one place. */
 export function resolved(schema: JsonSchema | boolean | undefined, root: JsonSchema, depth = 0): JsonSchema {
-  if (typeof schema !== "object") return {};
-  let found = schema;
-  if (schema.$ref && depth < DEEPEST) {
-    const { $ref, ...rest } = schema;
-    const target = at(root, $ref);
+  if (!schema || typeof schema !== "object") return {};
+  let found = sound(schema);
+  if (found.$ref && depth < DEEPEST) {
+    const { $ref: _, ...rest } = found;
+    const target = at(root, found.$ref);
     found = target ? { ...resolved(target, root, depth + 1), ...rest } : rest;
   }
   if (found.allOf && depth < DEEPEST) {
@@ -53,6 +53,19 @@ export function resolved(schema: JsonSchema | boolean | undefined, root: JsonSch
     found = { ...merged, ...saidOf(rest) };
   }
   return found;
+}
+
+const LISTS = ["required", "enum", "anyOf", "oneOf", "allOf", "prefixItems"];
+const TEXTS = ["title", "description", "format", "pattern", "$ref"];
+const VALUES = ["const", "default"];
+
+/** A schema without what is not as JSON Schema has it: null for what is not there, `required: true`. */
+export function sound(schema: JsonSchema): JsonSchema {
+  const means = ([name, value]: [string, unknown]) =>
+    LISTS.includes(name) ? Array.isArray(value)
+    : TEXTS.includes(name) ? typeof value === "string"
+    : value !== null || VALUES.includes(name);
+  return Object.fromEntries(Object.entries(schema).filter(means));
 }
 
 /** What a schema says of itself goes before what its parts say: they may be parts of others, too. */
@@ -143,7 +156,7 @@ export interface Shape {
  * @param inner it is of an item: of its own items nothing is asked, for they may be the list itself.
  */
 export function shapeOf(given: JsonSchema | boolean | undefined, root: JsonSchema, inner = false): Shape {
-  if (typeof given !== "object") return { kind: "json", schema: {}, nullable: false };
+  if (!given || typeof given !== "object") return { kind: "json", schema: {}, nullable: false };
   let schema = resolved(given, root);
   let nullable = false;
   const several = schema.anyOf ?? schema.oneOf;
@@ -217,8 +230,8 @@ export class Entries {
 }
 
 /** A member of an object, and not what all objects have, such as `constructor`. */
-export const memberOf = (value: unknown, name: string): unknown =>
-  Object.hasOwn(value as object, name) ? (value as Record<string, unknown>)[name] : undefined;
+export const memberOf = <Value,>(of: Record<string, Value>, name: string): Value | undefined =>
+  Object.hasOwn(of, name) ? of[name] : undefined;
 
 /** A value as people read it where it is one of several. */
 export const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
