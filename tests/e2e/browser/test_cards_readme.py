@@ -178,3 +178,40 @@ def test_the_first_lines_show_the_cards_and_the_time_is_the_bridges(open_case: O
     field(page, "Year").fill("2027")
     button(page, "Send").click()
     assert payload(page, times=2) == {"year": 2027}
+
+
+UNSEEN = """
+let ticks = [];
+window.looks = 0;
+window.tick = () => ticks.forEach(call => call?.());
+window.setInterval = call => ticks.push(call);
+window.clearInterval = id => { ticks[id - 1] = undefined };
+window.fetch = async () => {
+  looks += 1;
+  return new Response('{"interrupts": []}');
+};
+window.see = hidden => {
+  Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+};
+see(true);
+"""
+"""Time goes on by `tick()` alone, and `see()` says whether the page is hidden."""
+
+
+def test_a_page_that_nobody_sees_looks_for_nothing_until_it_is_seen(
+    window: BrowserContext, gallery: str
+) -> None:
+    page = window.new_page()
+    page.add_init_script(UNSEEN)
+    page.goto(f"{gallery}?case=waiting")
+    expect(page.get_by_role("article")).to_be_visible()
+    page.evaluate("tick()")
+    assert page.evaluate("looks") == 0
+    page.evaluate("see(false)")
+    assert page.evaluate("looks") == 1
+    page.evaluate("tick()")
+    assert page.evaluate("looks") == 2
+    page.evaluate("see(true); tick()")
+    assert page.evaluate("looks") == 2
+    page.close()

@@ -25,8 +25,8 @@ export function useRecords({ url, thread, headers, every = 2000 }: RecordsOption
     const aborter = new AbortController();
     let looking = false;
     const look = async () => {
-      // An answer that is late would be taken for news.
-      if (looking) return;
+      // An answer that is late would be taken for news; what nobody sees needs none.
+      if (looking || document.hidden) return;
       looking = true;
       try {
         const path = `${url}/threads/${encodeURIComponent(thread)}/interrupts`;
@@ -43,7 +43,9 @@ export function useRecords({ url, thread, headers, every = 2000 }: RecordsOption
     };
     void look();
     const timer = setInterval(look, every);
+    document.addEventListener("visibilitychange", look);
     return () => {
+      document.removeEventListener("visibilitychange", look);
       clearInterval(timer);
       aborter.abort();
       setRecords(null);
