@@ -1,31 +1,32 @@
-export interface Trouble {
-  code: string;
-  text: string;
-  /** Nothing was refused: to load the conversation again would only lose what was typed. */
-  harmless?: boolean;
-}
+import type { ReactNode } from "react";
+
+import type { Trouble } from "./failure";
 
 interface NoticeProps extends Trouble {
+  children?: ReactNode;
   onReload?: () => void;
-  onClose: () => void;
+  onClose?: () => void;
 }
 
-/** What went wrong, in the bridge's words. */
-export function Notice({ code, text, harmless, onReload, onClose }: NoticeProps) {
+/** What went wrong, in the bridge's words, and what can be done. */
+export function Notice({ code, text, harmless, children, onReload, onClose }: NoticeProps) {
   return (
     <div className="notice" role="alert">
       <div>
-        <strong>{code}</strong>
+        {code && <strong>{code}</strong>}
         <p>{text}</p>
       </div>
+      {children}
       {onReload && !harmless && (
         <button className="plain" onClick={onReload}>
           Reload
         </button>
       )}
-      <button className="plain" onClick={onClose}>
-        Dismiss
-      </button>
+      {onClose && (
+        <button className="plain" onClick={onClose}>
+          Dismiss
+        </button>
+      )}
     </div>
   );
 }

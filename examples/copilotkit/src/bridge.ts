@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 /** The bridge's own API, as far as this page reads it: agents, threads, and who answered what. */
 export interface Agents {
@@ -7,6 +7,11 @@ export interface Agents {
 
 export interface Threads {
   threads: { threadId: string; status: string; openInterrupts: number; updatedAt: string }[];
+}
+
+/** The calls that a thread waits for a page to carry out. */
+export interface Pending {
+  pendingToolCallIds: string[];
 }
 
 export interface AskedOf {
@@ -31,28 +36,38 @@ export function threadPath(agent: string, thread: string): string {
 
 const EVERY = 2_000;
 
+/** Milliseconds until a look counts as lost. */
+const PATIENCE = 20_000;
+
 /** Read a path of the bridge now and every two seconds: other tabs and people answer, too. */
 export function useBridge<T>(server: string, path: string | null): T | null {
   const [found, setFound] = useState<T | null>(null);
-  const read = useCallback(async (signal: AbortSignal) => {
-    if (path === null) return;
-    try {
-      const answer = await fetch(server + path, { signal });
-      setFound(answer.ok ? ((await answer.json()) as T) : null);
-    } catch {
-      // Gone for the moment; what was read last stays on the page.
-    }
-  }, [server, path]);
   useEffect(() => {
+    if (path === null) return;
     const aborter = new AbortController();
-    void read(aborter.signal);
-    const timer = setInterval(() => void read(aborter.signal), EVERY);
+    let looking = false;
+    const look = async () => {
+      // Where the bridge is slow, looks would pile up.
+      if (looking) return;
+      looking = true;
+      try {
+        const signal = AbortSignal.any([aborter.signal, AbortSignal.timeout(PATIENCE)]);
+        const answer = await fetch(server + path, { signal });
+        if (answer.ok) setFound((await answer.json()) as T);
+      } catch {
+        // Gone for the moment; what was read last stays on the page.
+      } finally {
+        looking = false;
+      }
+    };
+    void look();
+    const timer = setInterval(look, EVERY);
     return () => {
       clearInterval(timer);
       aborter.abort();
       setFound(null);
     };
-  }, [read]);
+  }, [server, path]);
   return found;
 }
 

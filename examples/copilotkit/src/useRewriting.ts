@@ -7,7 +7,7 @@ import {
 } from "@copilotkit/react-core/v2";
 import { useMemo, useState } from "react";
 
-import type { Trouble } from "./Notice";
+import type { Trouble } from "./failure";
 
 const NOTHING_BEFORE: Trouble = {
   code: "The first message stays",

@@ -1,6 +1,7 @@
 """`python -m tests.e2e.browser.steady_server PORT`: agents of their own for a few tests.
 
-One goes on while nobody listens, and two people must agree with the other.
+One goes on while nobody listens, two people must agree with another, and one says little of what it
+asks.
 """
 
 from __future__ import annotations
@@ -48,6 +49,18 @@ async def careful(run: FunctionRun) -> AsyncIterator[str]:
 async def timed(run: FunctionRun) -> AsyncIterator[str]:
     """Waits five minutes for an answer."""
     yield "Confirmed." if await run.confirm("Go on?", expires_in=300) else "Not confirmed."
+
+
+@bridge.agent("terse")
+async def terse(run: FunctionRun) -> AsyncIterator[str]:
+    """Says nothing of the change that it is about to make."""
+    schema = {
+        "type": "object",
+        "required": ["approved"],
+        "properties": {"approved": {"type": "boolean"}},
+    }
+    await run.ask("Change the database?", reason="database_modification", schema=schema)
+    yield "Changed."
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What assistant-ui's and TanStack AI's pages have in common: what they tell when something fails, and small screens."""
+"""What assistant-ui's and TanStack AI's pages have in common: failures, and small screens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-import { Button, Card, type CardProps, ReasonForm, useStep, Values } from "@agui-bridge/react-cards";
+import {
+  ApprovalCard,
+  Button,
+  Card,
+  type CardProps,
+  ConfirmationCard,
+  FormCard,
+  kindOf,
+  ReasonForm,
+  useStep,
+  Values,
+} from "@agui-bridge/react-cards";
 import { useState } from "react";
 
 /** What an agent says of a change that it is about to make to a database. */
@@ -11,28 +22,36 @@ interface Change {
   riskLevel: "low" | "medium" | "high";
 }
 
-/** A change of a database: its query, its risk, how to undo it, and in what steps to do it. */
+const USUAL = { approval: ApprovalCard, confirmation: ConfirmationCard, form: FormCard };
+
+/** A change of a database, if the agent tells what it is about to do; else the card that such a question usually has. */
 export function DatabaseCard(props: CardProps) {
+  const { query } = props.ask.metadata ?? {};
+  const Shown = typeof query === "string" ? ChangeCard : USUAL[kindOf(props.ask)];
+  return <Shown {...props} />;
+}
+
+/** Its query, its risk, how to undo it, and in what steps to do it. */
+function ChangeCard(props: CardProps) {
   const { ask, onAnswer, onCancel } = props;
-  const { query, riskLevel, ...facts } = ask.metadata as unknown as Change;
+  const { query, riskLevel, ...facts } = ask.metadata as Partial<Change>;
+  const told = [
+    ["Action", facts.action],
+    ["Table", facts.table],
+    ["Affected rows", facts.affectedRows],
+    ["To undo it", facts.rollbackPlan],
+  ];
   const [batchSize, setBatchSize] = useState(10);
   const [dryRun, setDryRun] = useState(true);
   const [doing, setDoing, body] = useStep<"reading" | "denying">("reading");
   const modifications = { batchSize, dryRun };
   return (
     <Card {...props} kind="Database change" tone={riskLevel === "high" ? "danger" : "plain"}>
-      <p className={`risk ${riskLevel}`}>{riskLevel} risk</p>
+      {riskLevel && <p className={`risk ${riskLevel}`}>{riskLevel} risk</p>}
       <pre className="query" tabIndex={0}>
         {query}
       </pre>
-      <Values
-        values={{
-          Action: facts.action,
-          Table: facts.table,
-          "Affected rows": facts.affectedRows,
-          "To undo it": facts.rollbackPlan,
-        }}
-      />
+      <Values values={Object.fromEntries(told.filter(([, value]) => value !== undefined))} />
       <div ref={body}>
         {doing === "denying" ? (
           <ReasonForm

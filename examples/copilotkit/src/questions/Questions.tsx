@@ -14,18 +14,15 @@ interface QuestionsProps {
   url: string;
   thread: string;
   onReload?: () => void;
-  /** Each answer is handed over at once; else all together. */
-  each?: boolean;
   send: (answers: Answer[]) => Promise<unknown>;
 }
 
 /** All that the agent waits for. */
 export function Questions(props: QuestionsProps) {
-  const { asks, messages, check, url, thread, onReload, each, send } = props;
-  const records = useRecords({ url, thread });
+  const { asks, messages, check, url, thread, onReload, send } = props;
+  const records = useRecords({ url, thread: asks.length ? thread : null });
   return (
     <Cards
-      each={each}
       interrupts={asks}
       records={records}
       callOf={(ask) => callOf(ask.toolCallId, messages)}
@@ -47,10 +44,11 @@ function callOf(id: string | undefined, messages: Message[]) {
   return undefined;
 }
 
-/** What a model writes need not be JSON; a card that can't be drawn would take the page with it. */
+/** What a model writes need not be JSON, nor an object; a card that can't be drawn would take the page with it. */
 function argsOf(text: string): Record<string, unknown> {
   try {
-    return JSON.parse(text);
+    const args = JSON.parse(text) ?? {};
+    return typeof args === "object" ? args : { arguments: args };
   } catch {
     return { arguments: text };
   }
