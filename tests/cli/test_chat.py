@@ -101,7 +101,6 @@ def test_parallel_questions_a_form_and_a_confirmation(target: Target, url: str) 
     assert executed(target, "eve") == ["original"]
 
 
-@pytest.mark.feature("terminal", "confirm")
 def test_a_confirmation_is_asked_until_it_is_understood(url: str) -> None:
     with terminal("chat", url, "--agent", "target") as chat:
         chat.answer("you > ", "confirm Gus")
@@ -111,7 +110,6 @@ def test_a_confirmation_is_asked_until_it_is_understood(url: str) -> None:
         chat.answer("you > ", CTRL_D)
 
 
-@pytest.mark.feature("terminal", "stop")
 def test_ctrl_c_stops_the_run_and_the_chat_goes_on(url: str) -> None:
     with terminal("chat", url) as chat:
         chat.answer("you > ", "slow 2000")
@@ -145,7 +143,6 @@ def test_a_thread_is_gone_on_with_and_its_open_question_asked(target: Target, ur
     assert executed(target, "hal") == ["original"]
 
 
-@pytest.mark.feature("terminal", "follow")
 def test_a_run_that_goes_on_is_followed_from_where_it_is(target: Target, url: str) -> None:
     with terminal("chat", url, "--thread", "long") as first:
         first.answer("you > ", "slow 200")
