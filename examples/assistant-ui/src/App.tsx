@@ -19,6 +19,7 @@ import { Waiting } from "./Waiting";
 const address = new URLSearchParams(location.search);
 const url = address.get("url") ?? "http://127.0.0.1:8787/agents/ops";
 const thread = address.get("thread") ?? begin();
+const path = `${url}/threads/${encodeURIComponent(thread)}`;
 // With RUN_ERROR assistant-ui would take the question for gone.
 const headers = { "AG-UI-Refusals": address.get("refusals") ?? "ask" };
 const inline = address.get("approvals") === "inline";
@@ -44,7 +45,7 @@ export function App() {
   return (
     <AssistantRuntimeProvider runtime={runtime}>
       {address.get("tools") !== "off" && <ShowPage />}
-      <Thread agent={agent} runtime={runtime} loaded={loaded} failure={failure} onOver={() => setFailure(undefined)} />
+      <Thread agent={agent} runtime={runtime} loaded={loaded} failure={failure} onFailure={setFailure} />
     </AssistantRuntimeProvider>
   );
 }
@@ -54,11 +55,11 @@ interface ThreadProps {
   runtime: AgUiAssistantRuntime;
   loaded: boolean;
   failure?: Error;
-  onOver: () => void;
+  onFailure: (failure?: Error) => void;
 }
 
 /** What was said, what is asked, what went wrong, and the box for messages. */
-function Thread({ agent, runtime, loaded, failure, onOver }: ThreadProps) {
+function Thread({ agent, runtime, loaded, failure, onFailure }: ThreadProps) {
   const asked = useKept({ agent, runtime });
   const open = useAgUiInterrupts().length > 0;
   const lines = useAuiState(({ thread }) => askedOf(thread.messages).length > 0);
@@ -66,11 +67,15 @@ function Thread({ agent, runtime, loaded, failure, onOver }: ThreadProps) {
   const inLines = useRef(false);
   if (open) inLines.current = inline && lines;
   const cards = inLines.current ? [] : asked;
+  const stop = async () => {
+    const answer = await fetch(`${path}/stop`, { method: "POST", headers }).catch(() => undefined);
+    if (!answer?.ok) onFailure(new Error("The stop did not arrive. The run may go on."));
+  };
   return (
     <ThreadPrimitive.Root className="thread">
       <main tabIndex={0} aria-label="Conversation">
         <h1>agui-bridge with assistant-ui</h1>
-        <ThreadPath value={`${url}/threads/${encodeURIComponent(thread)}`}>
+        <ThreadPath value={path}>
           {inline ? (
             <InlineApprovals url={url} thread={thread}>
               <Messages />
@@ -83,9 +88,9 @@ function Thread({ agent, runtime, loaded, failure, onOver }: ThreadProps) {
         <State />
       </main>
       {/* A card tells itself why its answer was not taken. */}
-      <Notice failure={cards.length ? undefined : failure} onOver={onOver} />
+      <Notice failure={cards.length ? undefined : failure} onOver={() => onFailure(undefined)} />
       <footer>
-        <Composer loaded={loaded} />
+        <Composer loaded={loaded} onStop={stop} />
       </footer>
     </ThreadPrimitive.Root>
   );

@@ -49,6 +49,12 @@ export function App() {
   const said = messages.findLastIndex(({ role }) => role === "user");
   const records = useRecords({ url, thread: shown.length ? thread : null });
   const idle = !isLoading && !shown.length;
+  const [stopFailed, setStopFailed] = useState<Error>();
+  const end = () => {
+    setStopFailed(undefined);
+    connection.stop().catch(setStopFailed);
+    stop();
+  };
   return (
     <div className="thread">
       <main tabIndex={0} aria-label="Conversation">
@@ -81,8 +87,9 @@ export function App() {
         />
       </main>
       {unread && <Notice>The conversation can't be read. {wordsOf(unread)}</Notice>}
+      {stopFailed && <Notice>{stopFailed.message}</Notice>}
       {error && !answers.failed && <Notice>{wordsOf(error)}</Notice>}
-      <Composer running={isLoading} waiting={interrupts.length > 0} onSay={sendMessage} onStop={stop} />
+      <Composer running={isLoading} waiting={interrupts.length > 0} onSay={sendMessage} onStop={end} />
     </div>
   );
 }

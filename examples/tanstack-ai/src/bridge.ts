@@ -21,6 +21,8 @@ export interface BridgeConnection extends ResumableConnectConnectionAdapter {
   asked(interruptId: string): Interrupt | undefined;
   /** Where the bridge tells of the thread. */
   path: string;
+  /** Asks the bridge to stop: TanStack AI only breaks the connection, and the run may go on without it. */
+  stop(): Promise<void>;
 }
 
 /** How TanStack AI reaches a thread of the bridge: its questions can be answered, also after a reload. */
@@ -38,6 +40,10 @@ export function bridgeConnection({ url, thread, headers = {}, onUnread }: Place)
   return {
     asked: (interruptId) => asked.get(interruptId),
     path,
+    async stop() {
+      const answer = await fetch(`${path}/stop`, { method: "POST", headers }).catch(() => undefined);
+      if (!answer?.ok) throw new Error("The stop did not arrive. The run may go on.");
+    },
 
     async *connect(messages, data, signal, context) {
       const tools = context?.clientTools?.map(({ name }) => name) ?? [];

@@ -18,6 +18,7 @@ from tests.e2e.browser.demo import await_health, demo_in
 from tests.e2e.browser.pages import OpenPage
 from tests.e2e.browser.site import CARDS, COPILOTKIT, ROOT, build, served
 from tests.e2e.browser.tab import PATIENCE, VIAS, Tab, Via
+from tests.e2e.steady import steady_in
 from tests.e2e.target import Target
 from tests.support import unavailable
 from tests.support.ports import free_port
@@ -161,6 +162,13 @@ def steady() -> Iterator[str]:
             yield f"http://127.0.0.1:{port}/agents/steady"
         finally:
             process.terminate()
+
+
+@pytest.fixture(scope="module")
+def counting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    """A server whose agent goes on while nobody listens, and whose steps are counted."""
+    with steady_in(tmp_path_factory.mktemp("counting")) as target:
+        yield target
 
 
 @pytest.fixture(scope="module")

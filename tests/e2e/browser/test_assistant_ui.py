@@ -98,6 +98,7 @@ def test_two_at_once_are_answered_together_also_after_a_reload(
     assert target.executed(name) == []
     button(page, "Deny").last.click()
     sees(page, f"Outcomes: sent to {name}-0@example.com, not sent.")
+    sees(page, "not on a Sunday")
     assert [line["to"] for line in target.executed(name)] == [f"{name}-0@example.com"]
 
 
@@ -156,6 +157,10 @@ def test_after_a_reload_in_a_run_the_run_goes_on_and_its_question_is_answered(
     button(page, "Yes").click()
     sees(page, "Confirmed.")
     expect(card(page)).to_have_count(0)
+    say(page, "count")
+    expect(card(page)).to_contain_text("Was 80 enough?", timeout=PATIENCE)
+    button(page, "No").click()
+    sees(page, "Not confirmed.")
 
 
 @pytest.mark.feature("assistant-ui", "refused")
@@ -284,6 +289,34 @@ def test_what_was_said_before_a_stop_stays_and_the_chat_goes_on(
     say(page, "hello")
     sees(page, "You said: hello")
     expect(page.get_by_role("main")).not_to_contain_text("197 198 199")
+
+
+@pytest.mark.feature("assistant-ui", "stop")
+def test_a_stop_ends_a_run_that_goes_on_without_its_page(
+    open_page: OpenPage, counting: Target, name: str, thread: str
+) -> None:
+    page = open_page(url=counting.url)
+    say(page, f"count {name} 200")
+    sees(page, "0 1 2 3")
+    page.get_by_role("button", name="Stop").click()
+    assert counting.settled(thread)["status"] == "idle"
+    steps = len(counting.executed(name))
+    assert steps < 200
+    say(page, "hello")
+    sees(page, "You said: hello")
+    assert len(counting.executed(name)) == steps
+
+
+def test_a_stop_that_can_not_be_sent_is_told(
+    open_page: OpenPage, counting: Target, name: str, thread: str
+) -> None:
+    page = open_page(url=counting.url)
+    say(page, f"count {name} 60")
+    sees(page, "0 1 2 3")
+    page.route("**/stop", lambda route: route.abort())
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("alert")).to_contain_text("The run may go on.")
+    assert counting.stop(thread)["status"] == "success"
 
 
 def test_with_an_error_the_card_is_gone(open_page: OpenPage, name: str) -> None:
