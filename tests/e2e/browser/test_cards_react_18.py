@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests.e2e.browser.cards import button, fill, has_focus, payload
 from tests.e2e.browser.conftest import OpenCase
@@ -58,3 +58,23 @@ def test_several_are_answered_and_one_was_decided_elsewhere(open_case: OpenCase)
     expect(page.get_by_text("1 of 3 done")).to_be_visible()
     page = open_case("decided")
     expect(page.get_by_text("Approved by bob elsewhere.", exact=True)).to_be_visible()
+
+
+def test_arguments_that_change_are_read_again_before_they_are_approved(open_case: OpenCase) -> None:
+    page = open_case("revised")
+    button(page, "Approve").focus()
+    page.evaluate("dispatchEvent(new Event('meanwhile'))")
+    button(page, "I have read them").click()
+    has_focus(page, "Run it?")
+    button(page, "Approve").click()
+    assert payload(page)["editedArgs"] == {"path": "/srv/b"}
+
+
+def test_a_card_that_can_not_be_drawn_leaves_the_others(
+    window: BrowserContext, gallery: str
+) -> None:
+    page = window.new_page()
+    page.goto(f"{gallery}?case=failing")
+    expect(page.get_by_text("There is no card for this question.")).to_be_visible()
+    expect(button(page, "Cancel")).to_have_count(2)
+    page.close()
