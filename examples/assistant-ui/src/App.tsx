@@ -5,7 +5,7 @@
 import { HttpAgent } from "@ag-ui/client";
 import { AssistantRuntimeProvider, makeAssistantTool, ThreadPrimitive, useAuiState } from "@assistant-ui/react";
 import { type AgUiAssistantRuntime, useAgUiInterrupts, useAgUiRuntime, useAgUiState } from "@assistant-ui/react-ag-ui";
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 
 import { Composer } from "./Composer";
 import { bridgeHistory } from "./history";
@@ -42,6 +42,8 @@ export function App() {
     onError: setFailure,
   });
   reached.current = runtime;
+  // Another run begins: what went wrong before is over.
+  useEffect(() => agent.subscribe({ onRunInitialized: () => setFailure(undefined) }).unsubscribe, [agent]);
   return (
     <AssistantRuntimeProvider runtime={runtime}>
       {address.get("tools") !== "off" && <ShowPage />}
@@ -55,7 +57,7 @@ interface ThreadProps {
   runtime: AgUiAssistantRuntime;
   loaded: boolean;
   failure?: Error;
-  onFailure: (failure?: Error) => void;
+  onFailure: (failure: Error) => void;
 }
 
 /** What was said, what is asked, what went wrong, and the box for messages. */
@@ -88,7 +90,7 @@ function Thread({ agent, runtime, loaded, failure, onFailure }: ThreadProps) {
         <State />
       </main>
       {/* A card tells itself why its answer was not taken. */}
-      <Notice failure={cards.length ? undefined : failure} onOver={() => onFailure(undefined)} />
+      <Notice failure={cards.length ? undefined : failure} />
       <footer>
         <Composer loaded={loaded} onStop={stop} />
       </footer>
