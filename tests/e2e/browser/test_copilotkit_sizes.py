@@ -77,7 +77,7 @@ def test_at_four_times_the_size_nothing_lies_above_the_buttons(
 
 
 def test_what_went_wrong_and_its_buttons_fit_a_small_phone(open_tab: OpenTab) -> None:
-    tab = open_tab("direct")
+    tab = open_tab()
     page = tab.page
     page.set_viewport_size({"width": 360, "height": 640})
     tab.say("hello")
@@ -85,7 +85,7 @@ def test_what_went_wrong_and_its_buttons_fit_a_small_phone(open_tab: OpenTab) ->
     long = f"{'x' * 200} is too long"
     headers = {"access-control-allow-origin": "*", "content-type": "application/json"}
     body = json.dumps({"error": {"code": "TOO_LONG", "message": long}})
-    page.route("**/agents/target", lambda it: it.fulfill(status=413, headers=headers, body=body))
+    page.route("**/run", lambda it: it.fulfill(status=413, headers=headers, body=body))
     tab.say("hello again")
     expect(page.get_by_role("alert")).to_contain_text(long, timeout=PATIENCE)
     for button in page.get_by_role("alert").get_by_role("button").all():
