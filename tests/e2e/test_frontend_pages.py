@@ -54,4 +54,5 @@ def settings(example: Path) -> dict[str, Any]:
     }
     # A snippet may end with what a page is to use.
     compiler = {**given, "paths": paths, "noUnusedLocals": False, "moduleDetection": "force"}
-    return {"compilerOptions": compiler, "include": ["src"]}
+    # Of the example, only what they import and what its compiler is told.
+    return {"compilerOptions": compiler, "include": ["src/line*", "src/*.d.ts"]}
