@@ -29,5 +29,7 @@ export function troubleOf(error: Error): Trouble {
     return { code: "Not sent yet", text, harmless: true };
   }
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
-  return { code, text: wordsOf(error) };
+  // CopilotKit asks now and then which agents there are, and says in words of its own that nobody told it.
+  const text = wordsOf(error).replace(/^Runtime info request failed with status (\d+)$/, "The server answered HTTP $1.");
+  return { code, text };
 }
