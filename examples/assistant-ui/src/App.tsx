@@ -12,14 +12,13 @@ import { bridgeHistory } from "./history";
 import { askedOf, InlineApprovals } from "./Inline";
 import { Messages } from "./Messages";
 import { Notice } from "./Notice";
-import { ThreadPath } from "./ToolLine";
+import { Place } from "./ToolLine";
 import { useKept } from "./useKept";
 import { Waiting } from "./Waiting";
 
 const address = new URLSearchParams(location.search);
 const url = address.get("url") ?? "http://127.0.0.1:8787/agents/ops";
 const thread = address.get("thread") ?? begin();
-const path = `${url}/threads/${encodeURIComponent(thread)}`;
 // With RUN_ERROR assistant-ui would take the question for gone.
 const headers = { "AG-UI-Refusals": address.get("refusals") ?? "ask" };
 const inline = address.get("approvals") === "inline";
@@ -70,14 +69,15 @@ function Thread({ agent, runtime, loaded, failure, onFailure }: ThreadProps) {
   if (open) inLines.current = inline && lines;
   const cards = inLines.current ? [] : asked;
   const stop = async () => {
-    const answer = await fetch(`${path}/stop`, { method: "POST", headers }).catch(() => undefined);
+    const path = `${url}/threads/${encodeURIComponent(thread)}/stop`;
+    const answer = await fetch(path, { method: "POST", headers }).catch(() => undefined);
     if (!answer?.ok) onFailure(new Error("The stop did not arrive. The run may go on."));
   };
   return (
     <ThreadPrimitive.Root className="thread">
       <main tabIndex={0} aria-label="Conversation">
         <h1>agui-bridge with assistant-ui</h1>
-        <ThreadPath value={path}>
+        <Place value={{ url, thread }}>
           {inline ? (
             <InlineApprovals url={url} thread={thread}>
               <Messages />
@@ -85,7 +85,7 @@ function Thread({ agent, runtime, loaded, failure, onFailure }: ThreadProps) {
           ) : (
             <Messages />
           )}
-        </ThreadPath>
+        </Place>
         <Waiting interrupts={cards} url={url} thread={thread} check={address.get("check") !== "off"} />
         <State />
       </main>

@@ -1,12 +1,12 @@
+import { usePending } from "@agui-bridge/react-cards";
 import { type ToolCallMessagePartProps, useAuiState } from "@assistant-ui/react";
 import { useAgUiInterrupts } from "@assistant-ui/react-ag-ui";
 import { createContext, useContext } from "react";
 
 import { Inline, InlineApproval, isAsked } from "./Inline";
-import { usePending } from "./pending";
 
-/** The path of the thread, where the bridge tells what it waits for. */
-export const ThreadPath = createContext("");
+/** Where the bridge tells what it waits for. */
+export const Place = createContext({ url: "", thread: "" });
 
 /** A tool call: its name, what came of it, and what it waits for. */
 export function ToolLine(props: ToolCallMessagePartProps) {
@@ -25,7 +25,7 @@ export function ToolLine(props: ToolCallMessagePartProps) {
 
 /** A call that has no result although nothing runs: it waits for a page that has the tool, or its result was lost. */
 function WithoutResult({ toolName, toolCallId, addResult }: ToolCallMessagePartProps) {
-  const pending = usePending(useContext(ThreadPath));
+  const pending = usePending(useContext(Place));
   if (!pending) return "waiting";
   if (!pending.includes(toolCallId))
     return (

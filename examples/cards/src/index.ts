@@ -13,6 +13,7 @@ export { reached } from "./hooks/reached";
 export { useCountdown } from "./hooks/useCountdown";
 export { useFocus } from "./hooks/useFocus";
 export { useForm } from "./hooks/useForm";
+export { usePending } from "./hooks/usePending";
 export { useQuestions } from "./hooks/useQuestions";
 export { useRecords } from "./hooks/useRecords";
 export { useStep } from "./hooks/useStep";

@@ -71,7 +71,8 @@ export function App() {
                   name={tool}
                   id={toolCallId}
                   output={output}
-                  path={turn > said && idle ? connection.path : null}
+                  url={url}
+                  thread={turn > said && idle ? thread : null}
                   onSkip={() => addToolResult({ toolCallId, tool, output: SKIPPED })}
                 />
               );

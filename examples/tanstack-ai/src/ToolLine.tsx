@@ -1,19 +1,21 @@
-import { usePending } from "./pending";
+import { usePending } from "@agui-bridge/react-cards";
 
 interface ToolLineProps {
   name: string;
   id: string;
   output?: unknown;
-  /** The path of the thread, where the bridge tells what it waits for; null while something runs or is asked. */
-  path: string | null;
+  /** The agent's address. */
+  url: string;
+  /** Where the bridge tells what it waits for; null while something runs or is asked. */
+  thread: string | null;
   /** Goes on without the tool. */
   onSkip: () => void;
 }
 
 /** A tool call: its name, and what came of it. */
-export function ToolLine({ name, id, output, path, onSkip }: ToolLineProps) {
+export function ToolLine({ name, id, output, url, thread, onSkip }: ToolLineProps) {
   const told = typeof output === "string" ? output : JSON.stringify(output);
-  const pending = usePending(output == null ? path : null);
+  const pending = usePending({ url, thread: output == null ? thread : null });
   return (
     <p className="tool">
       <code>{name}</code>{" "}

@@ -19,8 +19,6 @@ interface Place {
 export interface BridgeConnection extends ResumableConnectConnectionAdapter {
   /** A question as it was asked: TanStack AI sorts the members of its schema, and so the fields of a form. */
   asked(interruptId: string): Interrupt | undefined;
-  /** Where the bridge tells of the thread. */
-  path: string;
   /** Asks the bridge to stop: TanStack AI only breaks the connection, and the run may go on without it. */
   stop(): Promise<void>;
 }
@@ -39,7 +37,6 @@ export function bridgeConnection({ url, thread, headers = {}, onUnread }: Place)
   const follows = fetchServerSentEvents(`${path}/connect`, { headers });
   return {
     asked: (interruptId) => asked.get(interruptId),
-    path,
     async stop() {
       const answer = await fetch(`${path}/stop`, { method: "POST", headers }).catch(() => undefined);
       if (!answer?.ok) throw new Error("The stop did not arrive. The run may go on.");
