@@ -19,11 +19,12 @@ export function usePending({ url, thread, headers }: PendingOptions): string[] |
     setPending(null);
     if (thread === null) return;
     const aborter = new AbortController();
-    const { signal } = aborter;
-    fetch(`${url}/threads/${encodeURIComponent(thread)}`, { signal, headers: JSON.parse(sent) })
-      .then(async (answer) => (answer.ok ? (await answer.json()).pendingToolCallIds : []))
-      .catch(() => [])
-      .then((ids) => signal.aborted || setPending(ids));
+    const look = async () => {
+      const path = `${url}/threads/${encodeURIComponent(thread)}`;
+      const answer = await fetch(path, { signal: aborter.signal, headers: JSON.parse(sent) });
+      setPending(answer.ok ? (await answer.json()).pendingToolCallIds : []);
+    };
+    look().catch(() => aborter.signal.aborted || setPending([]));
     return () => aborter.abort();
   }, [url, thread, sent]);
   return pending;
