@@ -60,3 +60,14 @@ def test_ctrl_c_ends_a_run_that_goes_on_without_its_terminal_and_what_was_said_i
         chat.answer("you > ", "/quit")
         assert chat.end() == 0
     assert len(steady.executed(name)) == steps
+
+
+@pytest.mark.feature("terminal", "state")
+def test_the_state_that_the_agent_keeps_is_shown(steady: Target, name: str) -> None:
+    with terminal("chat", server(steady)) as chat:
+        chat.answer("you > ", f"count {name} 3")
+        chat.wait_for("0 1 2")
+        chat.answer("\nyou > ", "/state")
+        assert '"counted": 3' in chat.wait_for("\nyou > ")
+        chat.type("/quit")
+        assert chat.end() == 0
