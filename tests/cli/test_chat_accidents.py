@@ -155,6 +155,27 @@ async def test_each_call_that_waits_is_asked_about_and_no_other() -> None:
     assert [[m["toolCallId"] for m in tools] for tools in told] == [[], ["1", "2"], ["1", "2", "4"]]
 
 
+async def test_a_result_that_did_not_arrive_is_asked_for_again() -> None:
+    def talk(url: str) -> None:
+        with terminal("chat", f"{url}agui") as chat:
+            chat.answer("you > ", "hello")
+            chat.answer("[s]kip > ", "s")
+            assert "503" in chat.wait_for("pick_size is a tool of a page")
+            chat.answer("[s]kip > ", "s")
+            chat.wait_for("\nyou > ")
+            quit_at_once(chat)
+
+    async with raw_server(
+        sse(STARTED, *call("pick_size", "1"), finished()),
+        b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        sse(STARTED, finished()),
+        path="/agui",
+    ) as server:
+        await asyncio.to_thread(talk, server.url)
+    tools = [m for m in server.bodies[-1]["messages"] if m["role"] == "tool"]
+    assert [m["toolCallId"] for m in tools] == ["1"]
+
+
 async def test_enter_takes_no_choice_that_is_empty_and_approves_nothing_by_default() -> None:
     schema = {
         "type": "object",

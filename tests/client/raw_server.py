@@ -67,7 +67,8 @@ class RawServer:
         if head.startswith(f"POST {self._path} "):
             self.bodies.append(json.loads(sent))
             number = min(len(self.bodies), len(self._answers)) - 1
-            writer.write(self._head.encode() + self._answers[number])
+            body = self._answers[number]
+            writer.write(body if body.startswith(b"HTTP/") else self._head.encode() + body)
             if self._hold:
                 await writer.drain()
                 await reader.read()
@@ -93,7 +94,7 @@ async def raw_server(
     """Serve answers.
 
     Args:
-        answers: bodies, one for each POST.
+        answers: bodies, one for each POST; or whole answers, from `HTTP/1.1` on.
         kind: their content type.
         status: their status line.
         hold: whether the answer does not end before the client leaves.

@@ -21,6 +21,8 @@ from agui_bridge.client import (
     Client,
     ClientError,
     HttpError,
+    NotReached,
+    RunEnd,
     RunFailed,
 )
 from agui_bridge.protocol.json_values import WireEvent
@@ -62,20 +64,22 @@ def chat(
         try:
             if load:
                 runner.run(_come_back(client, screen))
+            end = client.end
             with contextlib.suppress(EOFError):
-                while (turn := _next(client, screen, tell_waiting)) is not None:
-                    runner.run(_run(client, screen, **turn))
+                while (turn := _next(client, screen, tell_waiting, end)) is not None:
+                    if runner.run(_run(client, screen, **turn)):
+                        end = client.end
         finally:
             runner.run(client.aclose())
 
 
 def _next(
-    client: Client, screen: Screen, tell_waiting: Callable[[], None]
+    client: Client, screen: Screen, tell_waiting: Callable[[], None], end: RunEnd | None
 ) -> dict[str, Any] | None:
-    """What to send; None for the end."""
+    """What to send after a run that ended so; None for the end."""
     if client.pending_interrupts:
         return {"resume": answer_all(client, screen)}
-    if calls := calls_to_carry_out(client.messages, client.end):
+    if calls := calls_to_carry_out(client.messages, end):
         return {"message": results_by_hand(screen, calls)}
     before = None
     while True:
@@ -133,24 +137,31 @@ async def _told_at_least(
     """
     known: set[str] | None = None
     is_told = False
-    async for event in events:
-        if known is None:
-            known = {message["id"] for message in client.messages}
-        is_told = is_told or event["type"] in _SAYING
-        if event["type"] in ("RUN_FINISHED", "RUN_ERROR") and not is_told:
-            screen.conversation([m for m in client.messages if m["id"] not in known])
-            is_told = True
-        yield event
+    async with contextlib.aclosing(events):
+        async for event in events:
+            if known is None:
+                known = {message["id"] for message in client.messages}
+            is_told = is_told or event["type"] in _SAYING
+            if event["type"] in ("RUN_FINISHED", "RUN_ERROR") and not is_told:
+                screen.conversation([m for m in client.messages if m["id"] not in known])
+                is_told = True
+            yield event
 
 
-async def _run(client: Client, screen: Screen, **turn: Any) -> None:
+async def _run(client: Client, screen: Screen, **turn: Any) -> bool:
+    """Run, and tell what went wrong; gives whether the server heard of it."""
     try:
         await _read(client, screen, _told_at_least(client, screen, client.run(**turn)))
     except AnswerFault as fault:
         # Nothing was sent: the questions are asked again.
         screen.fail(str(fault))
+        return False
     except HttpError as error:
         screen.fail(told_refusal(error))
+        return False
+    except NotReached as error:
+        screen.fail(str(error))
+        return False
     except ClientError as error:
         screen.fail(str(error))
         if isinstance(error, BrokenStream):
@@ -158,6 +169,7 @@ async def _run(client: Client, screen: Screen, **turn: Any) -> None:
                 f"What became of it: begin again with --thread {client.thread_id}, or, with a "
                 "server of another make, say something."
             )
+    return True
 
 
 async def _read(client: Client, screen: Screen, events: AsyncGenerator[WireEvent, None]) -> None:
