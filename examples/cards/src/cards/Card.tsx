@@ -1,7 +1,7 @@
 import { type ReactNode, useContext, useEffect, useId, useLayoutEffect, useRef } from "react";
 
 import { announce } from "../hooks/announce";
-import { once, pressed } from "../hooks/pressed";
+import { once, pressed, still } from "../hooks/pressed";
 import { duration, useCountdown } from "../hooks/useCountdown";
 import { approversOf, refusalOf } from "../kinds";
 import type { CardProps } from "../question";
@@ -50,6 +50,7 @@ export function Card(props: FrameProps) {
         aria-describedby={told || undefined}
         tabIndex={-1}
         onKeyDown={once}
+        onMouseDown={still}
       >
         <header>
           <span className="agc-kind">{kind}</span>

@@ -14,3 +14,8 @@ export function once(event: KeyboardEvent): void {
   const lines = event.target instanceof HTMLTextAreaElement;
   if (event.repeat && event.key === "Enter" && !lines) event.preventDefault();
 }
+
+/** Has the second click of a double one leave the focus where the first has brought it, whatever lies there now. */
+export function still(event: MouseEvent): void {
+  if (event.detail > 1 && (event.target as Element).closest("button, label")) event.preventDefault();
+}
