@@ -276,8 +276,10 @@ def test_who_types_an_answer_is_told_that_somebody_else_was_faster(open_case: Op
     page = open_case("overtaken")
     button(page, "Deny").click()
     page.keyboard.type("because")
+    said = page.locator("[data-agc-live]")
+    expect(said).to_have_text("Run it?")
     page.evaluate("dispatchEvent(new Event('meanwhile'))")
-    expect(page.locator("[data-agc-live]")).to_contain_text("Run it? Denied by bob elsewhere.")
+    expect(said).to_have_text("Run it? Denied by bob elsewhere.")
     has_focus(page, "Dismiss: Run it?")
 
 

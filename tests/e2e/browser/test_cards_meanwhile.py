@@ -107,8 +107,11 @@ NEWS = "Run it? The arguments have changed."
 
 def revise(page: Page) -> None:
     """Have a colleague change what is to be approved."""
+    said = page.locator("[data-agc-live]")
+    # What is said at the same time is said together.
+    expect(said).to_have_text("Run it?")
     page.evaluate("dispatchEvent(new Event('meanwhile'))")
-    expect(page.locator("[data-agc-live]")).to_contain_text(NEWS)
+    expect(said).to_have_text(NEWS)
 
 
 def test_a_press_that_was_meant_for_other_arguments_approves_nothing(open_case: OpenCase) -> None:
