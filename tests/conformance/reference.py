@@ -201,6 +201,8 @@ class Reference:
         waiting = [ask for ask in thread.open if not ask.is_expired]
         if waiting and not self.has("no-outcome"):
             old = "protocolVersion" not in body and not self.has("expires-for-all")
+            for ask in waiting:
+                ask.tell()
             asked = [shown(self.process, ask, old) for ask in waiting]
             return {**event, "outcome": {"type": "interrupt", "interrupts": asked}}
         if thread.pending_calls and not self.has("frontend-interrupt"):
@@ -258,7 +260,7 @@ class Reference:
             ask = Ask(
                 "approval",
                 {"to": f"{name}-{number}", "body": "original"},
-                expires=time.time() + BRIEF_SECONDS if verb == "brief" else None,
+                lasts=BRIEF_SECONDS if verb == "brief" else None,
                 subagent=agents[-1] if agents else None,
                 owner=self.process,
             )

@@ -40,10 +40,16 @@ FORM: Mapping[str, Json] = {
 
 @dataclass
 class Ask:
-    """A question, and its answer once it has one."""
+    """A question, and its answer once it has one.
+
+    Attributes:
+        lasts: seconds that it may be answered for, from when it is first told.
+        expires: when that ends; None before it is told, or for ever.
+    """
 
     kind: str
     args: dict[str, str]
+    lasts: float | None = None
     expires: float | None = None
     subagent: str | None = None
     owner: object = None
@@ -51,6 +57,11 @@ class Ask:
     call: str = field(default_factory=lambda: f"call-{uuid.uuid4().hex}")
     status: str = "open"
     answer: dict[str, Json] | None = None
+
+    def tell(self) -> None:
+        """A slow machine would end it in the run that asks it, if its time began there."""
+        if self.lasts is not None and self.expires is None:
+            self.expires = time.time() + self.lasts
 
     @property
     def is_expired(self) -> bool:
