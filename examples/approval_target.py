@@ -66,6 +66,7 @@ def make_bridge(
     expires_in: float | None = None,
     lease_seconds: float = 30.0,
     tokens: bool = False,
+    busy_patience: float = 0.25,
     **options: Any,
 ) -> Bridge:
     """The bridge with its one agent.
@@ -76,9 +77,12 @@ def make_bridge(
         expires_in: seconds until an interrupt expires; None is never.
         lease_seconds: a run whose process is silent this long counts as lost.
         tokens: whether requests need one of TOKENS.
+        busy_patience: seconds for which a message waits for another run before it is refused.
         **options: further ones of the bridge, such as `inbox`.
     """
-    settings = Settings(expires_in=expires_in, lease_seconds=lease_seconds)
+    settings = Settings(
+        expires_in=expires_in, lease_seconds=lease_seconds, busy_patience=busy_patience
+    )
     bridge = Bridge(
         store,
         settings=settings,
@@ -175,9 +179,17 @@ def main() -> None:
     parser.add_argument("--expires-in", type=float, help="seconds until an interrupt expires")
     parser.add_argument("--lease", type=float, default=30.0, help="seconds of a run's lease")
     parser.add_argument("--tokens", action="store_true", help="requests need a bearer token")
+    parser.add_argument(
+        "--busy-patience", type=float, default=0.25, help="seconds that a message waits for a run"
+    )
     options = parser.parse_args()
     bridge = make_bridge(
-        options.store, options.effects, options.expires_in, options.lease, options.tokens
+        options.store,
+        options.effects,
+        options.expires_in,
+        options.lease,
+        options.tokens,
+        options.busy_patience,
     )
     serve_here(bridge, options.port, tell)
 
