@@ -80,6 +80,12 @@ class Page {
     return this.watch(id, () => this.core.runAgent({ agent: this.agent }));
   }
 
+  // What `agent.setState` of the hook useAgent does.
+  setState({ state }) {
+    this.agent.setState(state);
+    return this.view();
+  }
+
   // Answers as useInterrupt does: nothing is sent before every question has its answer.
   answer({ id, answers, runId }) {
     this.interrupts.setStandard(this.agent.pendingInterrupts);
@@ -108,6 +114,7 @@ await serve({
   connect: (command) => pages.get(command.page).connect(command),
   run: (command) => pages.get(command.page).run(command),
   answer: (command) => pages.get(command.page).answer(command),
+  state: (command) => pages.get(command.page).setState(command),
   stop({ page }) {
     const { core, agent } = pages.get(page);
     core.stopAgent({ agent });

@@ -49,6 +49,12 @@ class Page:
         return list(self._view["pendingInterrupts"])
 
     @property
+    def state(self) -> Json:
+        """The state that it shares with the agent."""
+        state: Json = self._view["state"]
+        return state
+
+    @property
     def refused(self) -> str | None:
         """The code of the last RUN_ERROR, None if there was none in the last command."""
         refusal = self._view["refusal"]
@@ -86,6 +92,10 @@ class Page:
         assert self.last is not None
         [run_id] = {e["runId"] for e in self.last.events if e["type"] == "RUN_STARTED"}
         return self._begin("answer", answers=list(answers), runId=run_id)
+
+    def share(self, state: Json) -> None:
+        """Set the state that the page shares with the agent."""
+        self._view = self._send("state", state=state).result()
 
     def stop(self) -> None:
         """Press the stop button."""

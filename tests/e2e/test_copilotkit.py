@@ -233,3 +233,13 @@ def test_a_tool_of_the_page_runs_there_and_its_result_goes_on(
     assert (page.refused, page.errors) == (None, [])
     assert [m["content"] for m in page.messages if m["role"] == "tool"] == [f"the page {name}"]
     assert page.messages[-1]["content"] == f"Shown: the page {name}."
+
+
+@pytest.mark.feature("CopilotKit", "page state")
+def test_a_state_that_the_page_sets_is_kept(open_page: OpenPage, name: str) -> None:
+    page = open_page()
+    page.share({"theme": "dark"})
+    page.say(f"confirm {name}")
+    page.answer(reply(page.pending[0], {"confirm": True}))
+    assert page.state == {"theme": "dark"}
+    assert open_page().connect().state == {"theme": "dark"}

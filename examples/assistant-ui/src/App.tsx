@@ -1,10 +1,16 @@
 // A page made with assistant-ui on one thread of one agent.
 //
-//     ?url=ADDRESS OF THE AGENT&thread=ID&refusals=ask|error&check=off&approvals=inline&tools=off
+//     ?url=ADDRESS OF THE AGENT&thread=ID&state=JSON&refusals=ask|error&check=off&approvals=inline&tools=off
 
 import { HttpAgent } from "@ag-ui/client";
 import { AssistantRuntimeProvider, makeAssistantTool, ThreadPrimitive, useAuiState } from "@assistant-ui/react";
-import { type AgUiAssistantRuntime, useAgUiInterrupts, useAgUiRuntime, useAgUiState } from "@assistant-ui/react-ag-ui";
+import {
+  type AgUiAssistantRuntime,
+  useAgUiInterrupts,
+  useAgUiRuntime,
+  useAgUiSetState,
+  useAgUiState,
+} from "@assistant-ui/react-ag-ui";
 import { useEffect, useMemo, useRef, useState } from "react";
 
 import { Composer } from "./Composer";
@@ -87,7 +93,7 @@ function Thread({ agent, runtime, loaded, failure, onFailure }: ThreadProps) {
           )}
         </Place>
         <Waiting interrupts={cards} url={url} thread={thread} check={address.get("check") !== "off"} />
-        <State />
+        <State loaded={loaded} />
       </main>
       {/* A card tells itself why its answer was not taken. */}
       <Notice failure={cards.length ? undefined : failure} />
@@ -109,9 +115,14 @@ const ShowPage = makeAssistantTool<{ page: string }, string>({
   },
 });
 
-/** The state that agent and page share, if there is any. */
-function State() {
+/** The state that agent and page share, if there is any. A new thread's is what the page's address gives. */
+function State({ loaded }: { loaded: boolean }) {
   const state = useAgUiState();
+  const setState = useAgUiSetState();
+  useEffect(() => {
+    const given = address.get("state");
+    if (loaded && given) setState((kept) => kept ?? JSON.parse(given));
+  }, [loaded, setState]);
   if (!state || !Object.keys(state).length) return null;
   return (
     <section aria-label="State">

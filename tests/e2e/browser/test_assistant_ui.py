@@ -163,6 +163,22 @@ def test_after_a_reload_in_a_run_the_run_goes_on_and_its_question_is_answered(
     sees(page, "Not confirmed.")
 
 
+@pytest.mark.feature("assistant-ui", "page state")
+def test_a_state_that_the_page_sets_is_kept(
+    open_page: OpenPage, target: Target, thread: str
+) -> None:
+    page = open_page(state='{"theme": "dark"}')
+    say(page, "hello")
+    sees(page, "You said: hello")
+    assert target.settled(thread)["state"] == {"theme": "dark"}
+    # The thread's state is not that of the address any more.
+    other = open_page(state='{"theme": "light"}')
+    expect(other.get_by_label("State")).to_have_text('{"theme":"dark"}', timeout=PATIENCE)
+    say(other, "hello again")
+    sees(other, "You said: hello again")
+    assert target.settled(thread)["state"] == {"theme": "dark"}
+
+
 @pytest.mark.feature("assistant-ui", "refused")
 def test_a_form_that_is_filled_in_wrongly_twice_can_still_be_corrected(
     open_page: OpenPage, target: Target, name: str, thread: str

@@ -138,6 +138,17 @@ def test_a_form_that_is_filled_in_wrongly_can_be_corrected(page: Page, demo: int
     assert [ask["status"] for ask in asked(demo, "report", thread)] == ["resolved"]
 
 
+@pytest.mark.feature("playground", "confirm")
+@pytest.mark.parametrize("yes, told", [(True, "Confirmed."), (False, "Not confirmed.")])
+def test_a_confirmation_is_a_yes_or_a_no(
+    counted: Page, target: Target, name: str, yes: bool, told: str
+) -> None:
+    thread = say(counted, f"confirm {name}")
+    answer(counted, {"confirm": yes})
+    expect(counted.get_by_text(told, exact=True).first).to_be_visible()
+    assert target.statuses(thread) == ["resolved"]
+
+
 @pytest.mark.feature("playground", "several")
 def test_two_calls_at_once_are_answered_each_by_itself(page: Page, demo: int) -> None:
     choose(page, "mailer")

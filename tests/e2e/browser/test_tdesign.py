@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -245,6 +246,49 @@ def test_a_stop_ends_a_run_that_goes_on_without_its_page(
     assert len(steady.executed(name)) == steps
     asked = [m["content"] for m in steady.thread(thread)["messages"] if m["role"] == "user"]
     assert asked == [f"count {name} 200", "hello"]
+
+
+@pytest.mark.feature("TDesign", "follow")
+@pytest.mark.parametrize("part", ["all", "approvals"])
+def test_a_run_that_goes_on_during_a_reload_is_followed(
+    open_page: OpenPage, steady: Target, name: str, thread: str, part: str
+) -> None:
+    page = open_page(url=steady.url, part=part)
+    say(page, f"count {name} 150")
+    sees(page, "0 1 2 3")
+    page.reload()
+    sees(page, f"count {name} 150")
+    sees(page, "0 1 2 3")
+    assert steady.thread(thread)["status"] == "running"
+    expect(page.locator("main[aria-busy=true]")).to_be_visible()
+    once = re.compile(r"^(?!.*0 1 2 3.*0 1 2 3).*0 1 2 3", re.DOTALL)
+    expect(page.get_by_role("main")).to_have_text(once)
+    sees(page, "147 148 149")
+    expect(page.locator("main:not([aria-busy=true])")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("main")).to_have_text(once)
+    say(page, "hello")
+    sees(page, "You said: hello")
+    sees(page, "147 148 149")
+    assert len(steady.executed(name)) == 150
+
+
+def test_a_run_that_is_followed_is_stopped(
+    open_page: OpenPage, steady: Target, name: str, thread: str
+) -> None:
+    page = open_page(url=steady.url)
+    say(page, f"count {name} 200")
+    sees(page, "0 1 2 3")
+    page.reload()
+    expect(page.locator("main[aria-busy=true]")).to_be_visible(timeout=PATIENCE)
+    sees(page, "8 9 10")
+    press_stop(page)
+    assert steady.settled(thread)["status"] == "idle"
+    steps = len(steady.executed(name))
+    assert steps < 200
+    say(page, "hello")
+    sees(page, "You said: hello")
+    sees(page, "8 9 10")
+    assert len(steady.executed(name)) == steps
 
 
 def test_a_stop_that_can_not_be_sent_is_told(

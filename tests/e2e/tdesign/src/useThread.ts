@@ -11,17 +11,22 @@ export function useThread(url: string, threadId: string) {
   const address = `${url}/threads/${encodeURIComponent(threadId)}`;
   let told: Event["messages"];
   let said = { id: "", content: "" };
+  let following = false;
   const show = () => told && chatEngine.value.setMessages(AGUIAdapter.convertHistoryMessages(told));
   const load = async () => {
     const thread = await fetch(address);
     if (!thread.ok) return; // A thread begins with its first message.
-    ({ messages: told, interrupts: questions.value } = await thread.json());
+    const { messages, interrupts, status } = await thread.json();
+    [told, questions.value] = [messages, interrupts];
     show();
+    return status;
   };
   const { chatEngine, messages, status } = useChat({
     defaultMessages: [],
     chatServiceConfig: {
-      endpoint: url,
+      get endpoint() {
+        return following ? `${address}/connect` : url;
+      },
       protocol: "agui",
       stream: true,
       onRequest({ prompt, resume }) {
@@ -37,16 +42,21 @@ export function useThread(url: string, threadId: string) {
       },
       onComplete(stopped, _request, event) {
         questions.value = (event as Event | undefined)?.outcome?.interrupts ?? [];
-        if (!stopped) show();
+        // A run that is followed was told from its middle on.
+        if (!stopped) (following ? load : show)();
+        following = false;
       },
       async onError(error) {
-        failed.value = (error as Error).message;
+        [failed.value, following] = [(error as Error).message, false];
         await load().catch(() => undefined);
         if (!told?.some(({ id }) => id === said.id)) unsent.value = said.content;
       },
     },
   });
-  onMounted(load);
+  onMounted(async () => {
+    following = (await load()) === "running";
+    if (following) answer([]);
+  });
   const say = (prompt: string) => chatEngine.value.sendUserMessage({ prompt });
   const answer = (resume: Answer[]) => chatEngine.value.sendAIMessage({ params: { prompt: "", resume } });
   const stop = async () => {
