@@ -286,15 +286,27 @@ def test_enter_in_the_field_of_an_approval_approves_nothing_and_its_button_does(
     assert payload(page)["approved"] is True
 
 
-def test_enter_held_on_a_button_of_a_question_adds_one_and_sends_nothing(
-    open_case: OpenCase,
+@pytest.mark.parametrize("pressed", [hold, press_twice])
+def test_enter_held_or_pressed_twice_on_a_button_of_a_question_adds_one_and_sends_nothing(
+    open_case: OpenCase, pressed: Callable[[Page, str], None]
 ) -> None:
     page = open_case("optional")
     fill(page, "Title", "Growth")
     button(page, "Add to Files").focus()
-    hold(page, "Enter")
+    pressed(page, "Enter")
     assert name_of(page) == "Files 1"
     button(page, "Remove Files 1").focus()
-    hold(page, "Enter")
+    pressed(page, "Enter")
     expect(page.get_by_label("Files 1", exact=True)).to_have_count(0)
     assert all_sent(page) == []
+
+
+def test_enter_in_a_field_that_was_added_sends_once_it_is_meant(open_case: OpenCase) -> None:
+    page = open_case("optional")
+    fill(page, "Title", "Growth")
+    button(page, "Add to Files").press("Enter")
+    expect(page.get_by_label("Files 1", exact=True)).to_be_focused()
+    page.keyboard.type("a.csv")
+    page.wait_for_timeout(500)
+    page.keyboard.press("Enter")
+    assert payload(page) == {"title": "Growth", "files": ["a.csv"]}

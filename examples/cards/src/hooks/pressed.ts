@@ -9,10 +9,20 @@ export const pressed = (act?: () => void) => (event: MouseEvent<HTMLButtonElemen
   act?.();
 };
 
-/** Has Enter do nothing while it is held: it was meant for what had the focus when it was pressed. */
+let brought: EventTarget | null = null;
+let at = 0;
+
+/** Bring the focus to what a press has made. */
+export function bring(element: HTMLElement | null): void {
+  [brought, at] = [element, performance.now()];
+  element?.focus();
+}
+
+/** Has Enter do nothing while it is held, and just after: it was meant for what had the focus when it was pressed. */
 export function once(event: KeyboardEvent): void {
   const lines = event.target instanceof HTMLTextAreaElement;
-  if (event.repeat && event.key === "Enter" && !lines) event.preventDefault();
+  const early = event.target === brought && performance.now() - at < 500;
+  if ((event.repeat || early) && event.key === "Enter" && !lines) event.preventDefault();
 }
 
 /** Has the second click of a double one leave the focus where the first has brought it, whatever lies there now. */

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 
-import { pressed } from "../hooks/pressed";
+import { bring, pressed } from "../hooks/pressed";
 import { Chosen, type Faults, itemOf, pathOf, same, variantOf } from "./check";
 import { Fault, type FieldProps, Frame, idOf, type Shaped, toldOf } from "./Frame";
 import {
@@ -149,7 +149,7 @@ function Plain(props: { id?: string; label: string; look?: string; onClick: () =
 function focusSoon(id: string) {
   requestAnimationFrame(() => {
     const place = document.getElementById(id);
-    (place?.querySelector<HTMLElement>("input, select, textarea") ?? place)?.focus();
+    bring(place?.querySelector<HTMLElement>("input, select, textarea") ?? place);
   });
 }
 
