@@ -93,7 +93,7 @@ function Thread({ agent, runtime, loaded, failure, onFailure }: ThreadProps) {
           )}
         </Place>
         <Waiting interrupts={cards} url={url} thread={thread} check={address.get("check") !== "off"} />
-        <State loaded={loaded} />
+        <State loaded={loaded} onFailure={onFailure} />
       </main>
       {/* A card tells itself why its answer was not taken. */}
       <Notice failure={cards.length ? undefined : failure} />
@@ -116,13 +116,19 @@ const ShowPage = makeAssistantTool<{ page: string }, string>({
 });
 
 /** The state that agent and page share, if there is any. A new thread's is what the page's address gives. */
-function State({ loaded }: { loaded: boolean }) {
+function State({ loaded, onFailure }: Pick<ThreadProps, "loaded" | "onFailure">) {
   const state = useAgUiState();
   const setState = useAgUiSetState();
   useEffect(() => {
     const given = address.get("state");
-    if (loaded && given) setState((kept) => kept ?? JSON.parse(given));
-  }, [loaded, setState]);
+    if (!loaded || !given) return;
+    try {
+      const first = JSON.parse(given);
+      setState((kept) => kept ?? first);
+    } catch {
+      onFailure(new Error("The state in the page's address is not JSON."));
+    }
+  }, [loaded, setState, onFailure]);
   if (!state || !Object.keys(state).length) return null;
   return (
     <section aria-label="State">

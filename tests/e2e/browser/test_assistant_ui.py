@@ -179,6 +179,13 @@ def test_a_state_that_the_page_sets_is_kept(
     assert target.settled(thread)["state"] == {"theme": "dark"}
 
 
+def test_a_state_in_the_address_that_is_not_json_is_told(open_page: OpenPage) -> None:
+    page = open_page(state="theme=dark")
+    expect(page.get_by_role("alert")).to_contain_text("is not JSON", timeout=PATIENCE)
+    say(page, "hello")
+    sees(page, "You said: hello")
+
+
 @pytest.mark.feature("assistant-ui", "refused")
 def test_a_form_that_is_filled_in_wrongly_twice_can_still_be_corrected(
     open_page: OpenPage, target: Target, name: str, thread: str
