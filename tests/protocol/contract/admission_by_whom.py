@@ -127,6 +127,8 @@ BY_WHOM: Final[Mapping[str, tuple[Case, ...]]] = {
            sent("ann", yes("a")), Hold),
         by("an edit counts alone", interrupted(ruled("a", TWO, voted("bob", yes("a")))),
            sent("cy", edited("a", 2)), Hold),
+        by("so does an approval that was given before somebody's edit",
+           interrupted(ruled("a", TWO, voted("bob", edited("a", 2)))), sent("cy", yes("a")), Hold),
         by("two of one group are not one of each",
            interrupted(ruled("a", EACH, voted("bob", yes("a"), "dba"))),
            sent("cy", yes("a"), roles=DBA), Hold),
