@@ -39,10 +39,11 @@ IDS ?=
 WHOLE ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
-FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgraph openai_agents pydantic_ai strands) \
+FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgraph openai_agents pydantic_ai strands test_file_handles.py test_frontend_errors.py test_refused_files.py test_repeated_call_ids.py) \
+	$(addprefix tests/engine/run/test_refused_,messages.py request.py) \
 	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py frameworks.py langgraph.py openai_agents.py pydantic_ai.py strands.py)
 FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/docs/test_site.py tests/test_docs.py)
-NODE_FOLDERS := tests/e2e tests/e2e/tdesign examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
+NODE_FOLDERS := tests/e2e tests/e2e/releases tests/e2e/tdesign examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
 FRONTEND_FOLDERS := tests/e2e tests/e2e/tdesign examples/assistant-ui examples/copilotkit examples/tanstack-ai
 E2E_PEERS := agent_framework agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
@@ -158,7 +159,7 @@ matrix: $(VENV)/.installed-dev ## Judge public producers of AG-UI alone and behi
 	@$(MAKE) $(MATRIX_PEERS:%=$(MATRIX_VENVS)/%/.installed)
 	@$(VENV)/bin/python -m matrix $(MATRIX_PEERS)
 
-seeded: $(VENV)/.installed-dev ## Break the code in 40 ways, one at a time, and see that the tests notice (IDS=, WHOLE=1)
+seeded: $(VENV)/.installed-dev ## Break the code in 50 ways, one at a time, and see that the tests notice (IDS=, WHOLE=1)
 	@$(VENV)/bin/python -m tests.seeded $(IDS) $(if $(WHOLE),--whole='$(ORDINARY)')
 
 clean: ## Remove the environments, caches and builds
@@ -216,6 +217,11 @@ $(MATRIX_VENVS)/%/.installed: tests/servers/peers/%.txt
 tests/e2e/node_modules/.installed: tests/e2e/package.json tests/e2e/package-lock.json
 	@echo 'Installing the clients that the end-to-end tests drive'
 	@npm ci --prefix tests/e2e --silent
+	@touch $@
+
+tests/e2e/releases/node_modules/.installed: tests/e2e/releases/package.json tests/e2e/releases/package-lock.json
+	@echo 'Installing the clients from before 1.0'
+	@npm ci --prefix tests/e2e/releases --silent
 	@touch $@
 
 tests/e2e/tdesign/node_modules/.installed: tests/e2e/tdesign/package.json tests/e2e/tdesign/package-lock.json

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agui_bridge.agents.function.run import FunctionRun
     from agui_bridge.agents.keyword.adapter import KeywordAdapter
     from agui_bridge.agents.keyword.phrases import Replies
-    from agui_bridge.agents.replay.failures import StepFailed
+    from agui_bridge.agents.replay.failures import FrontendToolError, StepFailed
     from agui_bridge.bridge.bridge import Bridge
     from agui_bridge.engine.input.settings import Settings
     from agui_bridge.errors import BridgeError, NotDelivered, OutcomeUnknown, Refused, UpstreamError
@@ -68,6 +68,7 @@ __all__ = [
     "Escalation",
     "Execute",
     "FormField",
+    "FrontendToolError",
     "FunctionAdapter",
     "FunctionRun",
     "Handoff",
@@ -137,6 +138,7 @@ _HOMES: Final = {
     "Run": "agui_bridge.adapters",
     "RunItem": "agui_bridge.adapters",
     "Settings": "agui_bridge.engine.input.settings",
+    "FrontendToolError": "agui_bridge.agents.replay.failures",
     "StepFailed": "agui_bridge.agents.replay.failures",
     "StopResult": "agui_bridge.protocol.threads.run_ends",
     "ToolCall": "agui_bridge.protocol.threads.records",

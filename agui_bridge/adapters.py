@@ -14,6 +14,7 @@ from collections.abc import (
     Callable,
     Collection,
     Generator,
+    Iterable,
     Mapping,
     Sequence,
 )
@@ -32,19 +33,25 @@ from agui_bridge.installed import (
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, RESPOND, Decision
+from agui_bridge.protocol.own_metadata import own_of
 from agui_bridge.protocol.threads.content_parts import known_messages
+from agui_bridge.protocol.threads.messages.call_ids import CallIds, ReplyIds
+from agui_bridge.protocol.threads.messages.taken_back import last_text
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
-from agui_bridge.protocol.turns import Turn, turns_of
+from agui_bridge.protocol.turns import Turn, result_of, turns_of
 
 __all__ = [
     "Adapter",
     "AdapterCapabilities",
     "Ask",
+    "CallIds",
     "Handoff",
     "HandoffResults",
     "InstalledAdapter",
+    "PageAction",
     "Pause",
+    "ReplyIds",
     "Resume",
     "Run",
     "RunItem",
@@ -76,7 +83,7 @@ class AdapterCapabilities:
             `Run.new_messages`.
         relays: what it yields another server said. What AG-UI allows then reaches clients, though a
             framework's author would be told of a mistake: names of sub-agents that were never
-            announced, deltas that don't fit the state.
+            announced, and deltas that fit nothing, which are otherwise left out with a warning.
         policy: has every tool call judged by `Run.policy` before it is executed; without it
             a bridge that has a policy refuses the adapter.
     """
@@ -107,12 +114,28 @@ class AdapterCapabilities:
 
 
 @dataclass(frozen=True, slots=True)
+class PageAction:
+    """What a person did in a page: a click in an A2UI surface, for one.
+
+    Attributes:
+        name: of the tool as whose call the page told it, such as `log_a2ui_event`.
+        call_id: of that call.
+        arguments: of that call; their text where they are no JSON.
+    """
+
+    name: str
+    call_id: str
+    arguments: Json
+
+
+@dataclass(frozen=True, slots=True)
 class HandoffResults:
     """What the application returned.
 
     Attributes:
         continuation: exactly what the Handoff carried.
-        results: content by tool call id, for calls that have a result.
+        results: content by tool call id, for calls that have a result; an `error` that came with it
+            is told there in words.
     """
 
     continuation: Json
@@ -233,17 +256,27 @@ class Run:
             what it was made of is not in the conversation any more. Deleted with the thread.
         superseded: ids of messages that a client took back (an edit, an answer asked anew): a
             framework that keeps the conversation itself removes them, and what it made of them.
+            They are told again until a run has ended by itself. So is a message that a model's
+            endpoint may have refused, once the thread goes on without it.
+        archived: ids of messages that have left the conversation, the oldest turns, as the thread
+            was at its size: such a framework removes these messages, and not what came after them.
             They are told again until a run has ended by itself.
         unkept: messages among `raw_messages`, of the assistant or results of calls, that such a
             framework may lack: what a run said that was stopped, failed or lost, also where it was
-            cut off, and results that the bridge supplied. Compare ids: it may have some.
+            cut off, and results that the bridge supplied or that came late. Compare ids: it may
+            have some.
+        known_calls: ids of the tool calls that the thread has had, also of those that clients took
+            back. A new call needs another one: see `call_ids`.
         before_act: set by an adapter that wraps yours and may have to keep it from acting, else
             None. Tools that run in `run` itself after their TOOL_CALL_START was yielded need
             nothing. Whoever carries tools out besides, in tasks of its own, waits until all that
             was emitted before has been taken from it, calls this right before a tool begins, and
             then looks at `stop`.
+        conversation: gives the conversation as clients have it now, with what this run has told. An
+            adapter that takes something back yields a MESSAGES_SNAPSHOT made of it.
         raw_messages, raw_new_messages: `messages` and `new_messages` as JSON; copies, made once
             somebody looks at them.
+        silent: whether the input says nothing: it came for the sake of the state alone.
         check_lease: raises `Fenced` when another process may have taken the run over.
         check_stop: await it right before a tool begins, then look at `stop`: it reads from the
             store whether another process took a stop request for this run, and sets `stop` if so.
@@ -272,10 +305,14 @@ class Run:
     late_result: Callable[[str, str], None] = lambda call_id, content: None
     memo: Json = None
     superseded: Sequence[str] = ()
+    archived: Sequence[str] = ()
     unkept: Sequence[Mapping[str, Json]] = ()
+    known_calls: Collection[str] = ()
     before_act: Callable[[], None] | None = None
+    conversation: Callable[[], Sequence[Mapping[str, Json]]] = lambda: ()
     raw_messages: Sequence[Mapping[str, Json]] = ()
     raw_new_messages: Sequence[Mapping[str, Json]] = ()
+    silent: bool = False
     check_lease: Callable[[], None] = lambda: None
     check_stop: Callable[[], Awaitable[None]] = _nobody_asks
     policy: Policy | None = None
@@ -284,6 +321,8 @@ class Run:
     @cached_property
     def messages(self) -> list[Message]:
         """The conversation so far: what a model should see, this input's messages included.
+
+        What is archived (docs/contract.md) is not in it, but in `conversation`.
 
         Content parts of types that AG-UI 1.0 does not have are in `raw_messages` alone.
         """
@@ -302,14 +341,26 @@ class Run:
         """The application's own tools, as the client named them; empty where it has none."""
         return self.input.tools or ()
 
+    def call_ids(self, also: Iterable[str] = ()) -> CallIds:
+        """What gives new calls ids of their own, whatever a model calls them; one for each run.
+
+        Args:
+            also: ids of calls besides the thread's, which only the framework knows.
+        """
+        told = (c["id"] for m in self.raw_messages for c in m.get("toolCalls") or ())
+        return CallIds((*self.known_calls, *told, *also), self.mint)
+
     def turns(self) -> list[Turn]:
         """`messages` as a model wants them: calls answered, neighbours in one, media in parts."""
         return turns_of(self.raw_messages)
 
     def results(self) -> dict[str, Json]:
-        """What tools have returned by now, by the call's id, also those that just came back."""
+        """What tools have returned by now, by the call's id, also those that just came back.
+
+        Of a call that failed at the application it is what a model may read of that.
+        """
         told: dict[str, Json] = {
-            message["toolCallId"]: message.get("content")
+            message["toolCallId"]: result_of(message)
             for message in self.raw_messages
             if message.get("role") == "tool"
         }
@@ -317,15 +368,25 @@ class Run:
 
     @property
     def text(self) -> str:
-        """The text of the last user message, "" when there is none."""
-        for message in reversed(self.raw_messages):
-            if message.get("role") == "user":
-                content = message.get("content")
-                if isinstance(content, str):
-                    return content
-                parts = content if isinstance(content, list) else []
-                return "".join(p.get("text", "") for p in parts if p.get("type") == "text")
-        return ""
+        """What the input says: the text of its last user message, "" where it brings none.
+
+        A message that is to be answered anew is brought again. A run that goes on, with answers or
+        with the application's results, says what the conversation said last.
+        """
+        return "" if self.silent else last_text(self.raw_messages)
+
+    @cached_property
+    def actions(self) -> list[PageAction]:
+        """What a person did in a page, of the messages that this input added.
+
+        Each is a user message among `new_messages` too, with its result as the text.
+        """
+        actions = (own_of(m).get("action") for m in self.raw_new_messages)
+        return [
+            PageAction(action["name"], action["toolCallId"], action["arguments"])
+            for action in actions
+            if action is not None
+        ]
 
 
 RunItem = BaseEvent | Pause | Handoff | str

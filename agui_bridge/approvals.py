@@ -6,12 +6,13 @@ besides (`run.approve(…, approvers=…)`) narrows that rule and never widens i
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Final
 
 from agui_bridge.errors import AgentMistake, ConfigurationError
+from agui_bridge.hooks import HookThreads
 from agui_bridge.protocol.approvals.narrowing import lacks_approvers
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.records import Json
@@ -30,8 +31,10 @@ class Question:
         asked_by: the actor who asked for the run.
         reason: `tool_call`, `input_required`, `confirmation` or `<framework>:<name>`.
         message: what people read.
-        tool: of an approval the tool, else None.
-        args: of an approval the proposed arguments, else None.
+        tool: the tool of the call that it is about, whether the call may run or anything else; None
+            where it is about none.
+        args: that call's arguments; of an approval those that are proposed. None without a call,
+            or where they are no JSON object.
         metadata: what the agent tells the frontend.
     """
 
@@ -47,8 +50,11 @@ class Question:
 
 
 Approvals = Callable[[Question], ApprovalRule | Awaitable[ApprovalRule | None] | None]
-"""Names the rule of a question, sync or async; None where it has none. Where it raises, the
-question is not stored and the run fails: a question without its rule could be answered by all."""
+"""Names the rule of a question, async or plain (in a thread); None where it has none. Where it
+raises, the question is not stored and the run fails: without its rule all could answer it."""
+
+
+_THREADS: Final = HookThreads("approvals")
 
 
 class ApprovalsFailed(AgentMistake):
@@ -69,10 +75,13 @@ async def find_rule(approvals: Approvals | None, question: Question) -> Approval
         return None
     about = repr(question.tool or question.reason)
     try:
-        answer = approvals(question)
-        found: object = await answer if inspect.isawaitable(answer) else answer
-    except (Exception, SystemExit) as error:
-        # Out of a task of the engine's, sys.exit() would end the server.
+        found: object
+        if isinstance(approvals, RuleList):
+            # It only compares names, sooner than a thread would begin.
+            found = approvals(question)
+        else:
+            found = await _THREADS.call(approvals, question)
+    except Exception as error:
         raise ApprovalsFailed(
             f"The approvals hook failed on the question about {about}, which was not asked."
         ) from error
@@ -92,7 +101,7 @@ class Match:
 
     Attributes:
         agent: of the agent's name.
-        tool: of the tool; a question that is no approval of a tool does not fit.
+        tool: of the tool; a question that is about no tool call does not fit.
         reason: of the question's reason.
     """
 

@@ -17,8 +17,10 @@
     │       └── StepFailed          a step failed (agents.answers)
     ├── StoreError              our side erred: the store
     │   ├── Conflict              somebody else changed the thread first
-    │   │   └── Fenced              the lease is over: its owner may write no more
+    │   │   ├── Fenced              the lease is over: its owner may write no more
+    │   │   └── WritesLost          the store lacks what the owner has written under its lease
     │   ├── StoreUnavailable      no answer, or no connection
+    │   │   ├── NotReplicated       it has the write, which a failover may lose
     │   │   └── WritesRefused       it answers, and takes no writes
     │   └── SchemaMismatch        the database is older or newer than this version
     ├── ClientError             talking to an AG-UI endpoint failed (client.errors)
@@ -47,6 +49,7 @@ __all__ = [
     "ErrorCode",
     "Fenced",
     "NotDelivered",
+    "NotReplicated",
     "OutcomeUnknown",
     "ProtocolViolation",
     "Refused",
@@ -55,6 +58,7 @@ __all__ = [
     "StoreError",
     "StoreUnavailable",
     "UpstreamError",
+    "WritesLost",
     "WritesRefused",
 ]
 
@@ -314,8 +318,16 @@ class Fenced(Conflict):
     """The lease that guarded a write is over or taken: its owner must stop at once."""
 
 
+class WritesLost(Conflict):
+    """The last write under a lease is not its owner's last one: a failover has lost some."""
+
+
 class StoreUnavailable(StoreError):
     """The store did not answer; whether the last write arrived is unknown."""
+
+
+class NotReplicated(StoreUnavailable):
+    """The store has the write, and no replica is known to have it: a failover may lose it."""
 
 
 class WritesRefused(StoreUnavailable):

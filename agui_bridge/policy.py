@@ -13,12 +13,12 @@ Source: seed 002_18bf43b4d210d6f7.txt, "Policy Enforcement".
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from agui_bridge.errors import AdapterError, AgentMistake
+from agui_bridge.hooks import HookThreads
 from agui_bridge.protocol.threads.records import Json, Principal
 
 __all__ = ["CallDenied", "Policy", "PolicyFailed", "ProposedCall", "Verdict", "judge"]
@@ -70,9 +70,12 @@ class Verdict:
 
 
 Policy = Callable[[ProposedCall], Verdict | str | Awaitable[Verdict | str]]
-"""Judges a call, sync or async. It may be asked again on a resume, so it has no side effects;
-when it raises, nothing is executed and the run fails. If that is the first thing that a resumed run
-comes to, its questions are open again, with the answers dropped."""
+"""Judges a call, async or plain: then in a thread, where several may be judged at once. It may be
+asked again on a resume, so it has no side effects; when it raises, nothing is executed and the run
+fails. If that is the first thing that a resumed run comes to, its questions are open again, with
+the answers dropped."""
+
+_THREADS: Final = HookThreads("policy")
 
 _VERDICTS: Final[Mapping[object, Verdict]] = {
     "allow": Verdict("allow"),
@@ -125,10 +128,8 @@ async def judge(policy: Policy, call: ProposedCall) -> Verdict:
         PolicyFailed: it raised, or said something that is no verdict.
     """
     try:
-        answer = policy(call)
-        found: object = await answer if inspect.isawaitable(answer) else answer
-    except (Exception, SystemExit) as error:
-        # Out of a task of the agent's own, sys.exit() would end the server.
+        found: object = await _THREADS.call(policy, call)
+    except Exception as error:
         raise PolicyFailed(
             f"The policy failed on {call.name!r}, which was not executed."
         ) from error

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from agui_bridge.adapters import Run
 from agui_bridge.policy import ProposedCall, Verdict, judge
@@ -29,9 +29,10 @@ from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["AskFirst", "Execute", "GateVerdict", "Refuse", "ToolGate"]
 
+Validated: TypeAlias = Callable[[Mapping[str, Json]], Mapping[str, Json]]
+
 _POLL: Final = 0.05
 """Seconds between looks at `stop.force`, which has no event of its own."""
-
 _ALLOWED: Final = Verdict("allow")
 
 
@@ -40,7 +41,8 @@ class Execute:
     """Carry the call out, now.
 
     Attributes:
-        args: with exactly these arguments: the proposed ones, or those that a person approved.
+        args: with exactly these arguments: the proposed ones, or those that a person approved, as
+            `validated` gave them.
         edited: whether that person had changed them.
     """
 
@@ -134,6 +136,7 @@ class ToolGate:
         native_id: str | None = None,
         parameters: Mapping[str, Json] | None = None,
         message: str | None = None,
+        validated: Validated = dict,
     ) -> GateVerdict:
         """Judge a call that is about to begin; ask nothing else before it, and nothing after.
 
@@ -153,6 +156,8 @@ class ToolGate:
             parameters: the tool's JSON Schema; with it the person who is asked may edit, where the
                 adapter's capabilities say so.
             message: what that person reads, if the policy gives no reason.
+            validated: what the framework makes of approved arguments before it executes them, such
+                as a number of "1": the policy judges that. It raises nothing.
 
         Raises:
             Fenced: another process may have the run.
@@ -161,7 +166,11 @@ class ToolGate:
         self.raise_fault()
         try:
             return await self._judged(
-                ToolCall(call_id, name, args), native_id or call_id, parameters, message
+                ToolCall(call_id, name, args),
+                native_id or call_id,
+                parameters,
+                message,
+                validated,
             )
         except Exception as error:
             self.fault = self.fault or error
@@ -194,6 +203,7 @@ class ToolGate:
         native_id: str | None = None,
         parameters: Mapping[str, Json] | None = None,
         message: str | None = None,
+        validated: Validated = dict,
     ) -> AsyncGenerator[GateVerdict, None]:
         """`before` and `running` in one: `async with gate.acting(…) as verdict`.
 
@@ -204,12 +214,19 @@ class ToolGate:
             native_id: see `before`.
             parameters: see `before`.
             message: see `before`.
+            validated: see `before`.
 
         Raises:
             Fenced, PolicyFailed: see `before`.
         """
         verdict = await self.before(
-            call_id, name, args, native_id=native_id, parameters=parameters, message=message
+            call_id,
+            name,
+            args,
+            native_id=native_id,
+            parameters=parameters,
+            message=message,
+            validated=validated,
         )
         if not isinstance(verdict, Execute):
             yield verdict
@@ -222,8 +239,13 @@ class ToolGate:
         stop = self._run.stop
         await stop
         while self._running and not stop.force:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._idle.wait(), _POLL)
+            # In a task, whose end is heard a turn later: the tool's result reaches its framework
+            # first, and the framework has not gone on yet.
+            idle = asyncio.ensure_future(self._idle.wait())
+            try:
+                await asyncio.wait([idle], timeout=_POLL)
+            finally:
+                idle.cancel()
 
     def raise_fault(self) -> None:
         """Raise `fault`, if there is one.
@@ -240,6 +262,7 @@ class ToolGate:
         native_id: str,
         parameters: Mapping[str, Json] | None,
         message: str | None,
+        validated: Validated,
     ) -> GateVerdict:
         if await self._is_stopping():
             return Refuse(STOPPED, "stop")
@@ -248,7 +271,7 @@ class ToolGate:
         if decision is not None and approval is None:
             del self._decided[native_id]
             return Refuse(decision.text, "person")
-        args = call.args if approval is None else approval.args
+        args = call.args if approval is None else validated(approval.args)
         verdict = await self._policy(call.name, args, self._approvers(approval, native_id))
         if verdict.action == "deny":
             self._decided.pop(native_id, None)

@@ -15,7 +15,8 @@ from agui_bridge.agent_file import AgentFile, bridge_of, find_agent_files
 from agui_bridge.agents.chat import ChatAgent
 from agui_bridge.config import bridge_from
 from agui_bridge.errors import ConfigurationError
-from tests.support.scripted_model import Reply, ScriptedModel, ToolUse
+from tests.servers.model.script import Reply, ToolUse
+from tests.servers.model.server import ScriptedModel
 from tests.support.server import post, run_input, serve
 
 SEED = """\

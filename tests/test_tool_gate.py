@@ -290,6 +290,18 @@ async def test_a_graceful_stop_waits_for_the_tool_that_runs() -> None:
     assert gate.begun == {"c"}
 
 
+async def test_who_is_cancelled_as_the_last_tool_ends_does_not_go_on() -> None:
+    run = make_run()
+    gate = ToolGate(run)
+    run.stop.request()
+    async with gate.running("c"):
+        waiting = asyncio.create_task(gate.stopped())
+        await asyncio.sleep(0.02)
+    waiting.cancel()
+    await asyncio.wait({waiting}, timeout=10)
+    assert waiting.cancelled()
+
+
 async def test_a_forced_stop_waits_for_no_tool() -> None:
     run = make_run()
     gate = ToolGate(run)

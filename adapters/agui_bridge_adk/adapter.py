@@ -19,6 +19,7 @@ from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.import_object import import_object
 from agui_bridge_adk.turn import Turn
+from agui_bridge_adk.unique_calls import hold_calls
 
 __all__ = ["AdkAdapter"]
 
@@ -97,6 +98,7 @@ class AdkAdapter:
                 "memory_service", _object_of(memory_service), BaseMemoryService
             ),
         }
+        hold_calls()
 
     async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
         """Carry out one run.

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.models import Gemini
 from google.genai import types
 
+from agui_bridge.media import NO_HANDLES, Handles, left_out, media_of
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Content
 
-__all__ = ["response_of", "result_text", "user_parts"]
+__all__ = ["handles_of", "response_of", "result_text", "user_parts"]
 
 _ANY: Final = "application/octet-stream"
 _SPOKEN: Final = ({"result"}, {"error"})
 
 
-def user_parts(content: Content) -> list[types.Part]:
-    """Content as a model is asked with it; parts that it can't be told are left out."""
+def user_parts(content: Content, handles: Handles) -> list[types.Part]:
+    """Content as a model is asked with it; words stand for what it can't be told.
+
+    Args:
+        content: what was said.
+        handles: the handles of files that the models take.
+    """
     if isinstance(content, str):
         return [types.Part(text=content)] if content else []
-    return list(_parts(content))
+    return list(_parts(content, handles))
+
+
+def handles_of(root: BaseAgent) -> Handles:
+    """The handles of files that all models of a tree of agents take: Gemini's, or none.
+
+    The API has one member for them and for addresses, so that the part has to say whose it is.
+    """
+    agents = [root]
+    for agent in agents:
+        agents += agent.sub_agents
+        if isinstance(agent, LlmAgent) and not _is_gemini(agent):
+            return NO_HANDLES
+    return Handles("google", frozenset({"image", "audio", "video", "document"}), named_only=True)
 
 
 def response_of(result: Json) -> dict[str, Any]:
@@ -39,28 +58,30 @@ def result_text(response: Mapping[str, Any] | None) -> str:
     return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False, default=str)
 
 
-def _parts(content: list[dict[str, Any]]) -> Iterator[types.Part]:
+def _is_gemini(agent: LlmAgent) -> bool:
+    try:
+        return isinstance(agent.canonical_model, Gemini)
+    except (ImportError, ValueError):
+        # ADK says what is wrong with a model's name once it asks the model.
+        return False
+
+
+def _parts(content: list[dict[str, Any]], handles: Handles) -> Iterator[types.Part]:
     for part in content:
         if part.get("type") == "text":
             if text := str(part.get("text", "")):
                 yield types.Part(text=text)
             continue
-        source: Mapping[str, Any] = part.get("source") or _legacy(part)
-        media_type = str(source.get("mimeType") or _ANY)
-        if source.get("type") == "data":
-            try:
-                data = base64.b64decode(str(source.get("value")), validate=True)
-            except (binascii.Error, ValueError):
-                continue
-            yield types.Part(inline_data=types.Blob(data=data, mime_type=media_type))
-        elif source.get("type") == "url":
-            uri = str(source.get("value"))
-            yield types.Part(file_data=types.FileData(file_uri=uri, mime_type=media_type))
-
-
-def _legacy(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The source of a part of type `binary`, as AG-UI 0.x has it."""
-    for name in ("data", "url"):
-        if part.get(name):
-            return {"type": name, "value": part[name], "mimeType": part.get("mimeType")}
-    return {}
+        media = media_of(part)
+        if (data := media.data) is not None:
+            blob = types.Blob(data=data, mime_type=media.media_type or _ANY)
+            yield types.Part(inline_data=blob)
+        elif media.url:
+            file = types.FileData(file_uri=media.url, mime_type=media.media_type or _ANY)
+            yield types.Part(file_data=file)
+        elif handle := media.handle(handles):
+            # Of a file of its own the provider knows the type.
+            file = types.FileData(file_uri=handle, mime_type=media.media_type or None)
+            yield types.Part(file_data=file)
+        else:
+            yield types.Part(text=left_out(media))

@@ -18,6 +18,7 @@ from google.genai import types
 from pydantic import ValidationError
 
 from agui_bridge.adapters import Run
+from agui_bridge.media import Handles
 from agui_bridge.protocol.threads.marks import marks_of, unmarked
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Turn, text_of, turns_of
@@ -70,20 +71,21 @@ def loaded(events: Iterable[Json]) -> list[Event]:
     return [Event.model_validate_json(json.dumps(event)) for event in events]
 
 
-def read_conversation(run: Run, root: str) -> Conversation:
+def read_conversation(run: Run, root: str, handles: Handles) -> Conversation:
     """What the agents have been told and have said, and what they are asked now.
 
     Args:
         run: the run.
         root: name of the agent that has the conversation where nobody else is known to.
+        handles: the handles of files that the models take.
     """
     memo = run.memo if isinstance(run.memo, dict) else {}
     events, rest = _remembered(run, memo)
     author = str(memo.get("author") or root)
     turns = turns_of(rest)
-    said = user_parts(turns.pop().content) if turns and turns[-1].role == "user" else []
+    said = user_parts(turns.pop().content, handles) if turns and turns[-1].role == "user" else []
     return Conversation(
-        [*events, *_events(turns, author)],
+        [*events, *_events(turns, author, handles)],
         types.Content(role="user", parts=said or [types.Part(text=_GO_ON)]),
         author,
         dict(memo.get("state") or {}),
@@ -127,10 +129,10 @@ def _remembered(run: Run, memo: dict[str, Any]) -> tuple[list[Event], Sequence[A
         return [], run.raw_messages
 
 
-def _events(turns: Iterable[Turn], author: str) -> Iterator[Event]:
+def _events(turns: Iterable[Turn], author: str, handles: Handles) -> Iterator[Event]:
     for turn in turns:
         if turn.role == "user":
-            if parts := user_parts(turn.content):
+            if parts := user_parts(turn.content, handles):
                 yield _event("user", "user", parts)
         elif turn.role == "assistant":
             text = text_of(turn.content)

@@ -22,13 +22,14 @@ from google.genai import types
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.media import Handles
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.protocol.turns import turns_of
 from agui_bridge.tool_gate import ToolGate
-from agui_bridge_adk.content import user_parts
+from agui_bridge_adk.content import handles_of, user_parts
 from agui_bridge_adk.guard import Guard
 from agui_bridge_adk.history import dumped, instructions_of, memo_of, read_conversation
 from agui_bridge_adk.pauses import (
@@ -44,6 +45,7 @@ from agui_bridge_adk.pauses import (
 )
 from agui_bridge_adk.reader import Reader
 from agui_bridge_adk.state import changes_of, is_private
+from agui_bridge_adk.unique_calls import UniqueCalls
 
 __all__ = ["Turn"]
 
@@ -74,6 +76,7 @@ class Turn:
         self._services = services
         root: Any = agent.root_agent if isinstance(agent, App) else agent
         self._root = root
+        self._handles = handles_of(root)
         waited = run.resume or run.handoff
         self._kept = Kept.from_json(waited.continuation) if waited is not None else None
         kept = self._kept
@@ -85,6 +88,7 @@ class Turn:
         permits = {one.call for one in (kept.waiting if kept else ()) if one.kind == "permit"}
         self._guard = Guard(run, self._make_gate, decided, permits, instructions_of(run))
         self._gate = self._guard.gate
+        self._calls = UniqueCalls(run)
         self._app = _application(agent, self._guard)
         self._reader = Reader(run, root.name, _structured(root))
         for one in kept.waiting if kept else ():
@@ -150,6 +154,7 @@ class Turn:
 
     async def _work(self) -> None:
         try:
+            self._calls.begin()
             session = await self._sessions.create_session(
                 **self._where, session_id=self._run.thread_id, state=self._state()
             )
@@ -162,7 +167,9 @@ class Turn:
             await self._queue.join()
             if self._late and not self._is_waiting:
                 late, self._late = self._late, []
-                await self._hear(runner, types.Content(role="user", parts=_parts_of(late)))
+                await self._hear(
+                    runner, types.Content(role="user", parts=_parts_of(late, self._handles))
+                )
         finally:
             # Full only while somebody reads it.
             await self._queue.put(None)
@@ -191,7 +198,7 @@ class Turn:
         """
         run, kept = self._run, self._kept
         if kept is None:
-            conversation = read_conversation(run, self._root.name)
+            conversation = read_conversation(run, self._root.name, self._handles)
             self._author = conversation.author
             return conversation.events, [conversation.said]
         if run.resume is not None:
@@ -364,8 +371,8 @@ def _structured(root: BaseAgent) -> set[str]:
     return below | ({root.name} if getattr(root, "output_schema", None) is not None else set())
 
 
-def _parts_of(messages: list[Any]) -> list[types.Part]:
-    return [part for turn in turns_of(messages) for part in user_parts(turn.content)]
+def _parts_of(messages: list[Any], handles: Handles) -> list[types.Part]:
+    return [part for turn in turns_of(messages) for part in user_parts(turn.content, handles)]
 
 
 def _json_or_text(text: str) -> Json:

@@ -13,12 +13,14 @@ from agent_framework import (
     CheckpointStorage,
     HistoryProvider,
     InMemoryHistoryProvider,
+    ToolApprovalMiddleware,
     Workflow,
 )
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.import_object import import_object
+from agui_bridge_agent_framework.guard import INSTEAD, agents_in
 from agui_bridge_agent_framework.turn import Turn
 from agui_bridge_agent_framework.workflows.checkpoints import Checkpoints, place_of, storage_of
 from agui_bridge_agent_framework.workflows.turn import WorkflowTurn
@@ -43,7 +45,8 @@ class AgentFrameworkAdapter:
             `module:attribute` of one. The run has the principal and the shared state.
 
     Raises:
-        ConfigurationError: one of them is none, or the agent keeps the conversation elsewhere.
+        ConfigurationError: one of them is none, or the agent keeps the conversation elsewhere, or
+            approves calls itself.
     """
 
     capabilities: AdapterCapabilities = AdapterCapabilities(
@@ -89,7 +92,8 @@ class AgentFrameworkAdapter:
         """Carry out one run.
 
         Raises:
-            ConfigurationError: the function made none, or a workflow and there is no storage.
+            ConfigurationError: the function made none, or a workflow and there is no storage; or an
+                agent approves calls itself.
             NotDelivered: what was kept of the pause can't be read; nothing was done.
             UpstreamError: the agent wants what the bridge can't give, or keeps what is no JSON.
             Fenced, PolicyFailed: see `ToolGate.before`; whatever the agent raises.
@@ -101,6 +105,8 @@ class AgentFrameworkAdapter:
         kwargs = dict(self._kwargs(run) or {}) if self._kwargs is not None else {}
         turn: Turn | WorkflowTurn
         if isinstance(found, Workflow):
+            for agent in agents_in(found):
+                _check_approvals(agent)
             turn = WorkflowTurn(run, found, self._checkpoints_of(run), kwargs)
         else:
             if found is not self._agent:
@@ -136,6 +142,7 @@ def _check(agent: Any) -> None:
             f"{type(agent).__name__} takes no middleware, so the bridge can't stand before its "
             "tools. Use an Agent of agent_framework, or a function that builds a Workflow."
         )
+    _check_approvals(agent)
     for provider in getattr(agent, "context_providers", None) or ():
         is_history = isinstance(provider, HistoryProvider) and provider.load_messages
         if is_history and not isinstance(provider, InMemoryHistoryProvider):
@@ -144,3 +151,15 @@ def _check(agent: Any) -> None:
                 "which the bridge keeps: the model would be told it twice. Leave it out, or make "
                 "it with load_messages=False."
             )
+
+
+def _check_approvals(agent: Any) -> None:
+    own = [*(getattr(agent, "middleware", None) or ())]
+    own += getattr(agent, "agent_middleware", None) or ()
+    if any(isinstance(one, ToolApprovalMiddleware) for one in own):
+        name = agent.name or agent.id
+        raise ConfigurationError(
+            f"The agent {name!r} has ToolApprovalMiddleware, which asks about one call at a time "
+            f"and approves some itself: its runs would not end behind the bridge. {INSTEAD} "
+            "create_harness_agent has disable_tool_auto_approval=True."
+        )

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator
 from typing import Any, Final
 
 from agent_framework import Content
 
+from agui_bridge.media import NO_HANDLES, Handles, handles_at, left_out, media_of
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Content as Said
 
-__all__ = ["arguments_text", "as_result", "result_text", "user_contents"]
+__all__ = ["arguments_text", "as_result", "handles_of", "result_text", "user_contents"]
 
 _ANY: Final = "application/octet-stream"
 
 
-def user_contents(content: Said) -> list[Content]:
-    """Content as a model is asked with it; parts that it can't be told are left out."""
+def user_contents(content: Said, handles: Handles) -> list[Content]:
+    """Content as a model is asked with it; words stand for what it can't be told.
+
+    Args:
+        content: what was said.
+        handles: the handles of files that the model takes.
+    """
     if isinstance(content, str):
         return [Content.from_text(content)] if content else []
-    return list(_parts(content))
+    return list(_parts(content, handles))
+
+
+def handles_of(agent: Any) -> Handles:
+    """The handles of files that an agent's model takes: the framework tells OpenAI's Responses."""
+    client = getattr(agent, "client", None)
+    responses = getattr(sys.modules.get("agent_framework_openai"), "RawOpenAIChatClient", None)
+    if responses is None or not isinstance(client, responses):
+        return NO_HANDLES
+    return handles_at(client.service_url(), {"image", "document"})
 
 
 def arguments_text(arguments: Any) -> str:
@@ -47,27 +61,20 @@ def as_result(content: Content, told: Json) -> None:
     content.result, content.items, content.exception = made.result, made.items, None
 
 
-def _parts(content: list[dict[str, Any]]) -> Iterator[Content]:
+def _parts(content: list[dict[str, Any]], handles: Handles) -> Iterator[Content]:
     for part in content:
         if part.get("type") == "text":
             if text := str(part.get("text", "")):
                 yield Content.from_text(text)
             continue
-        source: Mapping[str, Any] = part.get("source") or _legacy(part)
-        media_type = str(source.get("mimeType") or _ANY)
-        if source.get("type") == "data":
-            try:
-                data = base64.b64decode(str(source.get("value")), validate=True)
-            except (binascii.Error, ValueError):
-                continue
-            yield Content.from_data(data, media_type)
-        elif source.get("type") == "url":
-            yield Content.from_uri(str(source.get("value")), media_type=media_type)
-
-
-def _legacy(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The source of a part of type `binary`, as AG-UI 0.x has it."""
-    for name in ("data", "url"):
-        if part.get(name):
-            return {"type": name, "value": part[name], "mimeType": part.get("mimeType")}
-    return {}
+        media = media_of(part)
+        if (data := media.data) is not None:
+            yield Content.from_data(data, media.media_type or _ANY)
+        elif media.url:
+            yield Content.from_uri(media.url, media_type=media.media_type or _ANY)
+        elif handle := media.handle(handles):
+            # By its type the framework knows a picture.
+            media_type = media.media_type or ("image/*" if media.kind == "image" else None)
+            yield Content.from_hosted_file(handle, media_type=media_type)
+        else:
+            yield Content.from_text(left_out(media))

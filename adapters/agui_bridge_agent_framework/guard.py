@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import json
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -22,18 +24,26 @@ from agent_framework import (
     WorkflowAgent,
     WorkflowExecutor,
 )
-from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import StopSignal
+from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.answers.asks import Ask
-from agui_bridge.protocol.answers.decisions import Decision, Respond
+from agui_bridge.protocol.answers.decisions import Approve, Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import FAILED, denied_by_policy
+from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
+from agui_bridge_agent_framework.arguments import StandIn, as_json, values_of
 from agui_bridge_agent_framework.content import as_result, result_text
 from agui_bridge_agent_framework.unique_calls import UniqueCalls
 
-__all__ = ["Guard", "RequestGuard", "guard_tools_in"]
+__all__ = ["INSTEAD", "Guard", "RequestGuard", "agents_in", "guard_tools_in"]
+
+INSTEAD: Final = (
+    "Leave it out: here people approve calls, and routine ones a policy of the bridge, or a "
+    "decision that it remembers."
+)
+"""What to do about something in an agent that approves calls."""
 
 _GUARD: ContextVar[Guard | None] = ContextVar("agui_bridge_guard", default=None)
 
@@ -50,7 +60,7 @@ class Guard(FunctionMiddleware):
     Args:
         gate: makes the run's, given which calls have to be approved.
         decided: what people decided, by tool call id.
-        calls: the ids of the thread's calls.
+        calls: the thread's calls.
 
     Attributes:
         calls: see above.
@@ -113,26 +123,27 @@ class Guard(FunctionMiddleware):
             MiddlewareTermination: see `process`.
         """
         tool, call = context.function, str(context.metadata["call_id"])
-        args: dict[str, Json] = to_jsonable_python(dict(_mapping(context.arguments)))
+        args = as_json(_mapping(context.arguments))
         if not _IS_IN_TOOL.get():
             self.judged.add(call)
         if _IS_IN_TOOL.get():
             # What was decided about a call of the same id is not about this one.
             call = f"{tool.name}:{uuid4()}"
-        elif tool.approval_mode == "always_require":
+        if tool.approval_mode == "always_require":
             self.must_be_approved.add(call)
+        approved = _Approved(tool)
         try:
-            verdict = await self.gate.before(call, tool.name, args, parameters=tool.parameters())
+            verdict = await self.gate.before(
+                call, tool.name, args, parameters=tool.parameters(), validated=approved.validated
+            )
         except Exception as error:
-            # The framework would take it for the tool's own.
-            self.gate.fault = self.gate.fault or error
-            self.failed.add(call)
-            context.result = FAILED
-            raise MiddlewareTermination("The run failed.", result=FAILED) from error
+            raise self._fails(call, context, error) from error
         match verdict:
-            case Execute(args=approved):
-                if dict(approved) != args:
-                    context.arguments = dict(approved)
+            case Execute(args=judged):
+                if isinstance(tool, StandIn):
+                    context.arguments = dict(judged)
+                elif not same_json(judged, args):
+                    context.arguments = approved.values
                 await self._execute(context, call, call_next, is_inner)
             case Refuse(by="stop"):
                 # The run is cancelled as soon as no other tool runs.
@@ -142,14 +153,37 @@ class Guard(FunctionMiddleware):
             case AskFirst() if call in self.outputs:
                 # Middleware has it executed once more: an approval is of one execution.
                 context.result = self.outputs[call]
+            case AskFirst() if call in self.asks and "approval_response" in context.metadata:
+                raise self._fails(
+                    call,
+                    context,
+                    ConfigurationError(
+                        f"Middleware of the agent approves {tool.name!r}, about which nobody was "
+                        f"asked, and would do so without end. {INSTEAD}"
+                    ),
+                )
             case AskFirst(ask=ask) if not is_inner:
-                self.asks[call] = ask
-                context.result = _request(context, call, args)
+                # People are shown what the model gave, and not what the framework made of it.
+                made = Content.from_function_call(
+                    call, tool.name, arguments=self.calls.proposed.get(call, json.dumps(args))
+                )
+                shown = ToolCall(call, tool.name, dict(made.parse_arguments() or {}))
+                self.asks[call] = replace(ask, tool_call=shown)
+                context.result = _request(context, made)
             case _:
                 context.result = denied_by_policy(
                     "It has to be approved, and nobody can be asked while its agent is a tool of "
                     "another agent."
                 )
+
+    def _fails(
+        self, call: str, context: FunctionInvocationContext, error: Exception
+    ) -> MiddlewareTermination:
+        """Have the run fail, and not the tool, as the framework would take it."""
+        self.gate.fault = self.gate.fault or error
+        self.failed.add(call)
+        context.result = FAILED
+        return MiddlewareTermination("The run failed.", result=FAILED)
 
     async def _execute(
         self,
@@ -183,7 +217,9 @@ class Guard(FunctionMiddleware):
     def tell(self, content: Content) -> None:
         """Put in place of the framework's sentence what a person gave, or why it did not run."""
         decision = self._decided.get(content.call_id or "")
-        if decision is not None and content.call_id not in self.gate.begun | self.judged:
+        if decision is None or isinstance(decision, Approve):
+            return
+        if content.call_id not in self.gate.begun | self.judged:
             told = decision.result if isinstance(decision, Respond) else decision.text
             as_result(content, told)
 
@@ -206,10 +242,12 @@ class RequestGuard(ChatMiddleware):
     Args:
         guard: the run's.
         stop: the run's.
-        check: raises where the model must not be asked.
+        check: raises where the model must not be asked, given the calls that have a result.
     """
 
-    def __init__(self, guard: Guard, stop: StopSignal, check: Callable[[], None]) -> None:
+    def __init__(
+        self, guard: Guard, stop: StopSignal, check: Callable[[Collection[str]], None]
+    ) -> None:
         self._guard = guard
         self._stop = stop
         self._check = check
@@ -221,7 +259,8 @@ class RequestGuard(ChatMiddleware):
             # The run is cancelled as soon as no tool runs.
             await asyncio.Event().wait()
         guard.gate.raise_fault()
-        self._check()
+        contents = [content for message in context.messages for content in message.contents]
+        self._check({str(one.call_id) for one in contents if one.type == "function_result"})
         guard.tell_all(context)
         await call_next()
 
@@ -277,18 +316,39 @@ def guard_tools_of(agent: Any) -> None:
 
 def guard_tools_in(workflow: Workflow) -> None:
     """Do so for all agents of a workflow, and of the workflows that are executors of it."""
+    for agent in agents_in(workflow):
+        guard_tools_of(agent)
+
+
+def agents_in(workflow: Workflow) -> Iterator[Any]:
+    """The agents of a workflow, and of those within it."""
     for executor in workflow.get_executors_list():
-        if isinstance(executor, AgentExecutor):
-            guard_tools_of(executor.agent)
-        elif isinstance(executor, WorkflowExecutor):
-            guard_tools_in(executor.workflow)
+        if isinstance(executor, WorkflowExecutor):
+            yield from agents_in(executor.workflow)
+        elif isinstance(executor, AgentExecutor):
+            if isinstance(executor.agent, WorkflowAgent):
+                yield from agents_in(executor.agent.workflow)
+            else:
+                yield executor.agent
 
 
-def _request(context: FunctionInvocationContext, call: str, args: dict[str, Json]) -> Content:
+class _Approved:
+    """Arguments that a person approved, as the tool is called with them."""
+
+    def __init__(self, tool: FunctionTool) -> None:
+        self.values: dict[str, Any] = {}
+        self._tool = tool.tool if isinstance(tool, StandIn) else tool
+
+    def validated(self, args: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Make values of them; gives these as JSON."""
+        self.values = values_of(self._tool, args)
+        return as_json(self.values)
+
+
+def _request(context: FunctionInvocationContext, made: Content) -> Content:
     """What has the framework stop for an approval of a call that needs none by itself."""
-    occurrence = str(context.metadata.get("function_call_occurrence_id") or call)
-    made = Content.from_function_call(call, context.function.name, arguments=args, id=occurrence)
-    return Content.from_function_approval_request(id=occurrence, function_call=made)
+    made.id = str(context.metadata.get("function_call_occurrence_id") or made.call_id)
+    return Content.from_function_approval_request(id=made.id, function_call=made)
 
 
 def _mapping(arguments: Any) -> Mapping[str, Any]:

@@ -14,11 +14,13 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
+from uuid import uuid4
 
 from agent_framework import AgentSession, Content, Message
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
+from agui_bridge.media import Handles
 from agui_bridge.protocol.threads.marks import marks_of, unmarked
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Turn, text_of, turns_of
@@ -53,18 +55,23 @@ def loaded(kept: Json) -> AgentSession:
     return session
 
 
-def read_conversation(run: Run) -> tuple[AgentSession, list[Message]]:
-    """The session so far, and what the agent is told now."""
+def read_conversation(run: Run, handles: Handles) -> tuple[AgentSession, list[Message]]:
+    """The session so far, and what the agent is told now.
+
+    Args:
+        run: the run.
+        handles: the handles of files that the model takes.
+    """
     memo = run.memo
     if isinstance(memo, dict):
         rest = unmarked(run.raw_messages, memo.get("marks") or ())
         if rest is not None:
             try:
-                return loaded(memo["session"]), list(messages_of(turns_of(rest)))
+                return loaded(memo["session"]), list(messages_of(turns_of(rest), handles))
             except (KeyError, TypeError, ValueError):
                 # Another version of the framework wrote it.
                 pass
-    messages = list(messages_of(turns_of(run.raw_messages)))
+    messages = list(messages_of(turns_of(run.raw_messages), handles))
     return AgentSession(session_id=run.thread_id), messages
 
 
@@ -79,15 +86,20 @@ def memo_of(run: Run, said: Iterable[str], session: Json) -> Json:
     return {"marks": [*marks_of(run.raw_messages), *said], "session": session}
 
 
-def messages_of(turns: Sequence[Turn]) -> Iterator[Message]:
-    """Turns as the framework's messages; every call in them has a result."""
+def messages_of(turns: Sequence[Turn], handles: Handles) -> Iterator[Message]:
+    """Turns as the framework's messages; every call in them has a result.
+
+    Args:
+        turns: of the conversation.
+        handles: the handles of files that the model takes.
+    """
     for turn in turns:
         if turn.role != "assistant":
-            contents: list[Any] = user_contents(turn.content)
+            contents: list[Any] = user_contents(turn.content, handles)
             if turn.role == "system":
                 contents = [Content.from_text(text_of(turn.content))]
             if contents:
-                yield Message(turn.role, contents)
+                yield _message(turn.role, contents)
             continue
         text = text_of(turn.content)
         said: list[Any] = [Content.from_text(text)] if text else []
@@ -95,10 +107,15 @@ def messages_of(turns: Sequence[Turn]) -> Iterator[Message]:
             Content.from_function_call(call.id, call.name, arguments=call.arguments)
             for call in turn.calls
         ]
-        yield Message("assistant", said)
+        yield _message("assistant", said)
         if turn.calls:
             results: list[Any] = [
                 Content.from_function_result(call.id, result=text_of(call.result))
                 for call in turn.calls
             ]
-            yield Message("tool", results)
+            yield _message("tool", results)
+
+
+def _message(role: str, contents: list[Any]) -> Message:
+    # Without an id the framework takes a message that says what an earlier one said for that one.
+    return Message(role, contents, message_id=uuid4().hex)

@@ -77,6 +77,15 @@ class Kept:
         """Write a continuation."""
         return asdict(self)
 
+    def approved(self, decisions: Mapping[str, Decision]) -> list[tuple[str, Mapping[str, Json]]]:
+        """Name and arguments of each call that was approved.
+
+        Args:
+            decisions: by tool call id.
+        """
+        found = [(one.name, decisions.get(one.call)) for one in self.waiting]
+        return [(name, made.args) for name, made in found if isinstance(made, Approve)]
+
     def restored(self, decisions: Mapping[str, Decision]) -> tuple[AgentSession, list[Message]]:
         """The session to go on in, and the approvals; edited calls have the edited arguments.
 

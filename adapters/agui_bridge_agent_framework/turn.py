@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping
 from importlib.metadata import version
 from itertools import chain
 from typing import Any, Final
@@ -21,6 +21,8 @@ from agui_bridge.protocol.answers.decisions import Approve, Decision
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.protocol.turns import turns_of
 from agui_bridge.tool_gate import ToolGate
+from agui_bridge_agent_framework.arguments import with_stand_ins
+from agui_bridge_agent_framework.content import handles_of
 from agui_bridge_agent_framework.guard import Guard, RequestGuard
 from agui_bridge_agent_framework.history import dumped, memo_of, messages_of, read_conversation
 from agui_bridge_agent_framework.pauses import PACKAGE, Kept, asks_of, waiting_of
@@ -45,11 +47,11 @@ class Turn:
     def __init__(self, run: Run, agent: Any, kwargs: Mapping[str, Any]) -> None:
         self._run = run
         self._kwargs = kwargs
-        self._agent = agent
         waited = run.resume or run.handoff
         self._kept = Kept.from_json(waited.continuation) if waited is not None else None
         self._decisions: Mapping[str, Decision] = run.resume.decisions if run.resume else {}
         kept = self._kept
+        self._agent = with_stand_ins(agent, kept.approved(self._decisions) if kept else ())
         self._actor = kept.actor if kept else run.principal.actor
         self._queue = ItemQueue()
         self._guard = Guard(self._make_gate, self._decisions, UniqueCalls(run))
@@ -118,7 +120,7 @@ class Turn:
             await self._queue.taken()
             if self._late and not self._response.user_input_requests:
                 late, self._late = self._late, []
-                await self._hear(list(messages_of(turns_of(late))))
+                await self._hear(list(messages_of(turns_of(late), handles_of(self._agent))))
         finally:
             self._queue.close()
 
@@ -160,7 +162,7 @@ class Turn:
         """
         run, kept = self._run, self._kept
         if kept is None:
-            self._session, messages = read_conversation(run)
+            self._session, messages = read_conversation(run, handles_of(self._agent))
             return messages
         if run.resume is not None:
             new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
@@ -170,8 +172,11 @@ class Turn:
         self._session, approvals = kept.restored(self._decisions)
         return [*kept.results(self._decisions, run.results()), *approvals]
 
-    def _check_approved(self) -> None:
+    def _check_approved(self, answered: Collection[str]) -> None:
         """Have the model asked only once all that was approved has come to its tool.
+
+        Args:
+            answered: ids of the calls that have a result, such as one that middleware gave.
 
         Raises:
             NotDelivered: none has; the answers can be given again.
@@ -179,7 +184,7 @@ class Turn:
         """
         for one in self._kept.waiting if self._kept else ():
             is_approved = isinstance(self._decisions.get(one.call), Approve)
-            if not is_approved or one.call in self._guard.judged:
+            if not is_approved or one.call in self._guard.judged or one.call in answered:
                 continue
             why = f"The agent has no tool {one.name!r} any more."
             kept = self._kept

@@ -1,4 +1,4 @@
-"""Ids of calls, each unique in its thread.
+"""Calls as the model makes them: each has an id that is unique in its thread.
 
 Some clients name a call by its tool, so that the second one has the id of the first: to people it
 would be the same call, and an approval of one would be taken for one of the other.
@@ -19,13 +19,17 @@ __all__ = ["UniqueCalls"]
 
 
 class UniqueCalls:
-    """The ids of the calls of one thread.
+    """The calls of one thread.
 
     Args:
         run: its run, which mints ids.
+
+    Attributes:
+        proposed: the arguments that the model gave, as text, by the ids of this run's calls.
     """
 
     def __init__(self, run: Run) -> None:
+        self.proposed: dict[str, str] = {}
         self._mint = run.mint
         self._taken: set[str] = {
             call["id"] for message in run.raw_messages for call in message.get("toolCalls") or ()
@@ -38,14 +42,24 @@ class UniqueCalls:
 
         def rename(update: ChatResponseUpdate) -> ChatResponseUpdate:
             for content in _calls(update.contents):
-                given, piece = content.call_id, arguments_text(content.arguments or "")
-                is_another = piece and content.name and _is_object(pieces.get(given, ""))
+                # Clients that tell calls apart themselves give each an id besides the provider's.
+                given = content.id or content.call_id
+                piece = arguments_text(content.arguments or "")
+                is_repeated = content.merge_mode == "replace"
+                is_another = (
+                    not (is_repeated or content.id)
+                    and content.name
+                    and piece.strip()
+                    and _is_object(pieces.get(given, ""))
+                )
                 if given not in own or is_another:
-                    own[given] = self._mint() if given in self._taken else given
+                    is_taken = not content.call_id or content.call_id in self._taken
+                    own[given] = self._mint() if is_taken else content.call_id
                     self._taken.add(own[given])
                     pieces[given] = ""
-                pieces[given] += piece
+                pieces[given] = piece if is_repeated else pieces[given] + piece
                 content.call_id = own[given]
+                self.proposed[own[given]] = pieces[given]
             return update
 
         return rename
@@ -57,13 +71,14 @@ def _calls(contents: Iterable[Any]) -> Iterable[Any]:
         content
         for content in contents
         if content.type == "function_call"
-        and content.call_id
+        and (content.id or content.call_id)
         and not (content.informational_only or content.hosted)
     )
 
 
 def _is_object(text: str) -> bool:
+    """Whether it is a whole JSON object; most of the time arguments are looked at, it is not."""
     try:
-        return isinstance(json.loads(text), dict)
+        return text.rstrip().endswith("}") and isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False

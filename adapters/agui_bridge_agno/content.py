@@ -2,42 +2,64 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-from collections.abc import Mapping
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from agno.media import Audio, File, Image, Video
 
-from agui_bridge.protocol.turns import Content, text_of
+from agui_bridge.media import NO_HANDLES, Handles, handles_at, left_out, media_of
+from agui_bridge.protocol.turns import Content
 
-__all__ = ["result_text", "spoken"]
+__all__ = ["handles_of", "result_text", "spoken"]
+
+_MEMBERS: Final[Mapping[str, tuple[str, Callable[..., Any]]]] = {
+    "image": ("images", Image),
+    "audio": ("audio", Audio),
+    "video": ("videos", Video),
+}
 
 
-def spoken(content: Content) -> dict[str, Any]:
-    """Content as members of Agno's `Message`; parts that it can't be told are left out."""
-    said: dict[str, Any] = {"content": text_of(content)}
-    for part in content if isinstance(content, list) else ():
+def spoken(content: Content, handles: Handles) -> dict[str, Any]:
+    """Content as members of Agno's `Message`; words stand for what a model can't be told.
+
+    Args:
+        content: what was said.
+        handles: the handles of files that the model takes.
+    """
+    if isinstance(content, str):
+        return {"content": content}
+    texts: list[str] = []
+    said: dict[str, Any] = {}
+    for part in content:
         if part.get("type") == "text":
+            texts.append(str(part.get("text", "")))
             continue
-        source: Mapping[str, Any] = part.get("source") or _legacy(part)
-        media_type = str(source.get("mimeType") or "")
-        given = _given(source)
-        if given is None:
-            continue
-        kind = str(part.get("type"))
-        named = {"mime_type": media_type} if media_type else {}
-        if "image" in (kind, media_type.partition("/")[0]):
-            said.setdefault("images", []).append(Image(**given, **named))
-        elif "audio" in (kind, media_type.partition("/")[0]):
-            said.setdefault("audio", []).append(Audio(**given, **named))
-        elif "video" in (kind, media_type.partition("/")[0]):
-            said.setdefault("videos", []).append(Video(**given, **named))
+        media = media_of(part)
+        handle = media.handle(handles)
+        given: dict[str, Any] = {"id": handle} if handle else {}
+        if media.url:
+            given = {"url": media.url}
+        elif data := media.data:
+            given = {"content": data}
+        named = {"mime_type": media.media_type} if media.media_type else {}
+        if not given or (handle and not _is_told(handle)):
+            texts.append(left_out(media))
+        elif media.kind != "document":
+            member, made = _MEMBERS[media.kind]
+            said.setdefault(member, []).append(made(**given, **named))
         else:
-            known = named if media_type in File.valid_mime_types() else {}
+            known = named if media.media_type in File.valid_mime_types() else {}
             said.setdefault("files", []).append(File(**given, **known))
-    return said
+    return {"content": "".join(texts), **said}
+
+
+def handles_of(model: Any) -> Handles:
+    """The handles of files that a model takes: Agno has a place for those of OpenAI's Responses."""
+    if _responses() is None or not isinstance(model, _responses()):
+        return NO_HANDLES
+    return handles_at(model.get_async_client().base_url, {"document"})
 
 
 def result_text(result: Any) -> str:
@@ -45,21 +67,11 @@ def result_text(result: Any) -> str:
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
-def _given(source: Mapping[str, Any]) -> dict[str, Any] | None:
-    value = source.get("value")
-    if not value:
-        return None
-    if source.get("type") == "url":
-        return {"url": value}
-    try:
-        return {"content": base64.b64decode(str(value), validate=True)}
-    except (binascii.Error, ValueError):
-        return None
+def _responses() -> Any:
+    """Agno's class of OpenAI's Responses; None where nobody has imported it."""
+    return getattr(sys.modules.get("agno.models.openai.responses"), "OpenAIResponses", None)
 
 
-def _legacy(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The source of a part of type `binary`, as AG-UI 0.x has it."""
-    for name in ("data", "url"):
-        if part.get(name):
-            return {"type": name, "value": part[name], "mimeType": part.get("mimeType")}
-    return {}
+def _is_told(handle: str) -> bool:
+    """Whether Agno itself tells a model of a handle: it leaves out some without a word."""
+    return _responses()._format_file_for_input(File(id=handle)) is not None

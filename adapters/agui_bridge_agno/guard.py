@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from agno.models.base import Model
 from agno.tools.function import FunctionExecutionResult, ToolResult
 from agno.utils.timer import Timer
 
-from agui_bridge.adapters import Run
+from agui_bridge.adapters import CallIds, Run
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
@@ -38,7 +39,7 @@ _current: ContextVar[Guard | None] = ContextVar("agui_bridge_agno_guard", defaul
 def hold_tools() -> None:
     """Have models ask the guard of the run that they are in before they begin tools. Once."""
     one, several = Model.arun_function_call, Model.arun_function_calls
-    calls_of = Model.get_function_calls_to_run
+    calls_of, responses = Model.get_function_calls_to_run, Model.aresponse_stream
     if getattr(one, _NAME, False):
         return
 
@@ -68,12 +69,27 @@ def hold_tools() -> None:
             guard.keep_apart(assistant_message)
         return calls_of(self, assistant_message, *rest, **more)
 
+    @functools.wraps(responses)
+    async def aresponse_stream(self: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
+        try:
+            # An async generator, whatever its type says: who stops reading closes it at once.
+            stream: Any = responses(self, *args, **options)
+            async with aclosing(stream):
+                async for response in stream:
+                    yield response
+        except Exception as error:
+            # Agno tells of it in an event, as text.
+            if (guard := _guard()) is not None:
+                guard.model_failure = error
+            raise
+
     setattr(arun_function_call, _NAME, True)
     # No hook of Agno may make a call wait, and none is told which call it stands before. Every
     # model carries its calls out here, so the class is changed; outside of a run nothing changes.
     Model.arun_function_call = arun_function_call  # type: ignore[method-assign]
     Model.arun_function_calls = arun_function_calls  # type: ignore[method-assign]
     Model.get_function_calls_to_run = get_function_calls_to_run  # type: ignore[method-assign]
+    Model.aresponse_stream = aresponse_stream  # type: ignore[method-assign]
 
 
 class Guard:
@@ -82,7 +98,7 @@ class Guard:
     Args:
         run: the run.
         gate: makes its gate, given which calls their tools want approved.
-        known: ids of all calls so far.
+        calls: the ids of the thread's calls.
 
     Attributes:
         asks: the policy's questions, by tool call id.
@@ -90,24 +106,26 @@ class Guard:
         parameters: JSON Schemas of tools' arguments, by tool call id.
         failed: called when the gate raises: Agno makes an event of its own of that, or a text for
             the model, which would go on.
+        model_failure: what a model raised last.
     """
 
     def __init__(
         self,
         run: Run,
         gate: Callable[[Callable[[Any], bool]], ToolGate],
-        known: Iterable[str] = (),
+        calls: CallIds,
     ) -> None:
         self.asks: dict[str, Ask] = {}
         self.outputs: dict[str, str] = {}
         self.parameters: dict[str, Any] = {}
         self.failed: Callable[[], object] | None = None
+        self.model_failure: Exception | None = None
         self._run = run
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._verdicts: dict[str, GateVerdict] = {}
         self._must_be_approved: set[str] = set()
-        self._taken = set(known)
+        self._calls = calls
         self.gate: ToolGate = gate(lambda call: call.id in self._must_be_approved)
 
     def begin(self) -> None:
@@ -139,9 +157,7 @@ class Guard:
         Two of one id would be the same call: to people, to what they decided, and to the gate.
         """
         for call in message.tool_calls or ():
-            if not call.get("id") or call["id"] in self._taken:
-                call["id"] = self._run.mint()
-            self._taken.add(call["id"])
+            call["id"] = self._calls.new(call.get("id"))
 
     async def judge(self, calls: Sequence[Any]) -> None:
         """Have those wait that the policy wants approved; Agno begins the others at once."""

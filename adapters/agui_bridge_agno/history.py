@@ -15,27 +15,33 @@ from typing import Any
 from agno.models.message import Message
 
 from agui_bridge.adapters import Run
+from agui_bridge.media import Handles
 from agui_bridge.protocol.threads.marks import marks_of, unmarked
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Turn, text_of, turns_of
 from agui_bridge_agno.content import spoken
 
-__all__ = ["call_ids", "dumped", "loaded", "memo_of", "messages_of", "read_conversation"]
+__all__ = ["calls_in", "dumped", "loaded", "memo_of", "messages_of", "read_conversation"]
 
 
-def read_conversation(run: Run) -> list[Message]:
-    """What the model has been told and has said, and what it is asked now; all calls answered."""
+def read_conversation(run: Run, handles: Handles) -> list[Message]:
+    """What the model has been told and has said, and what it is asked now; all calls answered.
+
+    Args:
+        run: the run.
+        handles: the handles of files that the model takes.
+    """
     memo = run.memo if isinstance(run.memo, dict) else {}
     rest = unmarked(run.raw_messages, memo.get("marks") or ())
     remembered = memo.get("messages")
     if rest is None or not isinstance(remembered, list):
-        return messages_of(run.raw_messages)
-    return [*loaded(remembered), *messages_of(rest)]
+        return messages_of(run.raw_messages, handles)
+    return [*loaded(remembered), *messages_of(rest, handles)]
 
 
-def messages_of(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+def messages_of(messages: Sequence[Mapping[str, Any]], handles: Handles) -> list[Message]:
     """AG-UI's messages, as JSON, as Agno's."""
-    return [message for turn in turns_of(messages) for message in _messages(turn)]
+    return [message for turn in turns_of(messages) for message in _messages(turn, handles)]
 
 
 def dumped(messages: Iterable[Message]) -> list[Json]:
@@ -59,15 +65,12 @@ def memo_of(run: Run, said: Iterable[str], messages: Iterable[Message]) -> Json:
     return {"marks": [*marks_of(run.raw_messages), *said], "messages": dumped(messages)}
 
 
-def call_ids(run: Run, output: Any) -> Iterator[str]:
-    """The ids of all calls of the thread, and of members in the run that goes on.
+def calls_in(output: Any) -> Iterator[str]:
+    """The ids of the calls of a run, those of members included.
 
     Args:
-        run: the run.
-        output: what was kept of Agno's run that goes on, as JSON.
+        output: what was kept of Agno's run that goes on, as JSON; None where none does.
     """
-    for message in run.raw_messages:
-        yield from (call["id"] for call in message.get("toolCalls") or ())
     runs = [output] if output is not None else []
     while runs:
         one = runs.pop()
@@ -76,11 +79,11 @@ def call_ids(run: Run, output: Any) -> Iterator[str]:
             yield from (str(call.get("id")) for call in message.get("tool_calls") or ())
 
 
-def _messages(turn: Turn) -> Iterator[Message]:
+def _messages(turn: Turn, handles: Handles) -> Iterator[Message]:
     if turn.role == "user":
-        said = spoken(turn.content)
-        if said.pop("content") or said:
-            yield Message(role="user", content=text_of(turn.content), **said)
+        said = spoken(turn.content, handles)
+        if any(said.values()):
+            yield Message(role="user", **said)
         return
     calls = [
         {

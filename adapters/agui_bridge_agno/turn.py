@@ -28,9 +28,10 @@ from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.tool_gate import ToolGate
+from agui_bridge_agno.content import handles_of
 from agui_bridge_agno.guard import Guard
 from agui_bridge_agno.history import (
-    call_ids,
+    calls_in,
     dumped,
     loaded,
     memo_of,
@@ -74,15 +75,15 @@ class Turn:
         self._actor = kept.actor if kept else run.principal.actor
         self._decisions = run.resume.decisions if run.resume is not None else {}
         self._queue = ItemQueue()
-        self._guard = Guard(
-            run, self._make_gate, known=call_ids(run, kept.output if kept else None)
-        )
+        calls = run.call_ids(calls_in(kept.output if kept else None))
+        self._guard = Guard(run, self._make_gate, calls)
         self._gate = self._guard.gate
         self._members = Members(run.mint, kept.members if kept else ())
         structured = getattr(agent, "output_schema", None) is not None
         self._reader = Reader(run, self._members, is_structured=structured)
         self._frontend: set[str] = set()
         self._agent = self._prepared(agent)
+        self._handles = handles_of(agent.model)
         self._own_input: list[Any] = list(self._agent.additional_input or ())
         self._dependencies = dependencies
         state = run.state if isinstance(run.state, dict) else {}
@@ -177,12 +178,12 @@ class Turn:
         """
         run, kept = self._run, self._kept
         if kept is None:
-            return self._ask(read_conversation(run))
+            return self._ask(read_conversation(run, self._handles))
         if run.resume is not None:
             new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
         else:
             new = list(map(dict, run.raw_new_messages))
-        said = messages_of([message for message in new if message.get("role") == "user"])
+        said = messages_of([one for one in new if one.get("role") == "user"], self._handles)
         self._late = [*loaded(kept.late), *said]
         handed = run.results()
         if not self._agent.tools and any(one.run is None for one in kept.waiting):
@@ -308,7 +309,9 @@ class Turn:
             raise failure
         output = working.result()
         if self._reader.failure is not None or output is None:
-            raise AgentFailed(self._reader.failure or "it gave no output")
+            raised = self._guard.model_failure
+            told = self._reader.failure or "it gave no output"
+            raise AgentFailed(told) from (raised if str(raised) == told else None)
         return output
 
     @property

@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Literal, get_args
 
 from ag_ui.core import BaseEvent
 
-from agui_bridge.adapters import AdapterCapabilities, Handoff, Run, RunItem
+from agui_bridge.adapters import AdapterCapabilities, Handoff, Pause, Run, RunItem
 from agui_bridge.errors import (
     AdapterError,
     ConfigurationError,
@@ -21,10 +22,11 @@ from agui_bridge.errors import (
     OutcomeUnknown,
     UpstreamError,
 )
-from agui_bridge.protocol.answers.decisions import Approve, Cancel
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.schemas.checking import require_checkable
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_agui.call_names import CallNames
 from agui_bridge_agui.exchange import Exchange
 from agui_bridge_agui.first_arguments import with_first_arguments
 from agui_bridge_agui.http_client import HttpClient, ShapeRefused
@@ -191,8 +193,10 @@ class AguiAdapter:
 
     async def _talk(self, run: Run, answers: Answers | None) -> AsyncGenerator[RunItem, None]:
         approved = _approved_calls(run)
-        reader = Reader(run, approved)
-        messages = messages_for(run, self._history)
+        reader, names = Reader(run, approved), CallNames(run)
+        messages = names.given(messages_for(run, self._history))
+        if answers is not None:
+            answers = replace(answers, messages=names.given(answers.messages))
         # A server that refuses an answer restates the state and the question: until more than the
         # state has come, nothing says that it has taken the answer.
         taken, held = answers is None, list[BaseEvent]()
@@ -202,7 +206,7 @@ class AguiAdapter:
             async with contextlib.aclosing(told) as events:
                 async for wire in events:
                     for item in _read(
-                        reader, wire, confirmations if self._peer.confirmations else None
+                        reader, names, wire, confirmations if self._peer.confirmations else None
                     ):
                         if not taken and item.type == _SNAPSHOT:
                             held.append(item)
@@ -223,17 +227,20 @@ class AguiAdapter:
             )
         for item in held:
             yield item
-        ending = self._ending(run, reader, confirmations)
-        untold = approved - reader.told.answered
+        ending = [names.kept(end) for end in self._ending(run, reader, names, confirmations)]
+        untold = (approved | _awaited_calls(run)) - reader.told.answered
         if not ending and untold and not run.stop.requested:
+            decided = "which was approved" if untold <= approved else "whose question was answered"
             raise OutcomeUnknown(
                 f"The upstream agent ended its run without a result of {_listed(untold, reader)}, "
-                "which was approved: whether it was executed is unknown."
+                f"{decided}: whether it was executed is unknown."
             )
         for end in ending:
-            yield end
+            yield _carrying(end, untold)
 
-    def _ending(self, run: Run, reader: Reader, confirmations: Confirmations) -> list[RunItem]:
+    def _ending(
+        self, run: Run, reader: Reader, names: CallNames, confirmations: Confirmations
+    ) -> list[RunItem]:
         """How the run ended: with what it waits for, or not at all.
 
         Raises:
@@ -241,10 +248,12 @@ class AguiAdapter:
         """
         stopped = run.stop.requested
         told = reader.told
+        # What endpoints say in values of their own has their ids.
+        calls = names.also_native(told.calls)
         if reader.drafted is not None:
-            return [draft_pause(reader.drafted, told.calls, told.unanswered, reader.pending)]
+            return [draft_pause(reader.drafted, calls, told.unanswered, reader.pending)]
         ended = Ended(
-            calls=told.calls,
+            calls=calls,
             unanswered=told.unanswered,
             frontend=reader.pending,
             interrupts=reader.interrupts,
@@ -267,7 +276,7 @@ class AguiAdapter:
             raise UpstreamError(
                 f"The upstream agent ended its run with an error{_code(reader)}: see its log."
             )
-        if reader.cancelled and not stopped:
+        if reader.cancelled and not stopped and not _is_withdrawn(run):
             raise UpstreamError("The upstream agent's run was stopped there.")
         if reader.pending and not stopped:
             return [Handoff(reader.pending)]
@@ -275,15 +284,16 @@ class AguiAdapter:
 
 
 def _read(
-    reader: Reader, wire: WireEvent, confirmations: Confirmations | None
+    reader: Reader, names: CallNames, wire: WireEvent, confirmations: Confirmations | None
 ) -> Iterator[BaseEvent]:
     """The events to pass on for one of the upstream's, whose framework's own ways are undone."""
     left = wire if confirmations is None else confirmations.pass_on(wire)
+    told = reader.told
     for event in with_first_arguments(left) if left is not None else ():
         if event["type"] == _CUSTOM:
-            for untold in suspended_call(event, reader.told.calls):
-                yield from reader.read(untold)
-        yield from reader.read(event)
+            for untold in suspended_call(event, names.also_native(told.calls)):
+                yield from reader.read(names.told(untold, told.messages))
+        yield from reader.read(names.told(event, told.messages))
 
 
 def _are_settled(run: Run, reader: Reader) -> bool:
@@ -293,9 +303,8 @@ def _are_settled(run: Run, reader: Reader) -> bool:
     """
     assert run.resume is not None, "only answers can be settled"
     calls = run.resume.continuation["calls"]
-    return run.resume.decisions.keys() <= calls.keys() and not (
-        _approved_calls(run) - reader.told.answered
-    )
+    awaited = _approved_calls(run) | _awaited_calls(run)
+    return run.resume.decisions.keys() <= calls.keys() and awaited <= reader.told.answered
 
 
 def _approved_calls(run: Run) -> frozenset[str]:
@@ -305,6 +314,30 @@ def _approved_calls(run: Run) -> frozenset[str]:
     approved = [key for key, d in run.resume.decisions.items() if isinstance(d, Approve)]
     kept: Mapping[str, str] = run.resume.continuation["calls"]
     return frozenset(kept[key] for key in approved if key in kept)
+
+
+def _awaited_calls(run: Run) -> frozenset[str]:
+    """The calls that an answered question was about, and those that earlier pauses carry on."""
+    if run.resume is None:
+        return frozenset()
+    continuation = run.resume.continuation
+    about: Mapping[str, str] = continuation.get("about", {})
+    answered = {key for key, d in run.resume.decisions.items() if isinstance(d, Answer)}
+    carried: Collection[str] = continuation.get("carried", ())
+    return frozenset([about[key] for key in about if key in answered]).union(carried)
+
+
+def _carrying(end: RunItem, untold: Collection[str]) -> RunItem:
+    """A pause that keeps which calls owe a result: AG2 tells them all behind its last question."""
+    if not untold or not isinstance(end, Pause):
+        return end
+    return replace(end, continuation={**end.continuation, "carried": sorted(untold)})
+
+
+def _is_withdrawn(run: Run) -> bool:
+    """Whether the upstream was told that nobody decided: then it may stop its run itself."""
+    decisions = run.resume.decisions.values() if run.resume is not None else ()
+    return bool(decisions) and all(isinstance(decision, Cancel) for decision in decisions)
 
 
 def _still_asks(reader: Reader, answers: Answers | None) -> bool:

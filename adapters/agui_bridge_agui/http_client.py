@@ -14,6 +14,7 @@ from urllib.parse import quote
 import httpx
 
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
@@ -89,8 +90,7 @@ class HttpClient:
         _check_headers(headers)
         self._url = url
         self._stop_url = stop_url
-        self._open: httpx.AsyncClient | None = None
-        self._make = functools.partial(
+        make = functools.partial(
             httpx.AsyncClient,
             headers=dict(headers),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
@@ -98,6 +98,8 @@ class HttpClient:
             # fate: each request has a new one.
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         )
+        # A bridge that was closed may be opened again, and used in another event loop.
+        self._clients: PerLoop[httpx.AsyncClient] = PerLoop(make, httpx.AsyncClient.aclose)
 
     async def events(
         self, body: Mapping[str, Json], trace: Mapping[str, str]
@@ -110,7 +112,7 @@ class HttpClient:
         """
         headers = {"Accept": "text/event-stream", **trace}
         try:
-            async with self._client().stream(
+            async with self._clients.get().stream(
                 "POST", self._url, json=body, headers=headers
             ) as response:
                 _check(response)
@@ -139,7 +141,9 @@ class HttpClient:
         url = self._stop_url.replace(_THREAD, quote(thread, safe=""))
         with contextlib.suppress(httpx.HTTPError, TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS if force else None):
-                answer = await self._client().post(url, json={"force": force}, headers=dict(trace))
+                answer = await self._clients.get().post(
+                    url, json={"force": force}, headers=dict(trace)
+                )
             if answer.is_success:
                 return True
             logger.warning("the upstream agent answers %d to a stop", answer.status_code)
@@ -149,15 +153,7 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._open is not None:
-            await self._open.aclose()
-            self._open = None
-
-    def _client(self) -> httpx.AsyncClient:
-        # A bridge that was closed may be opened again.
-        if self._open is None:
-            self._open = self._make()
-        return self._open
+        await self._clients.aclose()
 
 
 def _check_address(option: str, text: str) -> None:

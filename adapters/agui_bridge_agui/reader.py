@@ -65,6 +65,7 @@ class Reader:
         self._approved = set(approved)
         known = set(self.told.calls) - self.told.answered
         self._awaited = known if run.resume is not None else set()
+        self._brought = {message["id"] for message in run.raw_new_messages}
         self._verifier = Verifier("repair", run.mint)
         self._noted: set[str] = set()
 
@@ -122,7 +123,7 @@ class Reader:
             # An outcome that nobody knows is read as none, as every client reads it.
             self._finish(model_of(without_unknown(wire, members=False)[0]))
         elif kind == "MESSAGES_SNAPSHOT":
-            yield from news_of(wire["messages"], self.told, self._awaited)
+            yield from news_of(wire["messages"], self.told, self._awaited, self._brought)
         elif kind == "CUSTOM" and wire["name"] == ON_INTERRUPT:
             self.customs.append(Custom(wire["value"], wire.get("rawEvent")))
         else:

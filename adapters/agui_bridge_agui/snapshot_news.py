@@ -25,23 +25,28 @@ __all__ = ["news_of"]
 
 
 def news_of(
-    messages: Sequence[Mapping[str, Json]], told: Told, awaited: Collection[str] = ()
+    messages: Sequence[Mapping[str, Json]],
+    told: Told,
+    awaited: Collection[str] = (),
+    brought: Collection[str] = (),
 ) -> Iterator[BaseEvent]:
-    """The events of the messages that a snapshot has behind all that are known.
+    """The events of the messages that a snapshot has behind all that were known before.
 
     Args:
         messages: of the snapshot.
         told: what is known; what is new is taken in.
         awaited: calls whose results count wherever they stand.
+        brought: ids of the messages that came with this run: what is new may stand before them.
     """
     late = [message for message in messages if message.get("toolCallId") in awaited]
     for message in late:
         yield from _noted(_events(message, told), told)
     known = [n for n, message in enumerate(messages) if message.get("id") in told.messages]
+    before = [n for n in known if messages[n]["id"] not in brought]
     if not known:
         # It has ids of its own for everything: nothing tells which messages are new.
         return
-    for message in messages[known[-1] :]:
+    for message in messages[(before or known)[-1] :]:
         yield from _noted(_events(message, told), told)
 
 

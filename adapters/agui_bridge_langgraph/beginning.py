@@ -16,6 +16,7 @@ from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_langgraph.calls.frontend import offered_in_state, result_text
 from agui_bridge_langgraph.calls.guard import POLICY
+from agui_bridge_langgraph.calls.wire_ids import WireIds
 from agui_bridge_langgraph.checkpoint import (
     MESSAGES,
     conversation,
@@ -45,6 +46,7 @@ class Beginning:
         owed: ids of the messages that the graph was not given yet.
         own: what the application has the graph begin with, None for the messages and the state.
         cancelled: what an interrupt of the author's own returns that nobody answered.
+        wire: the ids of calls.
     """
 
     run: Run
@@ -52,6 +54,7 @@ class Beginning:
     owed: Collection[str]
     own: Any
     cancelled: Json
+    wire: WireIds
 
     def fresh(self, state: Any) -> Any:
         """What a new message has the graph begin with.
@@ -93,8 +96,13 @@ class Beginning:
         results = self.run.results()
         if AT_END in kept.frontend:
             names = {c["id"]: c["name"] for m in messages_of(state.values) for c in _calls(m)}
-            told = [_result(results, own, names.get(own)) for own in kept.frontend[AT_END]]
-            return {MESSAGES: told}
+            natives = {own: call.native for own in results if (call := self.wire.call(own))}
+            return {
+                MESSAGES: [
+                    _result(results, own, natives.get(own, own), names)
+                    for own in kept.frontend[AT_END]
+                ]
+            }
         values: dict[str, Json] = {
             own: result_text(results.get(kept.frontend[own][0], UNREPORTED)) for own in handed
         }
@@ -134,5 +142,8 @@ def _calls(message: BaseMessage) -> Sequence[Mapping[str, Any]]:
     return getattr(message, "tool_calls", ())
 
 
-def _result(results: Mapping[str, Json], own: str, name: str | None) -> ToolMessage:
-    return ToolMessage(result_text(results.get(own, UNREPORTED)), tool_call_id=own, name=name)
+def _result(
+    results: Mapping[str, Json], own: str, native: str, names: Mapping[str, str]
+) -> ToolMessage:
+    text = result_text(results.get(own, UNREPORTED))
+    return ToolMessage(text, tool_call_id=native, name=names.get(native))

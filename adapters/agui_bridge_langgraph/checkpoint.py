@@ -6,7 +6,9 @@ off, no result of a call that nobody answered. And it does not know what people 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from langchain_core.messages import (
@@ -23,7 +25,7 @@ from pydantic_core import to_jsonable_python
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.answers.unexecuted import UNTOLD
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.protocol.turns import text_of
+from agui_bridge.protocol.turns import result_of, text_of
 from agui_bridge_langgraph.content import user_content
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "conversation",
     "levels",
     "messages_of",
+    "namespace_of",
     "new_messages",
     "replaced",
     "state_changes",
@@ -55,15 +58,35 @@ def levels(state: Any) -> Iterator[Any]:
             yield from levels(task.state)
 
 
-def unanswered(messages: Sequence[BaseMessage]) -> list[Any]:
-    """The tool calls of a conversation that have no result, in order."""
-    answered = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
+def namespace_of(level: Any) -> str:
+    """The namespace of the graph that a snapshot is of; the root's is empty."""
+    return str(level.config["configurable"].get("checkpoint_ns") or "")
+
+
+def unanswered(messages: Sequence[BaseMessage]) -> list[tuple[AIMessage, list[Any]]]:
+    """The messages of a conversation that have tool calls without results, each with these.
+
+    Some models give an id to several calls: then a result is that of the one before it.
+    """
+    made = [(m, call) for m in messages if isinstance(m, AIMessage) for call in m.tool_calls]
+    numbers = Counter(call["id"] for _, call in made)
+    anywhere = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
+    left: list[tuple[AIMessage, Any]] = []
+    for message in messages:
+        if isinstance(message, AIMessage):
+            left += [
+                (message, call)
+                for call in message.tool_calls
+                if numbers[call["id"]] > 1 or call["id"] not in anywhere
+            ]
+        elif isinstance(message, ToolMessage):
+            same = [n for n, (_, call) in enumerate(left) if call["id"] == message.tool_call_id]
+            if same:
+                del left[next(n for n in same if left[n][0] is left[same[-1]][0])]
+    grouped = groupby(left, key=lambda one: id(one[0]))
     return [
-        call
-        for m in messages
-        if isinstance(m, AIMessage)
-        for call in m.tool_calls
-        if call["id"] not in answered
+        (of_one[0][0], [call for _, call in of_one])
+        for of_one in (list(group) for _, group in grouped)
     ]
 
 
@@ -95,6 +118,7 @@ def conversation(
         the messages, and whether they are all, in place of those that the graph has.
     """
     stands = kept[: _taken_back(run, kept)] if run.superseded else kept
+    stands = _without_archived(run, stands) if run.archived else stands
     mended = list(_mended(run, stands))
     added = [*_cut_off(run, mended), *new]
     if [id(m) for m in mended] == [id(m) for m in kept]:
@@ -149,14 +173,22 @@ def _taken_back(run: Run, kept: Sequence[BaseMessage]) -> int:
     return places[-1] + 1 if places else len(kept)
 
 
+def _without_archived(run: Run, kept: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages without the turns that left, by what people said in them: see `_taken_back`."""
+    gone, leaves = set(run.archived), False
+    stands: list[BaseMessage] = []
+    for message in kept:
+        if isinstance(message, HumanMessage):
+            leaves = message.id in gone
+        if not leaves or isinstance(message, SystemMessage):
+            stands.append(message)
+    return stands
+
+
 def _mended(run: Run, messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
     """Messages in which each call is answered: providers refuse others."""
-    open_calls = {call["id"] for call in unanswered(messages)}
-    results = {
-        message["toolCallId"]: text_of(message.get("content") or "")
-        for message in run.raw_messages
-        if message.get("role") == "tool"
-    }
+    open_calls = [call for _, calls in unanswered(messages) for call in calls]
+    results = _Results(run.raw_messages, messages)
     owed: list[ToolMessage] = []
     for message in messages:
         if owed and not isinstance(message, ToolMessage):
@@ -166,15 +198,47 @@ def _mended(run: Run, messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
         if isinstance(message, AIMessage):
             owed = [
                 ToolMessage(
-                    results.get(call["id"], UNTOLD),
+                    results.of(message, place),
                     tool_call_id=call["id"],
                     name=call["name"],
                     id=run.mint(),
                 )
-                for call in message.tool_calls
-                if call["id"] in open_calls
+                for place, call in enumerate(message.tool_calls)
+                if any(call is one for one in open_calls)
             ]
     yield from owed
+
+
+class _Results:
+    """What the thread has of calls that the graph has no result of.
+
+    Args:
+        messages: the thread's.
+        kept: the graph's.
+    """
+
+    def __init__(self, messages: Sequence[Mapping[str, Any]], kept: Sequence[BaseMessage]) -> None:
+        self._numbers = Counter(
+            call["id"] for m in kept if isinstance(m, AIMessage) for call in m.tool_calls
+        )
+        self._contents = {
+            message["toolCallId"]: text_of(result_of(message) or "")
+            for message in messages
+            if message.get("role") == "tool"
+        }
+        self._calls = {
+            message.get("id"): [call["id"] for call in message.get("toolCalls") or ()]
+            for message in messages
+        }
+
+    def of(self, message: AIMessage, place: int) -> str:
+        """The result of a message's call, by its place: to the thread its id may be another."""
+        told = self._calls.get(message.id) or []
+        if len(told) == len(message.tool_calls):
+            return self._contents.get(told[place], UNTOLD)
+        # Some providers change the message's id on the way.
+        native = message.tool_calls[place]["id"]
+        return self._contents.get(native, UNTOLD) if self._numbers[native] == 1 else UNTOLD
 
 
 def _cut_off(run: Run, messages: Sequence[BaseMessage]) -> Iterator[AIMessage]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_langgraph.calls.wire_ids import Call
 
 __all__ = ["Approval", "Waiting"]
 
@@ -50,6 +51,8 @@ class Waiting:
         offered: the application's tools: an answer may come without them.
         actor: who began the run.
         subagents: the agents at work inside tools.
+        told: the calls that may come again, as `WireIds` has them. All other ids of calls here are
+            those on the wire.
     """
 
     interrupts: list[str] = field(default_factory=list)
@@ -64,14 +67,27 @@ class Waiting:
     offered: list[dict[str, Json]] = field(default_factory=list)
     actor: str = ""
     subagents: dict[str, Json] = field(default_factory=dict)
+    told: list[Json] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, kept: Any) -> Waiting:
         """Read a continuation."""
         approved = {call: Approval(**one) for call, one in kept["approved"].items()}
-        return cls(**{**kept, "approved": approved})
+        read = cls(**{**kept, "approved": approved})
+        return read if "told" in kept else replace(read, told=_told_before(read))
 
     def to_json(self) -> Json:
         """Write a continuation."""
         made: Json = asdict(self)
         return made
+
+
+def _told_before(kept: Waiting) -> list[Json]:
+    """The calls of a continuation that an earlier version wrote: on the wire it had models' ids."""
+    tasks = {call: task for task, calls in kept.asked.items() for call in calls}
+    handed = [call for calls in kept.frontend.values() for call in calls]
+    named = [*kept.calls.values(), *kept.approved, *kept.judged, *kept.results, *handed, *tasks]
+    return [
+        asdict(Call(own, own, "", message=1, task=tasks.get(own, "")))
+        for own in dict.fromkeys(named)
+    ]

@@ -13,6 +13,7 @@ from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.event_loops import PerLoop
 from agui_bridge_langgraph.calls.guard import hook
 from agui_bridge_langgraph.checkpoint import MESSAGES
 from agui_bridge_langgraph.tools import input_names
@@ -40,16 +41,16 @@ class OpenGraph:
 
     def __init__(self, found: Any, inner: Sequence[Any] = (), *, begins: bool = False) -> None:
         self._begins = begins
-        self._made: Pregel[Any, Any, Any, Any] | None = None
+        self._given: Pregel[Any, Any, Any, Any] | None = None
         self._make: Any = None
         self._inner = tuple(inner)
-        self._held = contextlib.AsyncExitStack()
-        self._opening: asyncio.Lock | None = None
+        # What a function opens, such as a checkpointer's connections, belongs to an event loop.
+        self._made: PerLoop[_Made] = PerLoop(_Made, _Made.aclose)
         for graph in self._inner:
             if not isinstance(graph, Pregel):
                 raise ConfigurationError(f"inner should hold compiled graphs, not {graph!r:.80}.")
         if isinstance(found, Pregel):
-            self._made = self._checked(found)
+            self._given = self._checked(found)
         elif callable(found) and not isinstance(found, StateGraph):
             self._make = found
         else:
@@ -61,23 +62,22 @@ class OpenGraph:
         Raises:
             ConfigurationError: the function made none that can be used.
         """
-        if self._made is None:
-            self._opening = self._opening or asyncio.Lock()
-            async with self._opening:
-                if self._made is None:
-                    self._made = await self._open()
-        return self._made
+        if self._given is not None:
+            return self._given
+        made = self._made.get()
+        async with made.opening:
+            if made.graph is None:
+                made.graph = await self._open(made.held)
+        return made.graph
 
     async def aclose(self) -> None:
         """Close what the function opened; the next to ask has it made anew."""
-        if self._make is not None:
-            self._made, self._opening = None, None
-            await self._held.aclose()
+        await self._made.aclose()
 
-    async def _open(self) -> Pregel[Any, Any, Any, Any]:
+    async def _open(self, held: contextlib.AsyncExitStack) -> Pregel[Any, Any, Any, Any]:
         made = self._make()
         if isinstance(made, contextlib.AbstractAsyncContextManager):
-            made = await self._held.enter_async_context(made)
+            made = await held.enter_async_context(made)
         elif inspect.isawaitable(made):
             made = await made
         if not isinstance(made, Pregel):
@@ -101,6 +101,19 @@ class OpenGraph:
         for one in (graph, *self._inner):
             hook(one)
         return graph
+
+
+class _Made:
+    """What a function has made in one event loop."""
+
+    def __init__(self) -> None:
+        self.graph: Pregel[Any, Any, Any, Any] | None = None
+        self.held = contextlib.AsyncExitStack()
+        self.opening = asyncio.Lock()
+
+    async def aclose(self) -> None:
+        """Close it."""
+        await self.held.aclose()
 
 
 def _no_graph(found: Any) -> str:

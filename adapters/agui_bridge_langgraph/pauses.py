@@ -6,25 +6,22 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langgraph.types import Interrupt
 
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge_langgraph.calls.frontend import FRONTEND
 from agui_bridge_langgraph.calls.guard import POLICY
-from agui_bridge_langgraph.checkpoint import levels, messages_of, unanswered
+from agui_bridge_langgraph.calls.open_calls import OpenCalls
+from agui_bridge_langgraph.calls.wire_ids import WireIds
+from agui_bridge_langgraph.checkpoint import messages_of, namespace_of, unanswered
 from agui_bridge_langgraph.continuation import Waiting
-from agui_bridge_langgraph.questions import OpenCalls, Schemas, asking
+from agui_bridge_langgraph.questions import Schemas, asking
 
-__all__ = ["AT_END", "Pausing", "open_calls"]
+__all__ = ["AT_END", "Pausing"]
 
 AT_END: Final = ""
 """Stands for an interrupt's id where the graph simply ended with the application's calls."""
-
-
-def open_calls(state: Any) -> list[Any]:
-    """The calls that nothing has answered, of a graph and of the subgraphs within it, in order."""
-    return [call for level in levels(state) for call in unanswered(messages_of(level.values))]
 
 
 class Pausing:
@@ -32,14 +29,20 @@ class Pausing:
 
     Args:
         schemas: gives the JSON Schema of a tool's arguments.
+        wire: the ids of calls.
         policy: the policy's questions, by tool call id.
         frontend: names of the application's tools.
     """
 
     def __init__(
-        self, schemas: Schemas, policy: Mapping[str, Ask], frontend: Collection[str]
+        self,
+        schemas: Schemas,
+        wire: WireIds,
+        policy: Mapping[str, Ask],
+        frontend: Collection[str],
     ) -> None:
         self._schemas = schemas
+        self._wire = wire
         self._policy = policy
         self._frontend = frontend
         self._asks: list[Ask] = []
@@ -102,7 +105,10 @@ class Pausing:
         """Graphs that were made for AG-UI end with the application's calls, unanswered."""
         messages = messages_of(state.values)
         last = next((m for m in reversed(messages) if not isinstance(m, ToolMessage)), None)
-        if isinstance(last, AIMessage):
-            calls = [c["id"] for c in unanswered([last, *messages]) if c["name"] in self._frontend]
-            if calls:
-                self._handed[AT_END] = calls
+        for message, calls in unanswered(messages):
+            natives = [str(call["id"]) for call in calls]
+            own = self._wire.open(message.id, natives, namespace_of(state))
+            named = zip(own, calls, strict=True)
+            handed = [one for one, call in named if call["name"] in self._frontend]
+            if message is last and handed:
+                self._handed[AT_END] = handed

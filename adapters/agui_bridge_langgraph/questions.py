@@ -27,8 +27,9 @@ from agui_bridge.protocol.answers.decisions import (
     Respond,
 )
 from agui_bridge.protocol.threads.records import Json, ToolCall
+from agui_bridge_langgraph.calls.open_calls import OpenCalls
 
-__all__ = ["Asking", "OpenCalls", "asking", "resume_value"]
+__all__ = ["Asking", "asking", "resume_value"]
 
 Schemas = Callable[[str], Mapping[str, Json] | None]
 
@@ -44,37 +45,6 @@ class Asking:
 
     asks: list[Ask]
     calls: Mapping[str, str]
-
-
-class OpenCalls:
-    """The calls that a model proposed and nothing has answered yet.
-
-    Args:
-        calls: LangChain's tool calls, in order.
-        asking: ids of the calls whose tools raised an interrupt, by its id.
-
-    Attributes:
-        all: the calls.
-    """
-
-    def __init__(self, calls: Sequence[Mapping[str, Any]], asking: Mapping[str, str]) -> None:
-        self.asking = asking
-        self.all: list[ToolCall] = [
-            ToolCall(str(c["id"]), str(c["name"]), c["args"]) for c in calls
-        ]
-        self._left = list(self.all)
-
-    def by_id(self, call_id: Any) -> ToolCall | None:
-        """The call of an id."""
-        return next((call for call in self.all if call.id == call_id), None)
-
-    def take(self, name: Any, args: Any) -> ToolCall | None:
-        """The next call of a tool with some arguments: batches name no ids, but keep the order."""
-        for call in self._left:
-            if call.name == name and call.args == args:
-                self._left.remove(call)
-                return call
-        return None
 
 
 def asking(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
@@ -114,9 +84,10 @@ _RESPONSE: Final[Mapping[str, Json]] = {
 }
 
 
-def _ask_per_call(found: Interrupt, _: OpenCalls, schemas: Schemas) -> Asking:
+def _ask_per_call(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
     value = found.value
-    call = ToolCall(str(value["tool_call_id"]), value["name"], value["args"])
+    known = calls.of_model(value["tool_call_id"], found)
+    call = ToolCall(known.id if known else found.id, value["name"], value["args"])
     ask = _reviewed(found.id, call, value.get("description"), _kinds(found), schemas)
     return Asking([ask], {found.id: call.id})
 
@@ -129,7 +100,7 @@ def _ask_batch(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
     asks, gated = [], {}
     for native, request, kinds in _batch(found):
         args = request["args"]
-        call = calls.take(request["name"], args) or ToolCall(native, request["name"], args)
+        call = calls.like(request["name"], args, found) or ToolCall(native, request["name"], args)
         asks.append(_reviewed(native, call, request.get("description"), kinds, schemas))
         gated[native] = call.id
     return Asking(asks, gated)
@@ -235,10 +206,17 @@ def _ask_inbox(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
         message = _text(request.get("description"))
         allowed = [decision for key, decision in _INBOX.items() if config.get(key)]
         if not allowed:
-            about = {"toolName": name, "args": _plain(args)}
+            shown = {"toolName": name, "args": _plain(args)}
             schema = {"type": "string"} if config.get("allow_respond") else None
             asks.append(
-                Ask(native, "input_required", message, response_schema=schema, metadata=about)
+                Ask(
+                    native,
+                    "input_required",
+                    message,
+                    response_schema=schema,
+                    metadata=shown,
+                    about=ToolCall(native, name, _plain(args)),
+                )
             )
             continue
         if APPROVE not in allowed:
@@ -247,7 +225,7 @@ def _ask_inbox(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
             allowed.append(DECLINE)
         if config.get("allow_respond"):
             allowed.append(RESPOND)
-        call = calls.take(name, args) or ToolCall(native, name, _plain(args))
+        call = calls.like(name, args, found) or ToolCall(native, name, _plain(args))
         asks.append(
             Ask(
                 native,
@@ -301,7 +279,7 @@ def _ask_own(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
     value = found.value
     told: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
     schema: Any = _schema_of(found) or _member(told, "responseSchema", "response_schema")
-    call = calls.by_id(_member(told, "toolCallId", "tool_call_id"))
+    call = calls.of_model(_member(told, "toolCallId", "tool_call_id"), found)
     about = calls.asking.get(found.id)
     metadata: dict[str, Json] = {} if isinstance(value, str) else {"value": _plain(value)}
     if schema is not None:

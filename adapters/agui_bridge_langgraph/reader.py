@@ -25,9 +25,12 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
-from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run
+from agui_bridge.protocol.threads.records import ToolCall
+from agui_bridge_langgraph.calls.open_calls import OpenCall
+from agui_bridge_langgraph.calls.wire_ids import Mark, WireIds
+from agui_bridge_langgraph.content import content_text, plain, said_in
 from agui_bridge_langgraph.subagents import Subagents
 
 __all__ = ["Reader"]
@@ -35,15 +38,29 @@ __all__ = ["Reader"]
 
 @dataclass(slots=True)
 class _Message:
-    """A message of a model that is being told; its owner is the sub-agent that says it."""
+    """A message of a model that is being told.
+
+    Attributes:
+        id: the first of its ids.
+        ids: all of them: some models change it within a message, and the graph keeps one.
+        number: among the messages of the run.
+        about: what LangGraph says of it.
+        owner: the sub-agent that says it.
+        texts: whether it has text.
+        reasoning: id of its reasoning, while that is open.
+        calls: ids of its calls.
+        places: by the place of a call, the model's id of it, and its own.
+    """
 
     id: str
+    ids: list[str]
+    number: int
     about: Any
     owner: str | None = None
     texts: bool = False
     reasoning: str | None = None
     calls: list[str] = field(default_factory=list)
-    places: dict[Any, str] = field(default_factory=dict)
+    places: dict[Any, tuple[str, str]] = field(default_factory=dict)
 
 
 class Reader:
@@ -51,6 +68,7 @@ class Reader:
 
     Args:
         run: mints ids, and takes usage.
+        wire: the ids of calls.
         answered: ids of the calls whose results the thread has.
         shared: names of the state that clients see.
         subagents: the agents inside tools.
@@ -64,6 +82,7 @@ class Reader:
     def __init__(
         self,
         run: Run,
+        wire: WireIds,
         answered: Collection[str],
         shared: Collection[str],
         subagents: Subagents,
@@ -72,6 +91,7 @@ class Reader:
         self.known: set[str] = set()
         self.answered: set[str] = set(answered)
         self._run = run
+        self._wire = wire
         self._shared = shared
         self._subagents = subagents
         self._state: Any = None
@@ -110,29 +130,32 @@ class Reader:
 
         Args:
             namespace: the graph that it comes from; the root's is empty.
-            mode: LangGraph's stream mode, or `result`, `event` of the guard.
+            mode: LangGraph's stream mode, or `result`, `event`, `begins` of the guard.
             data: what the mode gives.
         """
         if mode == "messages":
             yield from self._message(*data)
         elif mode == "result":
-            yield from self._result(data)
+            yield from self._result(*data)
         elif mode == "tasks":
             yield from self._step(namespace, data)
         elif mode == "values" and not namespace and isinstance(data, Mapping):
             yield from self._values(data)
+        elif mode == "custom" and isinstance(data, Mark):
+            data.seen.set()
         elif mode == "custom":
             yield data if isinstance(data, BaseEvent) else _custom("langgraph", data)
         elif mode == "event":
             yield _custom(*data)
 
-    def open_calls(self) -> list[dict[str, Any]]:
-        """The calls that were told and not answered, as LangChain has them."""
-        return [
-            {"id": call, "name": name, "args": _object(args)}
-            for call, (name, args) in self._calls.items()
-            if call not in self.answered
+    def open_calls(self) -> list[OpenCall]:
+        """The calls that were told and not answered."""
+        left = [
+            (ToolCall(own, name, _object(args)), self._wire.call(own))
+            for own, (name, args) in self._calls.items()
+            if own not in self.answered
         ]
+        return [OpenCall(call, known.native, known.within) for call, known in left if known]
 
     # --- messages ---
 
@@ -141,8 +164,11 @@ class Reader:
             yield from self._chunk(message, about)
         elif isinstance(message, AIMessage):
             yield from self._whole(message, about)
-        elif isinstance(message, ToolMessage):
-            yield from self._result(message)
+        elif isinstance(message, ToolMessage) and message.id not in self.known:
+            place = str(about.get("langgraph_checkpoint_ns"))
+            own = self._wire.result(message.tool_call_id, place)
+            if own is not None:
+                yield from self._result(own, message)
 
     def _chunk(self, chunk: AIMessageChunk, about: Any) -> Iterator[BaseEvent | str]:
         task = about.get("langgraph_checkpoint_ns")
@@ -153,18 +179,18 @@ class Reader:
                 return
             yield from self._end(task)
             owner = yield from self._owner(about)
-            message = _Message(chunk.id or self._run.mint(), about, owner)
-            self._open[task] = message
+            message = self._begin(chunk.id or self._run.mint(), about, owner)
             self._speaking = None
             self._run.iteration = (self._run.iteration or 0) + 1
             self.known.add(message.id)
         if chunk.id is not None and chunk.id != message.id:
-            # Some models change it within a message; the graph keeps one of them.
             self.known.add(chunk.id)
+            if chunk.id not in message.ids:
+                message.ids.append(chunk.id)
         if isinstance(content, str) and not chunk.additional_kwargs:
             text = content
         else:
-            thought, text = _blocks(chunk)
+            thought, text = said_in(chunk)
             if thought:
                 yield from self._think(message, thought)
         if text:
@@ -174,6 +200,11 @@ class Reader:
         self._note_usage(chunk)
         if chunk.chunk_position == "last":
             yield from self._end(task)
+
+    def _begin(self, own: str, about: Any, owner: str | None) -> _Message:
+        message = _Message(own, [own], self._wire.new_message(), about, owner)
+        self._open[about.get("langgraph_checkpoint_ns")] = message
+        return message
 
     def _owner(self, about: Mapping[str, Any]) -> Generator[BaseEvent | str, None, str | None]:
         """Who says what this is about; a new sub-agent is announced."""
@@ -211,11 +242,13 @@ class Reader:
             yield text
 
     def _call(self, message: _Message, part: Mapping[str, Any]) -> Iterator[BaseEvent | str]:
-        place, own = part.get("index"), part.get("id")
-        if own and own != message.places.get(place):
+        place, native = part.get("index"), part.get("id")
+        if native and native != message.places.get(place, ("", ""))[0]:
             yield from _end_reasoning(message)
+            task = str(message.about.get("langgraph_checkpoint_ns"))
+            own = self._wire.told(native, task, message.number, message.ids)
             # Some models number none of their calls, or all alike: what follows is the last one's.
-            message.places[place] = own
+            message.places[place] = (native, own)
             message.calls.append(own)
             self.called.append(own)
             name = part.get("name") or ""
@@ -228,7 +261,7 @@ class Reader:
                 parent_message_id=message.id,
                 subagent_run_id=message.owner,
             )
-        call = message.places.get(place)
+        _, call = message.places.get(place, ("", ""))
         if call and part.get("args"):
             name, args = self._calls[call]
             self._calls[call] = (name, args + part["args"])
@@ -257,8 +290,8 @@ class Reader:
         task = about.get("langgraph_checkpoint_ns")
         yield from self._end(task)
         owner = yield from self._owner(about)
-        message = self._open[task] = _Message(own, about, owner)
-        thought, text = _blocks(whole)
+        message = self._begin(own, about, owner)
+        thought, text = said_in(whole)
         if thought:
             yield from self._think(message, thought)
         if text:
@@ -282,16 +315,19 @@ class Reader:
             }
         )
 
-    def _result(self, message: ToolMessage) -> Iterator[BaseEvent | str]:
-        if message.tool_call_id in self.answered:
+    def _result(self, own: str, message: ToolMessage) -> Iterator[BaseEvent | str]:
+        self._wire.answered(own)
+        if message.id is not None:
+            self.known.add(message.id)
+        if own in self.answered:
             return
-        self.answered.add(message.tool_call_id)
-        owner, events = self._subagents.owner(message.tool_call_id)
+        self.answered.add(own)
+        owner, events = self._subagents.owner(own)
         yield from events
         yield ToolCallResultEvent(
             message_id=message.id or self._run.mint(),
-            tool_call_id=message.tool_call_id,
-            content=_content(message),
+            tool_call_id=own,
+            content=content_text(message),
             role="tool",
             subagent_run_id=owner,
         )
@@ -330,7 +366,7 @@ class Reader:
             yield finished
 
     def _values(self, values: Mapping[str, Any]) -> Iterator[BaseEvent | str]:
-        state = {name: _plain(values[name]) for name in self._shared if name in values}
+        state = {name: plain(values[name]) for name in self._shared if name in values}
         if state and state != self._state:
             self._state = state
             yield StateSnapshotEvent(snapshot=state)
@@ -342,29 +378,6 @@ def _end_reasoning(message: _Message) -> Iterator[BaseEvent | str]:
         message.reasoning = None
 
 
-def _blocks(message: AIMessage) -> tuple[str, str]:
-    """The reasoning and the text of a message, whatever its provider's form."""
-    thought, text = "", ""
-    for block in message.content_blocks:
-        kind: Any = block["type"]
-        if kind == "text":
-            text += str(block.get("text", ""))
-        elif kind == "reasoning":
-            thought += str(block.get("reasoning", ""))
-        elif kind == "non_standard":
-            # A model whose provider LangChain was not told.
-            value: Any = block.get("value", {})
-            thought += str(value.get("thinking", "")) if isinstance(value, Mapping) else ""
-    return thought, text
-
-
-def _content(message: ToolMessage) -> str:
-    """A tool's result as text; of blocks the texts, or all of it where there is none."""
-    if isinstance(message.content, str):
-        return message.content
-    return str(message.text) or json.dumps(_plain(message.content))
-
-
 def _object(text: str) -> Any:
     try:
         return json.loads(text or "{}")
@@ -373,8 +386,4 @@ def _object(text: str) -> Any:
 
 
 def _custom(name: str, value: Any) -> CustomEvent:
-    return CustomEvent(name=name, value=_plain(value))
-
-
-def _plain(value: Any) -> Any:
-    return to_jsonable_python(value, fallback=str)
+    return CustomEvent(name=name, value=plain(value))

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ag_ui.core import StateSnapshotEvent, StepFinishedEvent, StepStartedEvent
 from langgraph.runtime import RunControl
+from langgraph.types import StreamWriter
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
@@ -19,17 +20,18 @@ from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve, Decision
-from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.tool_gate import ToolGate
 from agui_bridge_langgraph.beginning import NOTHING, Beginning
 from agui_bridge_langgraph.calls.callbacks import callbacks_of
 from agui_bridge_langgraph.calls.frontend import OFFERED, Offered
 from agui_bridge_langgraph.calls.guard import GUARD, Guard
 from agui_bridge_langgraph.calls.journal import Journal
+from agui_bridge_langgraph.calls.open_calls import OpenCalls, open_calls, places_of
+from agui_bridge_langgraph.calls.wire_ids import Mark, WireIds
 from agui_bridge_langgraph.checkpoint import MESSAGES, levels, messages_of
 from agui_bridge_langgraph.continuation import Approval, Waiting
-from agui_bridge_langgraph.pauses import Pausing, open_calls
-from agui_bridge_langgraph.questions import OpenCalls
+from agui_bridge_langgraph.pauses import Pausing
 from agui_bridge_langgraph.reader import Reader
 from agui_bridge_langgraph.subagents import Subagents
 from agui_bridge_langgraph.tools import output_names, parameters_of, tools_of
@@ -86,9 +88,17 @@ class Turn:
         # The gate knows calls by their ids, and of earlier approvals that still count.
         known = replace(run, resume=Resume(None, decided)) if decided else run
         self._gate = ToolGate(known, taken=self._taken, actor=kept.actor)
+        self._wire = WireIds(run.call_ids(), kept.told)
         self._journal = Journal(graph.checkpointer.serde, kept.results, kept.asked)
         self._guard = Guard(
-            self._gate, self._journal, kept.judged, decided, told=self._tell, begins=self._begins
+            self._gate,
+            self._wire,
+            self._journal,
+            kept.judged,
+            decided,
+            told=self._tell,
+            begins=self._begins,
+            caught_up=self._caught_up,
         )
         self._tools = tools_of(graph)
         self._frontend = _offered(run, kept, self._tools)
@@ -96,12 +106,14 @@ class Turn:
             run, options.config, callbacks_of(run, self._gate, self._guard, self._tell)
         )
         self._owed: list[str] = run.memo.get("owed", []) if isinstance(run.memo, dict) else []
-        self._begin = Beginning(run, graph, self._owed, options.input, options.cancelled)
+        self._begin = Beginning(
+            run, graph, self._owed, options.input, options.cancelled, self._wire
+        )
         names = output_names(graph) if options.shared is None else options.shared
         shared = [name for name in names if name not in (MESSAGES, _STRUCTURED)]
         answered = {m.get("toolCallId", "") for m in run.raw_messages if m.get("role") == "tool"}
         self._subagents = Subagents(run.mint, self._guard.tasks, kept.subagents)
-        self._reader = Reader(run, answered, shared, self._subagents)
+        self._reader = Reader(run, self._wire, answered, shared, self._subagents)
 
     async def items(self) -> AsyncGenerator[RunItem, None]:
         """What the run yields; see `Adapter.run`.
@@ -247,6 +259,17 @@ class Turn:
     async def _taken(self) -> None:
         await self._queue.taken()
 
+    async def _caught_up(self, writer: StreamWriter) -> None:
+        mark = Mark()
+        writer(mark)
+        for _ in range(2):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_SETTLE):
+                    await mark.seen.wait()
+                return
+            # A slow client holds it up; else it is a graph that streams to nobody here.
+            await self._queue.taken()
+
     async def _tell(self, mode: str, data: Any) -> None:
         await self._queue.drained()
         self._queue.write(((), mode, data))
@@ -257,14 +280,12 @@ class Turn:
         return await self._graph.aget_state(self._config, subgraphs=True)
 
     def _end(self, state: Any) -> Pause | Handoff | None:
-        finished = {
-            getattr(m, "tool_call_id", None)
-            for level in levels(state)
-            for m in messages_of(level.values)
-        }
-        calls = open_calls(state)
-        seen = {call["id"] for call in calls} | finished
-        calls += [call for call in self._reader.open_calls() if call["id"] not in seen]
+        calls = open_calls(state, self._wire)
+        seen = {one.call.id for one in calls}
+        stand = {str(m.id) for level in levels(state) for m in messages_of(level.values)}
+        finished = self._wire.settled(stand, seen)
+        calls += [o for o in self._reader.open_calls() if o.call.id not in seen | finished]
+        tasks = {task.id for level in levels(state) for task in level.tasks}
         kept = replace(
             self._waiting,
             approved={c: one for c, one in self._approved.items() if c not in finished},
@@ -272,18 +293,25 @@ class Turn:
             asked=self._journal.asked,
             results=self._journal.dumped(finished),
             offered=[*self._frontend.values()],
-            subagents=self._subagents.to_json({call["id"]: call for call in calls}),
+            subagents=self._subagents.to_json({one.call.id: one for one in calls}),
         )
-        pausing = Pausing(self._schema, self._guard.asks, self._frontend)
-        return pausing.end(state, OpenCalls(calls, self._guard.asking), kept)
+        pausing = Pausing(self._schema, self._wire, self._guard.asks, self._frontend)
+        places = {**places_of(state), **self._guard.places}
+        end = pausing.end(state, OpenCalls(calls, self._guard.asking, places), kept)
+        # What is asked about may have got its id here.
+        return end and replace(
+            end, continuation={**end.continuation, "told": self._wire.to_json(tasks)}
+        )
 
     def _whose(self, end: Pause | Handoff) -> Iterator[RunItem]:
         """The end, each question that of the sub-agent whose call it is about."""
         if isinstance(end, Pause):
             asks = []
             for ask in end.asks:
-                call = ask.tool_call.id if ask.tool_call is not None else ask.about
-                owner, events = self._subagents.owner(call)
+                call = ask.tool_call or ask.about
+                owner, events = self._subagents.owner(
+                    call.id if isinstance(call, ToolCall) else call
+                )
                 yield from events
                 asks.append(replace(ask, subagent_run_id=owner))
             end = replace(end, asks=asks)

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agui_bridge.adapters import Run
+from agui_bridge.protocol.answers.unexecuted import NOT_GIVEN
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.turns import result_of, text_of
 
-__all__ = ["client_tools", "messages_of_calls", "request_context"]
+__all__ = ["client_tools", "later_results", "messages_of_calls", "request_context"]
 
 _KEY: Final = "ag-ui"
 """Where Mastra's own AG-UI package puts the context, too. No client chooses another key: an
@@ -36,6 +38,25 @@ def request_context(run: Run) -> dict[str, Json]:
     if run.state:
         told["state"] = run.state
     return {_KEY: told} if told else {}
+
+
+def later_results(run: Run) -> list[dict[str, Json]]:
+    """Results of the application's tools that came after a person wrote on, in words.
+
+    Mastra takes no call and no result before a message of a user's, and drops a call without one.
+    """
+    names = {tool.name for tool in run.tools}
+    came = {m["toolCallId"]: result_of(m) for m in run.unkept if m["role"] == "tool"}
+    calls = (call for m in run.raw_messages for call in m.get("toolCalls") or ())
+    return [
+        {
+            "role": "user",
+            "content": f"Result of {call['function']['name']}({call['function']['arguments']}), "
+            f"which came later: {text_of(came[call['id']])}",
+        }
+        for call in calls
+        if call["function"]["name"] in names and came.get(call["id"], NOT_GIVEN) != NOT_GIVEN
+    ]
 
 
 def messages_of_calls(

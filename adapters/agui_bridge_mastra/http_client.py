@@ -10,6 +10,7 @@ from urllib.parse import quote
 import httpx
 
 from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder
 
@@ -67,7 +68,10 @@ class HttpClient:
         self._headers = dict(headers or {})
         self._timeout = httpx.Timeout(timeout, connect=10.0)
         self._client = client
-        self._own: httpx.AsyncClient | None = None
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+        self._own: PerLoop[httpx.AsyncClient] = PerLoop(
+            lambda: httpx.AsyncClient(limits=limits), httpx.AsyncClient.aclose
+        )
 
     async def stream(
         self,
@@ -253,17 +257,10 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._own is not None:
-            await self._own.aclose()
-            self._own = None
+        await self._own.aclose()
 
     def _http(self) -> httpx.AsyncClient:
-        if self._client is not None:
-            return self._client
-        if self._own is None:
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-            self._own = httpx.AsyncClient(limits=limits)
-        return self._own
+        return self._client if self._client is not None else self._own.get()
 
     async def _send(
         self, method: str, path: str, trace: Mapping[str, str], **body: Any

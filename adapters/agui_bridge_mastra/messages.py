@@ -8,8 +8,9 @@ from typing import Any
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.threads.content_parts import is_unknown_part
+from agui_bridge.media import left_out, media_of
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_mastra.frontend import later_results
 
 __all__ = ["memory_of", "messages_of", "new_messages", "workflow_input"]
 
@@ -32,6 +33,8 @@ def messages_of(run: Run, *, whole: bool) -> list[dict[str, Json]]:
         UpstreamError: there is none.
     """
     told = _told(run.raw_messages) if whole else new_messages(run)
+    if told and not whole:
+        return [*later_results(run), *told]
     if not told and run.text:
         # Asked again without anything new: the last question counts.
         told = [{"role": "user", "content": run.text}]
@@ -76,21 +79,22 @@ def _told(listed: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
 def _message(message: Mapping[str, Json]) -> dict[str, Json]:
     content = message["content"]
     if isinstance(content, list):
-        content = [part for part in map(_part, content) if part is not None]
+        content = [*map(_part, content)]
     return {"role": message["role"], "content": content}
 
 
-def _part(part: Mapping[str, Any]) -> dict[str, Json] | None:
-    """A part of a message as Mastra's model interface has it."""
+def _part(part: Mapping[str, Any]) -> dict[str, Json]:
+    """A part of a message as Mastra's model interface has it; words for what it has no place for.
+
+    To it a handle of a provider's would be an address, or bytes.
+    """
     if part.get("type") == "text":
         return {"type": "text", "text": part["text"]}
-    source = part.get("source")
-    if is_unknown_part(part) or not isinstance(source, Mapping):
-        return None
-    value, media = source.get("value"), source.get("mimeType")
-    if not value:
-        return None
-    if part.get("type") == "image":
-        told: dict[str, Json] = {"type": "image", "image": value}
-        return {**told, "mediaType": media} if media else told
-    return {"type": "file", "data": value, "mediaType": media or "application/octet-stream"}
+    media = media_of(part)
+    if media.by not in ("data", "url"):
+        return {"type": "text", "text": left_out(media)}
+    if media.part == "image":
+        told: dict[str, Json] = {"type": "image", "image": media.value}
+        return {**told, "mediaType": media.media_type} if media.media_type else told
+    media_type = media.media_type or "application/octet-stream"
+    return {"type": "file", "data": media.value, "mediaType": media_type}

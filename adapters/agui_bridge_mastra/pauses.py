@@ -84,6 +84,7 @@ class Waiting:
             native_id=self.key,
             reason="input_required",
             message=message,
+            about=ToolCall(self.call, self.name, self.args) if self.call else None,
             response_schema=self.schema,
             subagent_run_id=self.subagent,
             metadata={"mastra": shown},

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
 
@@ -38,7 +39,11 @@ class HttpClient:
         self._url = url.rstrip("/")
         self._headers = dict(headers)
         self._given = client
-        self._own: httpx.AsyncClient | None = None
+        # No limit for reading: a model may think for as long as it likes.
+        timeout = httpx.Timeout(30.0, read=None)
+        self._own: PerLoop[httpx.AsyncClient] = PerLoop(
+            lambda: httpx.AsyncClient(base_url=self._url, timeout=timeout), httpx.AsyncClient.aclose
+        )
 
     async def events(
         self, body: Mapping[str, Json], trace: Mapping[str, str]
@@ -77,18 +82,10 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._own is not None:
-            await self._own.aclose()
-            self._own = None
+        await self._own.aclose()
 
     def _client(self) -> httpx.AsyncClient:
-        if self._given is not None:
-            return self._given
-        if self._own is None:
-            # No limit for reading: a model may think for as long as it likes.
-            timeout = httpx.Timeout(30.0, read=None)
-            self._own = httpx.AsyncClient(base_url=self._url, timeout=timeout)
-        return self._own
+        return self._given if self._given is not None else self._own.get()
 
 
 def _check(response: httpx.Response) -> None:

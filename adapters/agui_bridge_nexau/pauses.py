@@ -9,7 +9,7 @@ from typing import Any
 from agui_bridge.adapters import Ask
 from agui_bridge.protocol.answers.decisions import Answer, Decision
 from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
-from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_nexau.reader import CallSeen
 
 __all__ = ["ASK_USER", "answer_text", "ask_of", "labels_of"]
@@ -29,6 +29,7 @@ def ask_of(call: CallSeen) -> Ask:
         native_id=call.id,
         reason="input_required",
         message="\n".join(field.label for field in fields),
+        about=ToolCall(call.id, call.name, _arguments(call)),
         response_schema=schema_from_fields(fields),
         metadata={"toolName": call.name, "questions": questions},
     )
@@ -59,15 +60,20 @@ def labels_of(ask: Ask) -> dict[str, str]:
     return {name: str(schema.get("title", name)) for name, schema in properties.items()}
 
 
-def _questions(call: CallSeen) -> list[Json]:
+def _arguments(call: CallSeen) -> dict[str, Json]:
     try:
         arguments = json.loads(call.arguments or "{}")
     except ValueError:
-        arguments = {}
-    given = arguments.get("questions") if isinstance(arguments, dict) else None
+        return {}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _questions(call: CallSeen) -> list[Json]:
+    arguments = _arguments(call)
+    given = arguments.get("questions")
     if isinstance(given, list) and given:
         return given
-    question = arguments.get("question") if isinstance(arguments, dict) else None
+    question = arguments.get("question")
     return [{"question": question if isinstance(question, str) else "The agent asks for input."}]
 
 

@@ -80,6 +80,7 @@ class Reader:
 
     Attributes:
         mint: makes ids that NexAU leaves out.
+        new_call: gives the id of a new call, as `CallIds.new` does.
         started: whether the run has begun: from then on it can be stopped.
         finished: whether NexAU said that it is over.
         error: what NexAU said when it failed, None if it did not.
@@ -92,6 +93,7 @@ class Reader:
     """
 
     mint: Callable[[], str]
+    new_call: Callable[[str | None], str]
     started: bool = False
     finished: bool = False
     error: str | None = None
@@ -103,6 +105,8 @@ class Reader:
     usage: dict[str, dict[str, int]] = field(default_factory=dict)
     _steps: set[str] = field(default_factory=set)
     _named: dict[str, str] = field(default_factory=dict)
+    # By NexAU's ids, which it may use again.
+    _last: dict[str, CallSeen] = field(default_factory=dict)
     _text: str | None = None
     _thought: str | None = None
     _model: str = ""
@@ -226,10 +230,9 @@ class Reader:
     # --- calls ---
 
     def _on_tool_call_start(self, event: Raw) -> list[BaseEvent]:
-        call = CallSeen(
-            str(event.get("tool_call_id") or self.mint()), str(event.get("tool_call_name"))
-        )
-        self.calls[call.id] = call
+        native = event.get("tool_call_id")
+        call = CallSeen(self.new_call(native), str(event.get("tool_call_name")))
+        self.calls[call.id] = self._last[str(native)] = call
         self.said = True
         # The text ends after its calls with NexAU; before them there is nothing left to say.
         start = ToolCallStartEvent(
@@ -240,14 +243,14 @@ class Reader:
         return [*self.close(), start]
 
     def _on_tool_call_args(self, event: Raw) -> list[BaseEvent]:
-        call, delta = self.calls.get(str(event.get("tool_call_id"))), event.get("delta")
+        call, delta = self._last.get(str(event.get("tool_call_id"))), event.get("delta")
         if call is None or not delta:
             return []
         call.arguments += delta
         return [ToolCallArgsEvent(tool_call_id=call.id, delta=delta)]
 
     def _on_tool_call_end(self, event: Raw) -> list[BaseEvent]:
-        call = self.calls.get(str(event.get("tool_call_id")))
+        call = self._last.get(str(event.get("tool_call_id")))
         if call is None or call.ended:
             return []
         call.ended = True
@@ -261,7 +264,7 @@ class Reader:
         return [ToolCallArgsEvent(tool_call_id=call.id, delta="{}")]
 
     def _on_tool_call_result(self, event: Raw) -> list[BaseEvent]:
-        call = self.calls.get(str(event.get("tool_call_id")))
+        call = self._last.get(str(event.get("tool_call_id")))
         if call is None:
             return []
         content = event.get("content")

@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
+from agui_bridge.media import left_out, media_of
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.turns import result_of
 from agui_bridge_nexau.pauses import answer_text
 from agui_bridge_nexau.standing import Standing
 
@@ -122,7 +124,7 @@ def _message(message: Mapping[str, Json]) -> Json:
     """A message in NexAU's shape; a plain string as content is refused."""
     if message["role"] == "user":
         return _user(message["content"])
-    content = _text(message) or ""
+    content = _text({"content": result_of(message)}) or ""
     if message["role"] == "tool":
         result = {"type": "tool_result", "tool_use_id": message["toolCallId"], "content": content}
         return {"role": "tool", "content": [result]}
@@ -152,11 +154,20 @@ def _arguments(text: str) -> Json:
 
 
 def _text(message: Mapping[str, Json]) -> str | None:
-    """What a message says; None when a part of it is no text."""
+    """What a message says; None when a part of it has an address or bytes.
+
+    A file's handle fails no run: words stand for it, as for a part of a type that nobody knows.
+    """
     content = message.get("content")
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    if any(part.get("type") != "text" for part in parts):
-        return None
-    return "".join(str(part.get("text", "")) for part in parts)
+    said: list[str] = []
+    for part in content if isinstance(content, list) else []:
+        if part.get("type") == "text":
+            said.append(str(part.get("text", "")))
+            continue
+        media = media_of(part)
+        if media.by in ("data", "url"):
+            return None
+        said.append(left_out(media))
+    return "".join(said)

@@ -53,7 +53,7 @@ class Turn:
         settle_timeout: float,
         drain_timeout: float,
     ) -> None:
-        self.reader: Reader = Reader(run.mint)
+        self.reader: Reader = Reader(run.mint, run.call_ids().new)
         self.left: Standing | None = None
         self.leaving: asyncio.Task[None] | None = None
         self._request = request

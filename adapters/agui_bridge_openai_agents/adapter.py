@@ -12,7 +12,7 @@ from agents import Agent, RunConfig
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.import_object import import_object
-from agui_bridge_openai_agents.guard import expect_holdable, hold_tools
+from agui_bridge_openai_agents.guard import expect_holdable, hold_agents
 from agui_bridge_openai_agents.turn import Turn
 
 __all__ = ["OpenAIAgentsAdapter"]
@@ -73,7 +73,7 @@ class OpenAIAgentsAdapter:
             "run_config": _late_guardrails(config),
             "max_turns": max_turns,
         }
-        hold_tools()
+        hold_agents()
 
     async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
         """Carry out one run.

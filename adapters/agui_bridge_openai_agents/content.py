@@ -8,20 +8,39 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from agui_bridge.protocol.threads.content_parts import file_name
+from agui_bridge.media import Handles, Kind, left_out, media_of
 from agui_bridge.protocol.turns import Content
 
-__all__ = ["UNREADABLE", "arguments_of", "output_text", "user_content"]
+__all__ = ["UNREADABLE", "arguments_of", "output_text", "readable", "user_content"]
 
 UNREADABLE: Final = "The arguments of this tool call are no JSON object; it was not executed."
 """What the model is told of a call whose arguments can't be shown to anybody."""
 
+_KINDS: Final[Mapping[Any, Kind]] = {"input_image": "image", "input_file": "document"}
+_OPENAI: Final = Handles("openai", frozenset(_KINDS.values()))
+_DETAIL: Final = {"input_image": {"detail": "auto"}}
 _AUDIO: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 
 
 def user_content(content: Content) -> str | list[dict[str, Any]]:
-    """Content as a model is asked with it; parts that it can't be told are left out."""
+    """Content as a model is asked with it; words stand for what it can't be told.
+
+    Handles of OpenAI's stay: which model is asked turns out later (see `readable`).
+    """
     return content if isinstance(content, str) else list(_parts(content))
+
+
+def readable(items: Any, handles: Handles, told: set[str]) -> Any:
+    """The items of a request, with words for the handles of files that its model doesn't take.
+
+    Args:
+        items: of the request, as the SDK has them.
+        handles: those that the model takes.
+        told: handles that the log tells of already; gets those that it does now.
+    """
+    if not isinstance(items, list):
+        return items
+    return [_readable(item, handles, told) for item in items]
 
 
 def output_text(output: Any) -> str:
@@ -52,32 +71,47 @@ def arguments_of(text: str | None) -> dict[str, Any] | None:
 
 def _parts(content: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for part in content:
-        kind = part.get("type")
-        if kind == "text":
+        if part.get("type") == "text":
             yield {"type": "input_text", "text": str(part.get("text", ""))}
             continue
-        source: Mapping[str, Any] = part.get("source") or _legacy(part)
-        value, media_type = source.get("value"), str(source.get("mimeType") or "")
-        if not value:
-            continue
-        is_data = source.get("type") == "data"
-        url = (
-            f"data:{media_type or 'application/octet-stream'};base64,{value}" if is_data else value
-        )
-        if kind == "image" or media_type.startswith("image/"):
+        media = media_of(part)
+        if media.by == "data":
+            url = f"data:{media.media_type or 'application/octet-stream'};base64,{media.value}"
+        else:
+            url = media.url or ""
+        if handle := media.handle(_OPENAI):
+            kind = "input_image" if media.kind == "image" else "input_file"
+            yield {"type": kind, "file_id": handle, **_DETAIL.get(kind, {})}
+        elif not url:
+            yield {"type": "input_text", "text": left_out(media)}
+        elif media.kind == "image":
             yield {"type": "input_image", "image_url": url, "detail": "auto"}
-        elif is_data and media_type in _AUDIO:
-            audio = {"data": value, "format": _AUDIO[media_type]}
+        elif media.by == "data" and media.media_type in _AUDIO:
+            audio = {"data": media.value, "format": _AUDIO[media.media_type]}
             yield {"type": "input_audio", "input_audio": audio}
-        elif is_data:
-            yield {"type": "input_file", "file_data": url, "filename": file_name(part) or "file"}
+        elif media.by == "data":
+            yield {"type": "input_file", "file_data": url, "filename": media.name or "file"}
         else:
             yield {"type": "input_file", "file_url": url}
 
 
-def _legacy(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The source of a part of type `binary`, as AG-UI 0.x has it."""
-    for name in ("data", "url"):
-        if part.get(name):
-            return {"type": name, "value": part[name], "mimeType": part.get("mimeType")}
-    return {}
+def _readable(item: Any, handles: Handles, told: set[str]) -> Any:
+    content = item.get("content") if isinstance(item, dict) and item.get("role") == "user" else None
+    if not isinstance(content, list):
+        return item
+    parts = [_readable_part(part, handles, told) for part in content]
+    # The same one, where nothing is other: the SDK may know it by its identity.
+    same = all(one is other for one, other in zip(parts, content, strict=True))
+    return item if same else {**item, "content": parts}
+
+
+def _readable_part(part: Any, handles: Handles, told: set[str]) -> Any:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind not in _KINDS or not part.get("file_id") or _KINDS[kind] in handles.kinds:
+        return part
+    named = _KINDS[kind]
+    source = {"type": "file", "value": part["file_id"]}
+    is_new = part["file_id"] not in told
+    told.add(part["file_id"])
+    text = left_out(media_of({"type": named, "source": source}), log=is_new)
+    return {"type": "input_text", "text": text}

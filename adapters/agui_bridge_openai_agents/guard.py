@@ -1,4 +1,4 @@
-"""What stands before every tool of a run, those of agents inside tools included.
+"""What stands before every tool and model of a run, those of agents inside tools included.
 
 The SDK has no hook that reaches all of them: `RunHooks` end at the first agent that is a tool, and
 an agent that a tool runs by itself knows of none. What each of them does before it can call a tool
@@ -39,9 +39,10 @@ from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
 from agui_bridge_openai_agents.content import UNREADABLE, arguments_of, output_text
+from agui_bridge_openai_agents.models import UniqueModel, hold_models
 from agui_bridge_openai_agents.subagents import Subagents
 
-__all__ = ["Guard", "expect_holdable", "hold_tools"]
+__all__ = ["Guard", "expect_holdable", "hold_agents"]
 
 _ALLOW: Final = ToolGuardrailFunctionOutput.allow()
 _NAME: Final = "agui_bridge"
@@ -51,8 +52,8 @@ _current: ContextVar[Guard | None] = ContextVar("agui_bridge_openai_agents_guard
 _within: ContextVar[str | None] = ContextVar("agui_bridge_openai_agents_call", default=None)
 
 
-def hold_tools() -> None:
-    """Have agents give tools that ask the guard of the run that they are in. Once per process."""
+def hold_agents() -> None:
+    """Have agents ask the guard of their run for tools and models. Once per process."""
     plain = AgentBase.get_all_tools
     if getattr(plain, _NAME, False):
         return
@@ -67,6 +68,12 @@ def hold_tools() -> None:
     # No hook of the SDK may hold a tool back, and an agent that is a tool of another lies behind a
     # closure. Every agent asks for its tools here; outside of a run nothing changes.
     AgentBase.get_all_tools = get_all_tools  # type: ignore[method-assign]
+    hold_models(_model_in_run)
+
+
+def _model_in_run(model: Any) -> Any:
+    guard = _current.get()
+    return model if guard is None else guard.model(model)
 
 
 def expect_holdable(agent: AgentBase[Any], tools: Collection[Any]) -> None:
@@ -133,12 +140,21 @@ class Guard(RunHooks[Any]):
         self._verdicts: dict[str, GateVerdict] = {}
         self._copies: dict[int, tuple[FunctionTool, FunctionTool]] = {}
         self._named: dict[tuple[str, str], FunctionTool] = {}
+        self._calls = run.call_ids()
+        self._models: dict[int, UniqueModel] = {}
         self._running: dict[str, tuple[str | None, AbstractAsyncContextManager[None]]] = {}
 
     def begin(self) -> None:
         """Guard what runs in this task, and in those that it begins."""
         _current.set(self)
         _within.set(None)
+
+    def model(self, model: Any) -> Any:
+        """A model as the SDK asks it while the run is under way."""
+        if asyncio.get_running_loop() is not self._loop:
+            return model
+        # The SDK knows a model that it has asked by its identity.
+        return self._models.setdefault(id(model), UniqueModel(model, self._calls.new))
 
     def held(self, agent: AgentBase[Any], tools: list[Any]) -> list[Any]:
         """An agent's tools as they are given to the SDK while the run is under way.

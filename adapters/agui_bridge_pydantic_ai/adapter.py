@@ -20,10 +20,11 @@ from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError, NotDelivered
 from agui_bridge.import_object import import_object
 from agui_bridge.item_queue import ItemQueue, join_text
+from agui_bridge.media import Handles
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.turns import turns_of
 from agui_bridge.tool_gate import ToolGate
-from agui_bridge_pydantic_ai.content import user_content
+from agui_bridge_pydantic_ai.content import handles_of, user_content
 from agui_bridge_pydantic_ai.guard import Guard
 from agui_bridge_pydantic_ai.history import Prompt, memo_of, read_conversation
 from agui_bridge_pydantic_ai.pauses import Deferred, pause_of
@@ -111,7 +112,7 @@ class _Turn:
         self._actor = self._kept.actor if self._kept else run.principal.actor
         self._queue = ItemQueue()
         self._gate = ToolGate(run, taken=self._queue.taken, actor=self._actor)
-        self._guard = Guard(self._gate)
+        self._guard = Guard(self._gate, run.call_ids())
         self._reader = Reader(run, self._guard.outputs)
         self._frontend = {tool.name: tool for tool in run.tools}
 
@@ -152,13 +153,13 @@ class _Turn:
 
     async def _work(self, agent: AbstractAgent[Any, Any], deps: Any) -> Any:
         async def hand_over(_: Any, events: Any) -> None:
-            queue = self._queue
+            queue, told = self._queue, self._guard.told
             async for event in events:
-                queue.write(event)
+                queue.write(told(event))
                 if queue.full:
                     await queue.drained()
 
-        history, prompt, results = self._context()
+        history, prompt, results = self._context(handles_of(getattr(agent, "model", None)))
         capabilities: list[AbstractCapability[Any]] = [self._guard]
         if history:
             # Given a history, pydantic-ai takes the agent's system prompt for told.
@@ -201,10 +202,12 @@ class _Turn:
         """Ids of the calls that began, or that the client has a result of."""
         return self._gate.begun | self._reader.answered
 
-    def _context(self) -> tuple[list[ModelMessage], Prompt, DeferredToolResults | None]:
+    def _context(
+        self, handles: Handles
+    ) -> tuple[list[ModelMessage], Prompt, DeferredToolResults | None]:
         run, kept = self._run, self._kept
         if kept is None:
-            return (*read_conversation(run), None)
+            return (*read_conversation(run, handles), None)
         results = run.results()
         if run.resume is not None:
             new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
@@ -212,7 +215,7 @@ class _Turn:
         else:
             new, decisions = list(map(dict, run.raw_new_messages)), {}
         said = [turn for turn in turns_of(new) if turn.role == "user"]
-        prompt: Prompt = user_content(said[-1].content) if said else None
+        prompt: Prompt = user_content(said[-1].content, handles) if said else None
         return kept.messages, prompt or None, kept.results(decisions, results)
 
     def _external(self) -> ExternalToolset[Any]:

@@ -28,6 +28,7 @@ from pydantic_ai.messages import (
 )
 
 from agui_bridge.adapters import Run
+from agui_bridge.media import Handles
 from agui_bridge.protocol.threads.marks import marks_of, unmarked
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Turn, text_of, turns_of
@@ -49,18 +50,22 @@ def loaded(messages: Json) -> list[ModelMessage]:
     return ModelMessagesTypeAdapter.validate_python(messages)
 
 
-def read_conversation(run: Run) -> tuple[list[ModelMessage], Prompt]:
+def read_conversation(run: Run, handles: Handles) -> tuple[list[ModelMessage], Prompt]:
     """What the model has been told and has said, and what it is asked now.
 
     Every call in it has a result: pydantic-ai would execute one that has none.
+
+    Args:
+        run: the run.
+        handles: the handles of files that the model takes.
     """
     history, rest = _remembered(run)
     turns = turns_of(rest)
     prompt: Prompt = None
     if turns and turns[-1].role == "user":
-        prompt = user_content(turns.pop().content) or None
+        prompt = user_content(turns.pop().content, handles) or None
     for turn in turns:
-        for message in _messages(turn):
+        for message in _messages(turn, handles):
             _append(history, message)
     return history, prompt
 
@@ -92,9 +97,9 @@ def _remembered(run: Run) -> tuple[list[ModelMessage], Sequence[Mapping[str, Any
         return [], raw
 
 
-def _messages(turn: Turn) -> Iterable[ModelMessage]:
+def _messages(turn: Turn, handles: Handles) -> Iterable[ModelMessage]:
     if turn.role == "user":
-        yield ModelRequest(parts=[UserPromptPart(user_content(turn.content))])
+        yield ModelRequest(parts=[UserPromptPart(user_content(turn.content, handles))])
     elif turn.role == "system":
         yield ModelRequest(parts=[SystemPromptPart(text_of(turn.content))])
     else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +10,7 @@ from typing import Any, Final
 from pydantic_core import to_jsonable_python
 from strands.types.session import decode_bytes_values, encode_bytes_values
 
-from agui_bridge.protocol.threads.content_parts import file_name
+from agui_bridge.media import left_out, media_of
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Content
 
@@ -49,7 +47,7 @@ def from_json(value: Any) -> Any:
 
 
 def user_blocks(content: Content) -> list[Block]:
-    """Content as a model is asked with it; parts that it can't be told are left out."""
+    """Content as a model is asked with it; words stand for what it can't be told."""
     if isinstance(content, str):
         return [{"text": content}] if content else []
     return list(_blocks(content))
@@ -85,22 +83,18 @@ def _blocks(content: list[dict[str, Any]]) -> Iterator[Block]:
             if text := str(part.get("text", "")):
                 yield {"text": text}
             continue
-        source: Mapping[str, Any] = part.get("source") or _legacy(part)
-        value, media_type = source.get("value"), str(source.get("mimeType") or "")
-        if source.get("type") == "url":
+        media = media_of(part)
+        if media.by == "url":
             # Its models take no addresses; some can open them with a tool.
-            yield {"text": f"[{part.get('type') or 'file'}: {value}]"}
+            yield {"text": f"[{media.part}: {media.value}]"}
             continue
-        try:
-            data = base64.b64decode(str(value), validate=True)
-        except (binascii.Error, ValueError):
-            continue
-        if media_type in _IMAGES:
+        data, media_type = media.data, media.media_type
+        if data is not None and media_type in _IMAGES:
             yield {"image": {"format": _IMAGES[media_type], "source": {"bytes": data}}}
-        elif media_type in _VIDEOS:
+        elif data is not None and media_type in _VIDEOS:
             yield {"video": {"format": _VIDEOS[media_type], "source": {"bytes": data}}}
-        elif media_type in _DOCUMENTS:
-            name = _NOT_IN_NAMES.sub(" ", file_name(part)).strip()
+        elif data is not None and media_type in _DOCUMENTS:
+            name = _NOT_IN_NAMES.sub(" ", media.name).strip()
             yield {
                 "document": {
                     "format": _DOCUMENTS[media_type],
@@ -108,14 +102,9 @@ def _blocks(content: list[dict[str, Any]]) -> Iterator[Block]:
                     "source": {"bytes": data},
                 }
             }
-
-
-def _legacy(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The source of a part of type `binary`, as AG-UI 0.x has it."""
-    for name in ("data", "url"):
-        if part.get(name):
-            return {"type": name, "value": part[name], "mimeType": part.get("mimeType")}
-    return {}
+        else:
+            # Its messages have no place for a file's handle either.
+            yield {"text": left_out(media)}
 
 
 def text_of_json(value: Json) -> str:

@@ -27,7 +27,7 @@ from strands.tools.structured_output.structured_output_tool import StructuredOut
 from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
-from agui_bridge.adapters import Run
+from agui_bridge.adapters import CallIds, Run
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import denied_by_policy
 from agui_bridge.protocol.threads.records import Json
@@ -99,7 +99,7 @@ class Guard:
         tell: takes events for the client.
         subagents: those of the run.
         gated: ids of calls that people were asked about: they run once for each approval.
-        known: ids of all calls that the thread has.
+        calls: the ids of the thread's calls.
 
     Attributes:
         gate: the run's gate.
@@ -117,7 +117,7 @@ class Guard:
         tell: Callable[[BaseEvent], None],
         subagents: Subagents,
         gated: Collection[str],
-        known: Collection[str],
+        calls: CallIds,
     ) -> None:
         self.asks: dict[str, Ask] = {}
         self.outputs: dict[str, str] = {}
@@ -128,7 +128,7 @@ class Guard:
         self._tell = tell
         self._subagents = subagents
         self._gated = set(gated)
-        self._taken = set(known)
+        self._calls = calls
         self._unreadable: set[str] = set()
         self._working: dict[int, str] = {}
         self._guarded: set[int] = set()
@@ -159,7 +159,7 @@ class Guard:
     # --- what Strands calls ---
 
     def _watch(self, context: Any) -> Any:
-        model = WatchedModel(context.model, self._taken, self._unreadable, self._run.mint)
+        model = WatchedModel(context.model, self._calls, self._unreadable)
         return context.replace(model=model)
 
     async def _around(self, context: Any, execute: Any) -> AsyncGenerator[Any, None]:

@@ -21,7 +21,6 @@ from agui_bridge_strands.content import Block, from_json, result_block, to_json,
 
 __all__ = [
     "Message",
-    "call_ids",
     "conversation_of",
     "instructions_of",
     "memo_of",
@@ -83,11 +82,6 @@ def memo_of(run: Run, said: Iterable[str], messages: Sequence[Any]) -> dict[str,
         messages: all of the conversation, as Strands has it.
     """
     return {"marks": [*marks_of(run.raw_messages), *said], "messages": to_json(list(messages))}
-
-
-def call_ids(run: Run) -> set[str]:
-    """The ids of all calls of the thread."""
-    return {call["id"] for message in run.raw_messages for call in message.get("toolCalls") or ()}
 
 
 def _messages(raw: Sequence[Mapping[str, Any]]) -> Iterator[Message]:

@@ -27,7 +27,6 @@ from agui_bridge.tool_gate import ToolGate
 from agui_bridge_strands.content import from_json, text_in, text_of_json, to_json, user_blocks
 from agui_bridge_strands.guard import FrontendTool, Guard
 from agui_bridge_strands.history import (
-    call_ids,
     instructions_of,
     memo_of,
     read_conversation,
@@ -90,7 +89,7 @@ class Turn:
             self._queue.write,
             self._subagents,
             gated=[*gated, *(kept.permits if kept else ())],
-            known=call_ids(run) | set(gated),
+            calls=run.call_ids(gated),
         )
         self._gate = self._guard.gate
         output = getattr(agent, "_default_structured_output_model", None)
@@ -269,14 +268,7 @@ class Turn:
 
     def _returned(self, call: str) -> str:
         """What the application gave back for a call."""
-        told = {
-            message["toolCallId"]: message.get("content")
-            for message in self._run.raw_messages
-            if message.get("role") == "tool"
-        }
-        if self._run.handoff is not None:
-            told |= self._run.handoff.results
-        found = told.get(call, UNREPORTED)
+        found = self._run.results().get(call, UNREPORTED)
         return text_of(found) if isinstance(found, list) else text_of_json(found)
 
     def _make_gate(self, approve: Any) -> ToolGate:

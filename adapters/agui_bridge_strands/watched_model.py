@@ -1,14 +1,12 @@
-"""A model as an agent of one run has it: ids of calls are unique, and what can't be read is noted.
-
-Some providers name a call by its tool, so that the second one has the id of the first: to clients
-it would be the same call, and an approval of one would be taken for one of the other.
-"""
+"""A model as an agent of one run has it: calls have unique ids, and what can't be read is noted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
+
+from agui_bridge.adapters import CallIds
 
 __all__ = ["WatchedModel"]
 
@@ -18,18 +16,14 @@ class WatchedModel:
 
     Args:
         model: the model.
-        taken: ids that calls of the thread have; those of new calls are added.
+        calls: the ids of the thread's calls.
         unreadable: gets the ids of calls whose arguments are no JSON object.
-        mint: gives a new id.
     """
 
-    def __init__(
-        self, model: Any, taken: set[str], unreadable: set[str], mint: Callable[[], str]
-    ) -> None:
+    def __init__(self, model: Any, calls: CallIds, unreadable: set[str]) -> None:
         self._model = model
-        self._taken = taken
+        self._calls = calls
         self._unreadable = unreadable
-        self._mint = mint
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
@@ -47,13 +41,11 @@ class WatchedModel:
                 use = start.get("toolUse")
                 call, pieces = None, []
                 if use is not None:
-                    call = use["toolUseId"]
-                    if not call or call in self._taken:
-                        call = self._mint()
+                    call = self._calls.new(use["toolUseId"])
+                    if call != use["toolUseId"]:
                         told = {**start, "toolUse": {**use, "toolUseId": call}}
                         block = {**event["contentBlockStart"], "start": told}
                         event = {**event, "contentBlockStart": block}
-                    self._taken.add(call)
             elif "contentBlockStop" in event and call is not None:
                 if not _is_object("".join(pieces)):
                     self._unreadable.add(call)

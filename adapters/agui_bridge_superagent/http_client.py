@@ -16,6 +16,7 @@ from typing import Final, Literal
 import httpx
 
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["HttpClient", "InterruptGone"]
@@ -57,13 +58,14 @@ class HttpClient:
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
         if not url.startswith(("http://", "https://")):
             raise ConfigurationError(f"{url!r} is no address of a server: write http://host:port.")
-        self._open: httpx.AsyncClient | None = None
-        self._make = functools.partial(
+        make = functools.partial(
             httpx.AsyncClient,
             base_url=url.rstrip("/"),
             headers=dict(headers),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
         )
+        # A bridge that was closed may be opened again, and used in another event loop.
+        self._clients: PerLoop[httpx.AsyncClient] = PerLoop(make, httpx.AsyncClient.aclose)
 
     async def stream(
         self, call: Literal["stream", "resume"], body: Mapping[str, Json], trace: Mapping[str, str]
@@ -76,7 +78,7 @@ class HttpClient:
             UpstreamError: it failed, or broke off.
         """
         try:
-            async with self._client().stream(
+            async with self._clients.get().stream(
                 "POST", f"/api/v1/chat/{call}", json=body, headers=dict(trace)
             ) as response:
                 await _check(response, call)
@@ -91,15 +93,7 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._open is not None:
-            await self._open.aclose()
-            self._open = None
-
-    def _client(self) -> httpx.AsyncClient:
-        # A bridge that was closed may be opened again.
-        if self._open is None:
-            self._open = self._make()
-        return self._open
+        await self._clients.aclose()
 
 
 async def _check(response: httpx.Response, call: str) -> None:

@@ -15,16 +15,19 @@ from starlette.routing import BaseRoute
 
 from agui_bridge.bridge.telemetry_choice import TelemetryChoice, choose_telemetry
 from agui_bridge.bridge.without_client import WithoutClient
-from agui_bridge.channels.channel import Channel, check_channels
+from agui_bridge.channels.channel import Channel
+from agui_bridge.channels.scoped_channels import ScopedChannels
 from agui_bridge.engine.engine import Engine, mint
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.observing.telemetry import Telemetry
+from agui_bridge.engine.scope_queue import ScopeQueue
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.event_loops import PerLoop
 from agui_bridge.http.app.routes import TAKEN, build_app, build_routes, routes_of_its_own
+from agui_bridge.http.auth import scopes_given_by
 from agui_bridge.http.copilotkit.operations import BASE, check_base
 from agui_bridge.http.hosts import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
-from agui_bridge.http.scope_queue import ScopeQueue
 from agui_bridge.http.service import Authenticate
 from agui_bridge.inbox.settings import Inbox
 from agui_bridge.protocol.audit.keys import AuditKeys
@@ -85,7 +88,8 @@ class Bridge(WithoutClient):
 
     Raises:
         ConfigurationError: a host or an origin can never match, CopilotKit's routes can't
-            stand at their path, or an audit key is too short.
+            stand at their path, an audit key is too short, or nobody knows whose questions a
+            channel is told of.
     """
 
     def __init__(
@@ -108,7 +112,9 @@ class Bridge(WithoutClient):
         self.inbox: Inbox = inbox or Inbox()
         self.inbox_page: bool = inbox is not None
         super().__init__(settings or Settings(), self.inbox.references)
-        self.channels: Mapping[str, Channel] = check_channels(channels or {})
+        self.channels: ScopedChannels = ScopedChannels(
+            channels or {}, scopes_given_by(authenticate)
+        )
         self._dispatcher: Dispatcher | None = None
         self.authenticate = authenticate
         self._store = store
@@ -125,10 +131,14 @@ class Bridge(WithoutClient):
         self.bodies: ScopeQueue = ScopeQueue(self.settings.max_bytes_per_scope)
         self.heavy_inputs: ScopeQueue = ScopeQueue(_HEAVY_INPUTS)
         self._engine: Engine | None = None
+        self._loop: PerLoop[asyncio.AbstractEventLoop] = PerLoop(
+            asyncio.get_running_loop, self._loop_ends
+        )
+        self._opened_in: asyncio.AbstractEventLoop | None = None
         self._drained: asyncio.Task[None] | None = None
         self._closing = False
         self._advised = False
-        self._opening = asyncio.Lock()
+        self._opening: PerLoop[asyncio.Lock] = PerLoop(asyncio.Lock)
         self._twins: set[Bridge] = set()
         self.audit_keys: AuditKeys | None = AuditKeys(audit_keys) if audit_keys else None
         self._telemetry = telemetry
@@ -156,13 +166,17 @@ class Bridge(WithoutClient):
     async def open(self) -> Engine:
         """Open the store and start the engine, once; gives the engine.
 
+        In another event loop, when the one before has ended, it is opened anew.
+
         Raises:
             StoreUnavailable: the store can't be reached.
             SchemaMismatch: the database is newer or older than this version.
         """
-        if self._engine is not None:
+        if self._engine is not None and not self._is_left():
             return self._engine
-        async with self._opening:
+        async with self._opening.get():
+            if self._is_left():
+                await self._let_go()
             if self._engine is None:
                 store = await self._opened()
                 store.audit.keys = self.audit_keys or store.audit.keys
@@ -176,8 +190,35 @@ class Bridge(WithoutClient):
                 # Whichever request opens the bridge: the work beside is no part of its trace.
                 contextvars.Context().run(engine.start)
                 self._dispatcher = contextvars.Context().run(self._dispatch, engine)
-                self._engine = engine
+                self._engine, self._opened_in = engine, self._loop.get()
         return self._engine
+
+    def _is_left(self) -> bool:
+        """Whether it is open in an event loop that has ended, or stands still."""
+        loop = self._opened_in
+        if self._engine is None or loop is None:
+            return False
+        return loop is not asyncio.get_running_loop() and not loop.is_running()
+
+    async def _let_go(self) -> None:
+        """Leave what belongs to an event loop that has ended: it can't be closed properly."""
+        engine, self._engine = self._engine, None
+        dispatcher, self._dispatcher = self._dispatcher, None
+        self._drained, self._closing = None, False
+        self.turns = HeavyTurns()
+        self.bodies = ScopeQueue(self.settings.max_bytes_per_scope)
+        self.heavy_inputs = ScopeQueue(_HEAVY_INPUTS)
+        if dispatcher is not None:
+            dispatcher.leave()
+        if engine is not None:
+            engine.leave()
+            if isinstance(self._store, str):
+                await engine.store.aclose()
+
+    async def _loop_ends(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close it in its own event loop, which ends; a store that was given stays open."""
+        if self._engine is not None and self._opened_in is loop:
+            await self._close(store=isinstance(self._store, str))
 
     def _dispatch(self, engine: Engine) -> Dispatcher | None:
         """Begin to tell people; with `sweep_interval=0` other processes do.
@@ -237,6 +278,15 @@ class Bridge(WithoutClient):
 
     async def aclose(self) -> None:
         """Drain, and close adapters and the store."""
+        if self._is_left():
+            store = self._store
+            await self._let_go()
+            if not isinstance(store, str):
+                await store.aclose()
+        await self._close(store=True)
+        await self._loop.aclose()
+
+    async def _close(self, *, store: bool) -> None:
         engine = self._engine
         if engine is None or self._closing:
             return
@@ -251,7 +301,8 @@ class Bridge(WithoutClient):
             if self._dispatcher is not None:
                 await self._dispatcher.aclose()
             self._closing = False
-            await engine.store.aclose()
+            if store:
+                await engine.store.aclose()
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Any = None) -> AsyncIterator[None]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from agui_bridge.channels.notice import Notice
+from agui_bridge.channels.scopes import Person
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.field_rules import NAME, FieldRule, check_fields, sequence_of
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Channel", "Undelivered", "check_channels"]
-
-_NAME: Final = re.compile("[A-Za-z0-9_-]{1,64}")
+__all__ = ["Channel", "Undelivered"]
 
 
 class Undelivered(Exception):
@@ -50,12 +49,15 @@ class Channel(ABC):
     """Where people are told of questions.
 
     Attributes:
+        scopes: whose questions it is told of, by name; `*` among them is any scope. None: those of
+            the bridge's only scope, or where everybody whom it names is a principal, of theirs.
         by_default: whether it is told of questions whose approval rule names no channels.
         show_args: whether it shows a tool call's arguments; else the tool's name and the message.
         per_second: how many notices it takes in a second at most, from one process.
         tells_end: whether it is told how a question ended, too.
     """
 
+    scopes: Sequence[str] | None = None
     by_default: bool = True
     show_args: bool = False
     per_second: float = 10.0
@@ -63,6 +65,7 @@ class Channel(ABC):
 
     def __post_init__(self) -> None:
         """Refuse at once what can't work."""
+        check_fields(self, _FIELDS, error=ConfigurationError)
         if not 0 < self.per_second < float("inf"):
             raise ConfigurationError("channels: per_second must be a number above 0.")
 
@@ -80,27 +83,18 @@ class Channel(ABC):
             Undelivered: it did not arrive.
         """
 
+    def named_people(self) -> Collection[Person]:
+        """Whom it names itself: plain names, and principals.
+
+        A plain name stands for somebody of the channel's only scope, and is refused where it has
+        several.
+        """
+        return ()
+
     async def aclose(self) -> None:  # noqa: B027 - not abstract: most channels hold nothing that is to be released
         """Release connections."""
 
 
-def check_channels(channels: Mapping[str, Channel]) -> Mapping[str, Channel]:
-    """The channels of a bridge, whose names stand in addresses.
-
-    Args:
-        channels: by name.
-
-    Raises:
-        ConfigurationError: a name is none, or what it names is no channel.
-    """
-    for name, channel in channels.items():
-        if not _NAME.fullmatch(name):
-            raise ConfigurationError(
-                f"channels: {name!r:.100} is no name: use letters, digits, `-` and `_`, 64 at most."
-            )
-        if not isinstance(channel, Channel):
-            raise ConfigurationError(
-                f"channels: {name} must be a Webhook, Slack, Smtp, Teams or another Channel, "
-                f"not a {type(channel).__name__}."
-            )
-    return dict(channels)
+_FIELDS: Final[Mapping[str, FieldRule]] = {
+    "scopes": sequence_of('a list of scopes, such as ["team"],', NAME.fits, least=1).or_none(),
+}

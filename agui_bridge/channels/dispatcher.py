@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 from agui_bridge.channels import planning
-from agui_bridge.channels.channel import Channel
 from agui_bridge.channels.escalation import escalate, escalated_times
 from agui_bridge.channels.postman import LEASE_SECONDS, Postman
+from agui_bridge.channels.scoped_channels import ScopedChannels
 from agui_bridge.engine.observing.telemetry import Telemetry
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
@@ -35,13 +35,16 @@ _AT_ONCE: Final = 100
 _POSTPONED: Final = 1.0
 """Seconds until a step of an escalation that came before its turn."""
 
+_MOST_WARNED: Final = 1000
+"""Scopes of which a process says that nobody is told; more would only fill its log."""
+
 
 class Dispatcher:
     """Plans what is to be told, and has a postman for each channel.
 
     Args:
         store: where questions and deliveries live.
-        channels: by name.
+        channels: by name, with whose questions each is told of.
         inbox: makes the links.
         telemetry: is told what became of each delivery.
         clock: what is waited by.
@@ -53,7 +56,7 @@ class Dispatcher:
     def __init__(
         self,
         store: Store,
-        channels: Mapping[str, Channel],
+        channels: ScopedChannels,
         inbox: Inbox,
         *,
         telemetry: Telemetry,
@@ -69,8 +72,8 @@ class Dispatcher:
         self._mint = mint
         self._postmen = {
             name: Postman(
-                store, name, channel, inbox, telemetry=telemetry, clock=clock, chance=chance,
-                mint=mint,
+                store, name, channel, inbox, scopes=channels.scopes[name], telemetry=telemetry,
+                clock=clock, chance=chance, mint=mint,
             )
             for name, channel in channels.items()
         }  # fmt: skip
@@ -79,6 +82,7 @@ class Dispatcher:
         self._next_look = clock.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
         self._unknown: set[str] = set()
+        self._silent: set[str] = set()
 
     # --- life ---
 
@@ -98,6 +102,13 @@ class Dispatcher:
         self._tasks.clear()
         for channel in self._channels.values():
             await channel.aclose()
+
+    def leave(self) -> None:
+        """Stop in an event loop that stands still or is closed."""
+        for task in self._tasks:
+            if not task.get_loop().is_closed():
+                task.cancel()
+        self._tasks.clear()
 
     def hint(self, key: ThreadKey) -> None:
         """Look at a thread at once: it may have asked something, or its question may be over.
@@ -200,8 +211,9 @@ class Dispatcher:
         ask = loaded.interrupts.get(id)
         if ask is None:
             return
-        self._warn_of_unknown(planning.channels_of(ask, self._channels))
-        await self._store.deliveries.plan(asked, planning.opening(key, ask, self._channels))
+        self._warn(key.scope, planning.channels_of(ask, self._channels))
+        told = self._channels.told_of(key.scope)
+        await self._store.deliveries.plan(asked, planning.opening(key, ask, told))
 
     async def _plan_end(self, asked: Asked) -> None:
         key, id = asked
@@ -210,7 +222,8 @@ class Dispatcher:
         if ask is None:
             return
         names = [one.channel for one in await self._store.deliveries.of_question(asked)]
-        ends = planning.ending(key, ask, names, self._channels, loaded.now)
+        told = self._channels.told_of(key.scope)
+        ends = planning.ending(key, ask, names, told, loaded.now)
         await self._store.deliveries.plan(asked, ends, over=True)
 
     async def _escalate(self, delivery: Delivery) -> None:
@@ -234,13 +247,15 @@ class Dispatcher:
             except Conflict:
                 await finish(delivery, "queued", retry_in=0.0)
                 return
-        self._warn_of_unknown(step.notify)
-        names = [name for name in step.notify if name in self._channels]
+        self._warn(delivery.key.scope, step.notify)
+        those = self._channels.told_of(delivery.key.scope)
+        names = [name for name in step.notify if name in those]
         told = planning.escalated(delivery.key, ask, number, names, loaded.now)
         await self._store.deliveries.plan(asked, told)
         await finish(delivery, "sent")
 
-    def _warn_of_unknown(self, names: tuple[str, ...]) -> None:
+    def _warn(self, scope: str, names: Sequence[str]) -> None:
+        """Say once what keeps questions from being told where they should be."""
         for name in names:
             if name not in self._channels and name not in self._unknown:
                 self._unknown.add(name)
@@ -248,3 +263,11 @@ class Dispatcher:
                     "an approval rule names the channel %r, and there is none of this name: "
                     "nobody is told there", name
                 )  # fmt: skip
+        known = [name for name in names if name in self._channels]
+        told = any(name in self._channels.told_of(scope) for name in known)
+        if known and not told and scope not in self._silent and len(self._silent) < _MOST_WARNED:
+            self._silent.add(scope)
+            logger.warning(
+                "channels: nobody is told of a question of scope %r: the channels that it is for "
+                "(%s) are told of other scopes", scope, ", ".join(known)
+            )  # fmt: skip

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from agui_bridge.channels.channel import Undelivered
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.event_loops import PerLoop
 
 if TYPE_CHECKING:
     import httpx
@@ -49,7 +50,9 @@ class HttpSender:
     def __init__(self, timeout: float, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._timeout = timeout
         self._transport = transport
-        self._client: httpx.AsyncClient | None = None
+        self._clients: PerLoop[httpx.AsyncClient] = PerLoop(
+            self._make, lambda client: client.aclose()
+        )
 
     async def post(self, url: str, **options: Any) -> httpx.Response:
         """POST something.
@@ -67,13 +70,8 @@ class HttpSender:
         # Takes a while to import, and most bridges have no channels.
         import httpx
 
-        if self._client is None:
-            # Made where it is used: a client belongs to an event loop.
-            self._client = httpx.AsyncClient(
-                timeout=self._timeout, follow_redirects=False, transport=self._transport
-            )
         try:
-            response = await self._client.post(url, **options)
+            response = await self._clients.get().post(url, **options)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             # Its text may quote the address, which may hold a secret.
             raise Undelivered(f"no answer ({type(error).__name__})") from None
@@ -87,9 +85,14 @@ class HttpSender:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._clients.aclose()
+
+    def _make(self) -> httpx.AsyncClient:
+        import httpx
+
+        return httpx.AsyncClient(
+            timeout=self._timeout, follow_redirects=False, transport=self._transport
+        )
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 from urllib.parse import quote
 
+from agui_bridge.inbox.access import scopes_of
 from agui_bridge.inbox.answering import decided_by
 from agui_bridge.inbox.reference import Reference
 from agui_bridge.inbox.settings import Inbox
@@ -66,18 +67,23 @@ class Links:
         return self.inbox.url and f"{self.inbox.url.rstrip('/')}/inbox/{quote(self.reference)}"
 
     def personal(self, person: str | Principal) -> str | None:
-        """A link that stands for a person; None without an address, or a key to sign it.
+        """A link that stands for a person, in the question's scope alone.
+
+        None without an address, without a key to sign it, and for a principal who does not see the
+        question's scope.
 
         Args:
-            person: whom it is for: an actor, or a principal, whose roles it carries. It is always
-                good in the question's scope alone.
+            person: whom it is for: an actor of the question's scope, or a principal, whose roles
+                it carries.
         """
         references = self.inbox.references
         if self.inbox.url is None or not references.signed:
             return None
         ends = self.clock() + self.inbox.link_ttl
         if isinstance(person, str):
-            person = Principal(actor=person)
+            person = Principal(self.key.scope, person)
+        if self.key.scope not in scopes_of(person):
+            return None
         token = references.write(
             Reference(self.key, self.interrupt, person.actor, ends, person.roles)
         )

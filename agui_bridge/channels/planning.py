@@ -43,7 +43,8 @@ def opening(key: ThreadKey, ask: Interrupt, channels: Mapping[str, Channel]) -> 
     Args:
         key: its thread.
         ask: the question.
-        channels: the bridge's, by name; what is for others is left out.
+        channels: those that are told of its scope's questions, by name; what is for others is
+            left out.
     """
     at, rule = asked_at(ask), ask.rule
     names = [name for name in channels_of(ask, channels) if name in channels]
@@ -82,7 +83,7 @@ def ending(
         key: its thread.
         ask: the question.
         names: of the channels that something was planned for.
-        channels: the bridge's, by name.
+        channels: those that are told of its scope's questions, by name.
         now: store time (seconds).
     """
     told = [name for name in names if name in channels and channels[name].tells_end]

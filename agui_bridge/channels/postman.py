@@ -11,6 +11,7 @@ from typing import Final, Literal, get_args
 from agui_bridge.channels.channel import Channel, Undelivered
 from agui_bridge.channels.notice import ENDS, Event, Links, Notice
 from agui_bridge.channels.retries import retry_in
+from agui_bridge.channels.scopes import ToldScopes
 from agui_bridge.engine.observing.telemetry import Telemetry
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.inbox.settings import Inbox
@@ -49,6 +50,7 @@ class Postman:
         name: the channel's.
         channel: sends.
         inbox: makes the links.
+        scopes: whose questions the channel is told of.
         telemetry: is told what became of each delivery.
         clock: what is waited by.
         chance: gives numbers from 0 to 1, for the jitter.
@@ -62,6 +64,7 @@ class Postman:
         channel: Channel,
         inbox: Inbox,
         *,
+        scopes: ToldScopes,
         telemetry: Telemetry,
         clock: Clock,
         chance: Callable[[], float],
@@ -71,6 +74,7 @@ class Postman:
         self._name = name
         self._channel = channel
         self._inbox = inbox
+        self._scopes = scopes
         self._telemetry = telemetry
         self._clock = clock
         self._chance = chance
@@ -135,6 +139,9 @@ class Postman:
     async def _notice(self, delivery: Delivery) -> Notice | Literal["drop", "later"]:
         """What to tell now; `later` while an earlier notice is still under way."""
         key = delivery.key
+        if key.scope not in self._scopes:
+            # Planned before the channel's scopes were what they are.
+            return "drop"
         loaded = await self._store.load(key, [delivery.interrupt])
         ask = loaded.interrupts.get(delivery.interrupt)
         event = _EVENTS.get(delivery.event)

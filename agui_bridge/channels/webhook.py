@@ -101,7 +101,7 @@ class Webhook(Channel):
             "reason": cut(ask.reason, _LONGEST_NAME),
             "status": ask.status.value,
             "message": cut(notice.message, _LONGEST_MESSAGE) or None,
-            "tool": cut(ask.tool_call.name, _LONGEST_NAME) if ask.tool_call else None,
+            "tool": cut(ask.tool, _LONGEST_NAME) if ask.tool is not None else None,
             "askedBy": ask.asked_by,
             "expiresAt": None if ask.expires_at is None else _iso(ask.expires_at),
             "ref": notice.links.reference,

@@ -177,6 +177,51 @@ class Client:
             async for event in events:
                 yield event
 
+    async def edit(
+        self, message_id: str, message: str | Mapping[str, Any], **options: Any
+    ) -> AsyncGenerator[WireEvent, None]:
+        """Say something else in place of a user message: it and all behind it are taken back.
+
+        The newest message that was known here goes along as a sign. Where the thread has newer
+        ones, nothing is taken back: the message comes at the end, and `messages` is the thread.
+
+        Args:
+            message_id: of a user message in `messages`.
+            message: what is said instead, under a new id.
+            **options: as for `run`.
+
+        Raises:
+            LookupError: there is no such user message.
+            ClientError: as `run`.
+        """
+        options = self._going_back(options)
+        self._conversation.go_back(message_id, keep=False)
+        async with contextlib.aclosing(self.run(message, **options)) as events:
+            async for event in events:
+                yield event
+
+    async def regenerate(
+        self, message_id: str | None = None, **options: Any
+    ) -> AsyncGenerator[WireEvent, None]:
+        """Ask for another answer to a user message: what stands behind it is taken back.
+
+        Where the thread has newer messages than were known here, nothing is taken back and nothing
+        is run, and `messages` is the thread.
+
+        Args:
+            message_id: of a user message in `messages`; None is the last one.
+            **options: as for `run`.
+
+        Raises:
+            LookupError: there is no such user message.
+            ClientError: as `run`.
+        """
+        options = self._going_back(options)
+        self._conversation.go_back(message_id, keep=True)
+        async with contextlib.aclosing(self.run(**options)) as events:
+            async for event in events:
+                yield event
+
     async def follow(self) -> AsyncGenerator[WireEvent, None]:
         """Come back to a thread of an agui-bridge server, and follow what runs on it to its end.
 
@@ -334,6 +379,14 @@ class Client:
                 ids,
             )
         return {}
+
+    def _going_back(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of a run with the sign that its page knew all that it takes back."""
+        self._check_free()
+        props = dict(options.get("forwarded_props") or {})
+        if (newest := self._conversation.newest_turn) is not None:
+            props["agui_bridge"] = {**(props.get("agui_bridge") or {}), "newest": newest}
+        return {**options, "forwarded_props": props}
 
     def _say(
         self, message: str | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None

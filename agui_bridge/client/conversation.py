@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from agui_bridge.client.errors import BrokenStream
 from agui_bridge.protocol.json_patch import PatchError
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.going_back import is_turn
 from agui_bridge.protocol.threads.history import STRIDE, History, StoredMessage
 from agui_bridge.protocol.verifier.verifier import Verifier
 
@@ -102,6 +103,30 @@ class Conversation:
         """
         kept = [m for m in self._history.messages if m["id"] != message_id]
         self.restore(kept, self.state, self.pending_interrupts)
+
+    @property
+    def newest_turn(self) -> str | None:
+        """Id of the newest message of the user or the assistant; None where there is none."""
+        turns = (m for m in reversed(self._history.messages) if is_turn(m))
+        return next((message["id"] for message in turns), None)
+
+    def go_back(self, message_id: str | None, *, keep: bool) -> None:
+        """Forget what stands behind a user message.
+
+        Args:
+            message_id: the message's; None is the last one.
+            keep: whether the message itself stays.
+
+        Raises:
+            LookupError: there is no such user message.
+        """
+        messages = self._history.messages
+        for place in range(len(messages) - 1, -1, -1):
+            message = messages[place]
+            if message["role"] == "user" and message_id in (None, message["id"]):
+                self.restore(messages[: place + keep], self.state, self.pending_interrupts)
+                return
+        raise LookupError(f"There is no user message {message_id or 'to go back to'!r}.")
 
     def begin_stream(self) -> None:
         """Take what comes from now on for another stream than what came."""

@@ -15,11 +15,12 @@ from agui_bridge.agents.keyword.adapter import KeywordAdapter
 from agui_bridge.agents.keyword.phrases import Replies
 from agui_bridge.approvals import RuleList
 from agui_bridge.bridge.bridge import Bridge
+from agui_bridge.channels.scoped_channels import scopes_of_channel
 from agui_bridge.config.channels import build_channel
 from agui_bridge.config.models import AgentEntry, Configuration, KeywordSection
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import BridgeError, ConfigurationError
-from agui_bridge.http.auth import BearerTokens
+from agui_bridge.http.auth import BearerTokens, scopes_given_by
 from agui_bridge.http.service import Authenticate
 from agui_bridge.import_object import DEBUG_HINT, import_object, look_in
 from agui_bridge.protocol.answers.forms import FormField
@@ -53,10 +54,11 @@ def build_bridge(
     if configuration.inbox is not None:
         with _At(place(("inbox",))):
             options["inbox"] = configuration.inbox.settings()
-    channels = {}
+    channels, known = {}, scopes_given_by(authenticate)
     for name, channel in configuration.channels.items():
         with _At(place(("channels", name))):
-            channels[name] = build_channel(channel, folder)
+            channels[name] = build_channel(channel, folder, known)
+            scopes_of_channel(channels[name], known)
     if configuration.audit is not None:
         with _At(place(("audit", "keys_env"))):
             options["audit_keys"] = list(map(_secret, configuration.audit.keys_env))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from agui_bridge.channels.channel import Channel
-from agui_bridge.channels.notice import Notice
+from agui_bridge.channels.scopes import Person, find_scopes
 from agui_bridge.channels.slack.slack import Slack
-from agui_bridge.channels.smtp import Smtp, check_address
+from agui_bridge.channels.smtp import Smtp
 from agui_bridge.channels.teams import Teams
 from agui_bridge.channels.webhook import Webhook
 from agui_bridge.errors import ConfigurationError
@@ -32,7 +32,9 @@ _NEEDED: Final = {
 }
 """What each type needs besides; what it may not have is everything of the others."""
 
-_COMMON: Final = ("type", "by_default", "show_args", "per_second")
+_COMMON: Final = ("type", "scopes", "by_default", "show_args", "per_second")
+
+Scopes = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
 
 
 class Recipient(Section):
@@ -42,8 +44,9 @@ class Recipient(Section):
     roles: list[Annotated[str, Field(min_length=1)]] = Field(
         default_factory=list, description="What the person is for `role:NAME` in rules."
     )
-    scopes: list[str] | None = Field(
-        None, description="Whose questions they are told of; by default of every scope."
+    scopes: Scopes | None = Field(
+        None,
+        description="Whose questions they are told of; by default of the channel's only scope.",
     )
 
 
@@ -54,13 +57,18 @@ def _spelled_out(value: object) -> object:
 AddressOrRecipient = Annotated[
     Recipient, BeforeValidator(_spelled_out, json_schema_input_type=str | Recipient)
 ]
-"""An address alone is somebody without roles."""
+"""An address alone is somebody without roles, of the channel's only scope."""
 
 
 class ChannelEntry(Section):
     """One channel. Secrets are read from environment variables."""
 
     type: Literal["webhook", "slack", "smtp", "teams"] = Field(description="What it is.")
+    scopes: Scopes | None = Field(
+        None,
+        description="Whose questions it is told of; `*` is any scope. By default those of the "
+        "only scope.",
+    )
     by_default: bool = Field(
         True, description="Whether it is told of questions whose rule names no channels."
     )
@@ -94,17 +102,21 @@ class ChannelEntry(Section):
         return self
 
 
-def build_channel(entry: ChannelEntry, folder: Path) -> Channel:
+def build_channel(entry: ChannelEntry, folder: Path, known: Collection[str] | None) -> Channel:
     """Make the channel of an entry.
 
     Args:
         entry: of the file.
         folder: where modules are looked for first.
+        known: the scopes that the bridge has; None: any.
 
     Raises:
-        ConfigurationError: a variable is not set, or a value is none.
+        ConfigurationError: a variable is not set, a value is none, or nobody knows whose questions
+            it is told of.
     """
-    options: dict[str, Any] = {"by_default": entry.by_default, "show_args": entry.show_args}
+    options: dict[str, Any] = {
+        "scopes": entry.scopes, "by_default": entry.by_default, "show_args": entry.show_args
+    }  # fmt: skip
     if entry.per_second is not None:
         options["per_second"] = entry.per_second
     match entry.type:
@@ -113,7 +125,7 @@ def build_channel(entry: ChannelEntry, folder: Path) -> Channel:
         case "teams":
             return Teams(_value(entry.url_env), **options)
         case "smtp":
-            to = _recipients(entry.to or {})
+            to = _recipients(entry, known)
             return Smtp(_value(entry.url_env), entry.sender or "", to, **options)
         case "slack":
             people: Any = import_object(entry.people or "", folder)
@@ -121,20 +133,19 @@ def build_channel(entry: ChannelEntry, folder: Path) -> Channel:
             return Slack(token, secret, entry.channel or "", people, **options)
 
 
-def _recipients(people: Mapping[str, Recipient]) -> Callable[[Notice], Mapping[Principal, str]]:
-    """Who is told of a question, each as a principal of its scope."""
-    for one in people.values():
-        check_address(one.address)
+def _recipients(entry: ChannelEntry, known: Collection[str] | None) -> Mapping[Person, str]:
+    """Who gets mails; plain names are those whose scope nobody knows."""
+    people = entry.to or {}
+    plain = any(one.scopes is None for one in people.values())
+    home = find_scopes(entry.scopes, known).only if plain else None
+    return {_person(actor, one, home): one.address for actor, one in people.items()}
 
-    def told(notice: Notice) -> Mapping[Principal, str]:
-        scope = notice.key.scope
-        return {
-            Principal(scope, actor, frozenset(one.roles)): one.address
-            for actor, one in people.items()
-            if one.scopes is None or scope in one.scopes
-        }
 
-    return told
+def _person(actor: str, one: Recipient, home: str | None) -> Person:
+    scopes = one.scopes or ([] if home is None else [home])
+    if not scopes:
+        return actor
+    return Principal(scopes[0], actor, frozenset(one.roles), tuple(scopes[1:]))
 
 
 def _value(variable: str | None) -> str:

@@ -89,17 +89,20 @@ class Lab:
         marker = f"m{uuid.uuid4().hex[:16]}"
         return Thread(self, f"thread-{marker}", marker)
 
-    async def paused(self, need: Need = "approval", count: int = 1) -> Thread:
-        """A fresh thread whose agent was made to ask.
+    async def paused(
+        self, need: Need = "approval", count: int = 1, thread: Thread | None = None
+    ) -> Thread:
+        """A thread whose agent was made to ask.
 
         Args:
             need: whose prompt is sent.
             count: how many questions it has to ask.
+            thread: the thread; None is a fresh one.
 
         Raises:
             Blocked: it did not ask so many.
         """
-        thread = self.thread()
+        thread = thread or self.thread()
         answer = await thread.say(need)
         thread.asked = [i for i in answer.interrupts if isinstance(i.get("id"), str)]
         thread.shown = thread.history.messages

@@ -19,9 +19,10 @@ __all__ = [
     "require",
 ]
 
-Profile: TypeAlias = Literal["spec-1.0", "concepts", "draft"]
+Profile: TypeAlias = Literal["spec-1.0", "concepts", "draft", "agui-bridge"]
 """Whose rule it is: AG-UI 1.0's specification; its older `concepts/interrupts` page, in places
-stricter; or the draft of interrupts, whose shapes are others."""
+stricter; the draft of interrupts, whose shapes are others; or this project's contract, where AG-UI
+says nothing."""
 
 PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
 

@@ -112,12 +112,28 @@ LIMITS: Final = (
         "one pause of an agent, before it is stored; an agent may have its own",
     ),
     Limit(
+        "max_thread_bytes",
+        "bytes",
+        "PAYLOAD_TOO_LARGE",
+        "memory, and the time of every look at the thread",
+        "what an input adds to a thread, as JSON; where it fits only together with less, the "
+        "oldest turns leave the context; an agent may have its own",
+    ),
+    Limit(
         "max_memo_bytes",
         "bytes",
         None,
         "the store, and the time of every look at the thread",
         "what an agent notes of a thread, as JSON, when its run ends; an agent may have its own",
         otherwise="no note for the next run, and an error in the log",
+    ),
+    Limit(
+        "max_result_bytes",
+        "bytes",
+        None,
+        "the store, and the time of every look at the thread",
+        "a run's result, as JSON, when it ends; an agent may have its own",
+        otherwise="told once, when the run ends, not kept, and a warning in the log",
     ),
     Limit(
         "max_continuation_bytes",

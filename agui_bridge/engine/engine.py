@@ -19,14 +19,26 @@ from agui_bridge.engine.heavy_writes import HeavyWrites
 from agui_bridge.engine.input.auto_resume import request_of
 from agui_bridge.engine.input.holding import hold_answers
 from agui_bridge.engine.input.kept_messages import KeptMessages
+from agui_bridge.engine.input.past import past_of
+from agui_bridge.engine.input.receipts import receipt_of
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.thread_size import check_brought
 from agui_bridge.engine.input.weight import are_heavy_answers, is_heavy_thread
 from agui_bridge.engine.late_results import keep_late_result
+from agui_bridge.engine.long_threads import LongThreads
 from agui_bridge.engine.observing.log_context import RunIds, enter_run
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Telemetry
-from agui_bridge.engine.recovery import close_batch, recover_thread, sweep_forever
+from agui_bridge.engine.recovery import (
+    close_batch,
+    give_claim_back,
+    recover_thread,
+    settle_rows,
+    settle_stranded,
+    settle_thread,
+    sweep_forever,
+)
 from agui_bridge.engine.remembered.keeping import keep_grants
 from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.closing import close_run
@@ -43,28 +55,50 @@ from agui_bridge.engine.streaming.failures import failures_told
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.engine.waiting import finish_unless_gone, wait_for_run
 from agui_bridge.engine.write_check import WriteCheck
-from agui_bridge.errors import Conflict, Refused
+from agui_bridge.errors import Conflict, Refused, StoreUnavailable, WritesRefused
+from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.admission import admit
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
     Hold,
     Join,
+    Keep,
     Recover,
     Reject,
     Replay,
     Resume,
     Start,
 )
-from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.contract.transitions import Change, keep_results
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import ThreadKey, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.protocol.wire.run_events import CANCELLED, outcome_now
-from agui_bridge.stores.base import ABSENT, Committed, Expected, Store
+from agui_bridge.stores.base import ABSENT, Committed, Expected, InterruptRow, Store
 
 __all__ = ["Engine", "mint"]
 
 logger: Final = logging.getLogger("agui_bridge")
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What came of a look at a thread: a claimed run to carry out, or all was told."""
+
+    execution: Execution | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """Another run is to be waited for, and then the thread is looked at again.
+
+    Attributes:
+        loaded: the thread, without its messages.
+        join: how long; None for as long as a busy thread is waited for.
+    """
+
+    loaded: Loaded
+    join: Join | None = None
 
 
 def mint() -> str:
@@ -105,7 +139,8 @@ class Engine:
         self.turns: HeavyTurns = turns or HeavyTurns()
         # Apart: a store that is slow keeps no other input from being read.
         self._store_turns = HeavyTurns()
-        self.reads: HeavyReads = HeavyReads(self.store, self.turns, self._store_turns)
+        self._long = LongThreads(settings.max_bytes_per_scope)
+        self.reads: HeavyReads = HeavyReads(self.store, self.turns, self._store_turns, self._long)
         self._kept = KeptMessages(self.store)
         self.writes: WriteCheck = WriteCheck(self.store, self.clock)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -159,60 +194,95 @@ class Engine:
         """Admit until something other than waiting or recovering comes of it: a run, or nothing."""
         for warning in submission.parsed.warnings:
             logger.warning("%s", warning)
-        key, ids = submission.key, [entry.interrupt_id for entry in submission.parsed.entries]
         patience = self.settings.busy_patience
-        turn = functools.partial(self.turns.turn, key.scope)
         while True:
-            async with self._store_turns.turn(key.scope, submission.heavy):
-                loaded = await self._kept.load(key, ids)
-            heavy = is_heavy_thread(loaded, submission)
-            async with turn(heavy):
-                incoming = StartingConversation.of(loaded, submission)
-            request = await request_of(submission, incoming)
-            async with turn(heavy or are_heavy_answers(loaded, request.entries)):
-                ruling = stream.ruling = admit(loaded, request)
-            watch.decided(ruling, loaded)
-            try:
-                match ruling:
-                    case Recover():
-                        await recover_thread(self.store, key, loaded, mint)
-                    case Join():
-                        stream.begin()
-                        waiting = self._wait(key, loaded, ruling)
-                        if not await finish_unless_gone(waiting, stream.pipe):
-                            return None
-                    case Start() | Resume():
-                        return await self._claim(submission, stream, incoming, ruling, watch)
-                    case Hold():
-                        change = hold_answers(submission, incoming, ruling)
-                        if change.interrupts or change.messages:
-                            await self._commit(key, change, loaded)
-                        loaded = await self._kept.load(key, ids)
-                        async with turn(is_heavy_thread(loaded, submission)):
-                            stream.restate(loaded)
+            # Of a long thread nothing is in hand while this waits.
+            async with self._long.hold(submission.key):
+                step = await self._look(submission, stream, watch, patient=bool(patience))
+            match step:
+                case _Wait(loaded, join) if join is not None:
+                    stream.begin()
+                    waiting = self._wait(submission.key, loaded, join)
+                    if not await finish_unless_gone(waiting, stream.pipe):
                         return None
-                    case Replay(stopped):
-                        idle = loaded.status is ThreadStatus.IDLE
-                        async with turn(heavy):
-                            stream.restate(loaded, CANCELLED if stopped and idle else None)
-                        return None
-                    case AskAgain(misunderstood):
-                        async with turn(heavy):
-                            stream.restate(loaded, outcome_now(loaded, misunderstood))
-                        return None
-                    case Reject(code="INTERRUPT_EXPIRED") if loaded.all_expired:
-                        # Touched after its time: it is closed, and refused as closed.
-                        await close_batch(self.store, key, loaded, mint)
-                    case Reject(code="RUN_IN_PROGRESS") if patience and not loaded.stopping:
-                        until, patience = loaded.now + patience, 0.0
-                        await self._wait(key, loaded, Join(until))
-                    case Reject():
-                        async with turn(heavy):
-                            self._reject(submission, stream, loaded, ruling)
-                        return None
-            except Conflict:
-                watch.conflicted(ruling)
-                continue
+                case _Wait(loaded):
+                    until, patience = loaded.now + patience, 0.0
+                    await self._wait(submission.key, loaded, Join(until))
+                case _Done(execution):
+                    return execution
+
+    async def _look(
+        self, submission: Submission, stream: EventStream, watch: InputTelemetry, *, patient: bool
+    ) -> _Done | _Wait | None:
+        """Take one look at the thread, and do what is decided on it; None is to look again."""
+        key, ids = submission.key, [entry.interrupt_id for entry in submission.parsed.entries]
+        turn = functools.partial(self.turns.turn, key.scope)
+        async with self._store_turns.turn(key.scope, submission.heavy or key in self._long):
+            loaded = await self._kept.load(key, ids, receipt_of(submission))
+            past = await past_of(self.store, loaded, submission)
+        if self._long.note(key, loaded):
+            return None
+        if loaded.stranded:
+            with contextlib.suppress(Conflict):
+                await settle_stranded(self.store, key, loaded, mint)
+            return None
+        heavy = is_heavy_thread(loaded, submission)
+        async with turn(heavy):
+            incoming = StartingConversation.of(loaded, submission, past)
+            check_brought(incoming, submission.agent.settings.max_thread_bytes)
+        request = await request_of(submission, incoming)
+        async with turn(heavy or are_heavy_answers(loaded, request.entries)):
+            ruling = stream.ruling = admit(loaded, request)
+        watch.decided(ruling, loaded)
+        try:
+            match ruling:
+                case Recover():
+                    await recover_thread(self.store, key, loaded, mint)
+                case Join():
+                    return _Wait(replace(loaded, messages=()), ruling)
+                case Start() if incoming.has_dangling and await settle_thread(
+                    self.store, key, mint
+                ):
+                    return None
+                case Start() | Resume():
+                    return _Done(await self._claim(submission, stream, incoming, ruling, watch))
+                case Hold():
+                    change = hold_answers(submission, incoming, ruling)
+                    if change.interrupts or change.record != loaded.record:
+                        await self._commit(key, change, loaded)
+                    loaded = await self._kept.load(key, ids)
+                    async with turn(is_heavy_thread(loaded, submission)):
+                        stream.restate(loaded)
+                    return _Done()
+                case Keep():
+                    change = keep_results(loaded, incoming.keeps, tuple(incoming.results))
+                    await self._commit(key, change, loaded)
+                    loaded = await self._kept.load(key, ids)
+                    async with turn(heavy):
+                        stream.restate(loaded)
+                    return _Done()
+                case Replay(stopped):
+                    idle = loaded.status is ThreadStatus.IDLE
+                    outcome = CANCELLED if stopped and idle else None
+                    async with turn(heavy):
+                        stream.restate(loaded, outcome, ids or None, kept=incoming.client.kept)
+                    return _Done()
+                case AskAgain(misunderstood):
+                    async with turn(heavy):
+                        stream.restate(loaded, outcome_now(loaded, misunderstood))
+                    return _Done()
+                case Reject(code="INTERRUPT_EXPIRED") if loaded.all_expired:
+                    # Touched after its time: it is closed, and refused as closed.
+                    await close_batch(self.store, key, loaded, mint)
+                case Reject(code="RUN_IN_PROGRESS") if patient and not loaded.stopping:
+                    return _Wait(replace(loaded, messages=()))
+                case Reject():
+                    async with turn(heavy):
+                        self._reject(submission, stream, loaded, ruling)
+                    return _Done()
+        except Conflict:
+            watch.conflicted(ruling)
+        return None
 
     def _reject(
         self, submission: Submission, stream: EventStream, loaded: Loaded, ruling: Reject
@@ -225,6 +295,14 @@ class Engine:
 
     async def _wait(self, key: ThreadKey, loaded: Loaded, join: Join) -> None:
         await wait_for_run(self.store, self.clock, self.running, key, loaded, join.until)
+
+    async def as_seen(self, rows: Sequence[InterruptRow]) -> list[InterruptRow]:
+        """Questions of a list as they are to be shown: none is claimed on a thread that is idle.
+
+        Raises:
+            StoreUnavailable: the store did not answer.
+        """
+        return await settle_rows(self.store, rows, mint)
 
     def changed(self, key: ThreadKey) -> None:
         """Hint to who watches all threads that this one's questions may have changed."""
@@ -283,7 +361,14 @@ class Engine:
             claim = Claim.of(submission, incoming, ruling, self.settings, mint)
         async with self._store_turns.turn(key.scope, heavy):
             sent_at = self.clock.monotonic()
-            committed = await self._commit(key, claim.change, incoming.loaded)
+            try:
+                committed = await self._commit(key, claim.change, incoming.loaded)
+            except WritesRefused:
+                raise
+            except StoreUnavailable:
+                seconds = self.settings.lease_seconds
+                self.spawn(give_claim_back(self.store, self.clock, key, claim, seconds, mint))
+                raise
         owner = Owner(
             self.store,
             self.clock,
@@ -295,6 +380,9 @@ class Engine:
             mint=mint,
             writes=HeavyWrites(self.writes, self._store_turns) if heavy else self.writes,
         )
+        if (told := claim.size.told(key.thread)) is not None:
+            stream.begin()
+            stream.send(told)
         run = claim.run_of(committed, owner)
         return Execution(submission, owner, stream, run, claim, keeper=self.keeper, watch=watch)
 
@@ -389,6 +477,13 @@ class Engine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def leave(self) -> None:
+        """End the work beside the inputs, in an event loop that stands still or is closed."""
+        for task in self._background:
+            if not task.get_loop().is_closed():
+                task.cancel()
+        self._background.clear()
 
     def spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Begin work that the engine waits for when it closes."""

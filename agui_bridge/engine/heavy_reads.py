@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from typing import Final
 from weakref import WeakValueDictionary
 
 from agui_bridge.engine.heavy_turns import HeavyTurns
-from agui_bridge.engine.input.weight import is_long_thread
+from agui_bridge.engine.long_threads import LongThreads
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Store
@@ -24,9 +23,6 @@ __all__ = ["HeavyReads"]
 _AT_ONCE: Final = 2
 """Of one scope: one is worked on while the store has the other."""
 
-_REMEMBERED: Final = 1_000
-"""Threads that were long when they were read last."""
-
 
 class HeavyReads:
     """Loads threads for who looks at them.
@@ -35,13 +31,16 @@ class HeavyReads:
         store: where they are.
         turns: gives what is made of a long one its turns.
         store_turns: gives loads their turns, of threads that are known to be long.
+        long: knows those.
     """
 
-    def __init__(self, store: Store, turns: HeavyTurns, store_turns: HeavyTurns) -> None:
+    def __init__(
+        self, store: Store, turns: HeavyTurns, store_turns: HeavyTurns, long: LongThreads
+    ) -> None:
         self._store = store
         self._turns = turns
         self._store_turns = store_turns
-        self._long: OrderedDict[ThreadKey, None] = OrderedDict()
+        self._long = long
         # A scope's stands here for as long as somebody reads, or waits to.
         self._scopes: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -56,16 +55,13 @@ class HeavyReads:
         """
         free = self._scopes.setdefault(key.scope, asyncio.Semaphore(_AT_ONCE))
         async with free:
-            async with self._store_turns.turn(key.scope, key in self._long):
-                loaded = await self._store.load(key, messages=True)
-            is_long = is_long_thread(loaded)
-            self._note(key, is_long)
-            async with self._turns.turn(key.scope, is_long):
-                yield loaded
-
-    def _note(self, key: ThreadKey, is_long: bool) -> None:
-        self._long.pop(key, None)
-        if is_long:
-            self._long[key] = None
-            if len(self._long) > _REMEMBERED:
-                self._long.popitem(last=False)
+            while True:
+                async with self._long.hold(key):
+                    async with self._store_turns.turn(key.scope, key in self._long):
+                        loaded = await self._store.load(key, messages=True)
+                    if self._long.note(key, loaded):
+                        del loaded
+                        continue
+                    async with self._turns.turn(key.scope, key in self._long):
+                        yield loaded
+                        return

@@ -13,10 +13,11 @@ from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.input.weight import are_long
 from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.engine.run.execution import Execution
+from agui_bridge.engine.run_elsewhere import RunElsewhere
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.failures import failures_told
 from agui_bridge.engine.streaming.pipe import Pipe
-from agui_bridge.engine.waiting import finish_unless_gone, wait_until
+from agui_bridge.engine.waiting import finish_unless_gone
 from agui_bridge.errors import Conflict
 from agui_bridge.protocol.threads.loaded import Loaded
 
@@ -28,7 +29,8 @@ def show_thread(engine: Engine, submission: Submission) -> tuple[Pipe, EventStre
 
     A thread that does not exist gives none. One on which nothing runs is told as snapshots and
     the outcome that it has now, with the open questions. A run of this process is followed
-    event by event, one of another process is shown when it has ended.
+    event by event. Of one of another process its text is told as far as it is kept, and the rest
+    when it has ended.
 
     Args:
         engine: the engine.
@@ -53,8 +55,10 @@ async def _serve(engine: Engine, submission: Submission, stream: EventStream) ->
 
 async def _show(engine: Engine, submission: Submission, stream: EventStream) -> None:
     """Tell how the thread stands until it has been told to an end."""
+    elsewhere = RunElsewhere(engine.store, engine.reads, submission.key, stream)
     while stream.terminal is None:
         if (run := _joinable(engine, submission)) is not None:
+            elsewhere.end()
             await _follow(engine, submission, run, stream)
             continue
         async with engine.reads.whole(submission.key) as loaded:
@@ -62,17 +66,20 @@ async def _show(engine: Engine, submission: Submission, stream: EventStream) -> 
             if record is None and not stream.begun:
                 return
             if record is None or record.run is None:
+                elsewhere.end(loaded.messages)
                 stream.restate(loaded)
                 return
             if not (loaded.run_lost or stream.begun):
                 stream.begin()
                 stream.snapshots(record.state, [m.message for m in loaded.messages])
+                elsewhere.shown(loaded.messages)
         if loaded.run_lost:
             with contextlib.suppress(Conflict):
                 await recover_thread(engine.store, submission.key, loaded, mint)
         else:
-            await _wait(engine, submission, loaded)
+            await _wait(engine, submission, loaded, elsewhere)
             if engine.closing:
+                elsewhere.end()
                 stream.fail("SHUTTING_DOWN")
 
 
@@ -100,7 +107,9 @@ async def _follow(
         execution.stream.followers.remove(stream)
 
 
-async def _wait(engine: Engine, submission: Submission, loaded: Loaded) -> None:
+async def _wait(
+    engine: Engine, submission: Submission, loaded: Loaded, elsewhere: RunElsewhere
+) -> None:
     """Wait until a run that can't be followed is over, or can be, or its lease is over."""
     assert loaded.run is not None, "only a run is waited for"
     token = loaded.run.token
@@ -113,4 +122,4 @@ async def _wait(engine: Engine, submission: Submission, loaded: Loaded) -> None:
             return True
         return not seen.runs(token)
 
-    await wait_until(engine.store, submission.key, over)
+    await elsewhere.follow(over)

@@ -5,21 +5,41 @@ Neither calls an adapter. Both are compare-and-swaps, so that of many processes 
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from agui_bridge.engine.run.claim import Claim
+from agui_bridge.engine.run.decided_calls import take_edits_back
+from agui_bridge.engine.run.leases import commit_safely
 from agui_bridge.engine.streaming.clock import Clock
-from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
+from agui_bridge.errors import Conflict, NotReplicated, StoreError, StoreUnavailable
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
 from agui_bridge.protocol.answers.unexecuted import EXPIRED, LOST, STOPPED
-from agui_bridge.protocol.contract.transitions import Change, close_unanswered, recover
+from agui_bridge.protocol.contract.end_transitions import give_back
+from agui_bridge.protocol.contract.transitions import (
+    Change,
+    close_stranded,
+    close_unanswered,
+    recover,
+)
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.loaded import Loaded
-from agui_bridge.protocol.threads.records import ThreadKey
-from agui_bridge.stores.base import Due, Expected, Store
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadKey
+from agui_bridge.stores.base import Due, Expected, InterruptRow, Store
 
-__all__ = ["close_batch", "recover_thread", "sweep", "sweep_forever"]
+__all__ = [
+    "close_batch",
+    "give_claim_back",
+    "recover_thread",
+    "settle_rows",
+    "settle_stranded",
+    "settle_thread",
+    "sweep",
+    "sweep_forever",
+]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -29,14 +49,127 @@ async def recover_thread(
 ) -> None:
     """Make the thread of a lost run idle; what it may have done is never done again.
 
+    What it was saying stays, as far as it was kept (`Store.keep_words`), marked as cut off.
+
     Raises:
         Conflict: the thread has changed meanwhile.
     """
     history = _history(loaded)
+    if (said := await store.words(key)) is not None:
+        history.take_up(said)
     answer_calls(history, LOST, mint=mint, but=loaded.pending_calls)
-    change = recover(loaded, history.take_dirty())
+    change = replace(recover(loaded, history.take_dirty()), drops_words=said is not None)
     await _commit(store, key, change, loaded, mint)
     logger.warning("a run was lost (agent %s, thread %s)", key.agent, key.thread)
+
+
+async def give_claim_back(
+    store: Store,
+    clock: Clock,
+    key: ThreadKey,
+    claim: Claim,
+    seconds: float,
+    mint: Callable[[], str],
+) -> None:
+    """Undo a claim that was not acknowledged, should it have arrived; nothing was executed.
+
+    Args:
+        store: where the thread lives.
+        clock: what to wait by.
+        key: the thread.
+        claim: what was to be committed.
+        seconds: how long to try: for as long as the claim's lease may hold.
+        mint: makes write ids.
+    """
+    run, added = claim.change.record.run, claim.incoming.client.added
+    assert run is not None, "a claim has a lease"
+    take_edits_back(claim.history, claim.interrupts, claim.decisions)
+    change = give_back(
+        claim.change,
+        claim.incoming.loaded,
+        said=[message["id"] for message in added if message["role"] != "tool"],
+        returned=[message["id"] for message in added if message["role"] == "tool"],
+        messages=claim.history.take_dirty(),
+        now=claim.incoming.loaded.now,
+    )
+    until = clock.monotonic() + seconds
+    try:
+        await commit_safely(
+            store,
+            clock,
+            key,
+            change,
+            Expected(lease=run.token),
+            mint(),
+            give_up=lambda: clock.monotonic() >= until,
+        )
+    except Conflict:
+        # It never arrived, or its lease is over.
+        return
+    except NotReplicated:
+        # It is undone where the next answer looks for it.
+        pass
+    except StoreUnavailable:
+        logger.error("a claim that was not acknowledged could not be given back")
+        return
+    logger.warning(
+        "a claim was not acknowledged, and is given back (agent %s, thread %s)",
+        *(key.agent, key.thread),
+    )
+
+
+async def settle_stranded(
+    store: Store, key: ThreadKey, loaded: Loaded, mint: Callable[[], str]
+) -> None:
+    """Have the questions of a look that are claimed, and that nothing settles, be indeterminate.
+
+    Raises:
+        Conflict: the thread has changed meanwhile.
+    """
+    await _commit(store, key, close_stranded(loaded, loaded.stranded), loaded, mint)
+    logger.warning(
+        "questions were claimed, and no run had them: their outcome is unknown (agent %s, "
+        "thread %s)",
+        *(key.agent, key.thread),
+    )
+
+
+async def settle_thread(store: Store, key: ThreadKey, mint: Callable[[], str]) -> bool:
+    """The same of all questions of a thread; whether there were any.
+
+    Raises:
+        Conflict: the thread has changed meanwhile.
+    """
+    claimed = InterruptStatus.CLAIMED
+    rows = await store.list_interrupts(
+        key.scope, agent=key.agent, thread=key.thread, status=claimed
+    )
+    settled = await settle_rows(store, rows, mint)
+    return any(row.interrupt.status is not claimed for row in settled)
+
+
+async def settle_rows(
+    store: Store, rows: Sequence[InterruptRow], mint: Callable[[], str]
+) -> list[InterruptRow]:
+    """Questions of a list, as they are once those that nothing settles are indeterminate.
+
+    Raises:
+        StoreUnavailable: the store did not answer.
+    """
+    claimed: dict[ThreadKey, list[str]] = {}
+    for row in rows:
+        if row.interrupt.status is InterruptStatus.CLAIMED:
+            claimed.setdefault(row.key, []).append(row.interrupt.id)
+    now: dict[tuple[ThreadKey, str], Interrupt] = {}
+    for key, ids in claimed.items():
+        loaded = await store.load(key, ids)
+        if not loaded.stranded:
+            continue
+        with contextlib.suppress(Conflict):
+            await settle_stranded(store, key, loaded, mint)
+            loaded = await store.load(key, ids)
+        now.update(((key, ask.id), ask) for ask in loaded.interrupts.values())
+    return [replace(r, interrupt=now.get((r.key, r.interrupt.id), r.interrupt)) for r in rows]
 
 
 async def close_batch(

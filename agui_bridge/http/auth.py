@@ -17,7 +17,7 @@ from starlette.requests import Request
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.protocol.threads.records import Principal
 
-__all__ = ["MIN_TOKEN_LENGTH", "BearerTokens"]
+__all__ = ["MIN_TOKEN_LENGTH", "BearerTokens", "scopes_given_by"]
 
 MIN_TOKEN_LENGTH: Final = 16
 """Characters of a token at least: shorter ones can be guessed."""
@@ -95,9 +95,26 @@ class BearerTokens:
             raise Refused("UNAUTHENTICATED", "Send a valid token as `Authorization: Bearer TOKEN`.")
         return found
 
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes of those who are let in, and those that they review."""
+        people = [principal for _, principal in self._principals]
+        return frozenset(scope for one in people for scope in (one.scope, *one.reviews))
+
     def __repr__(self) -> str:
         """Say how many there are, and nothing of them."""
         return f"BearerTokens(<{len(self._principals)} tokens>)"
+
+
+def scopes_given_by(authenticate: object) -> frozenset[str] | None:
+    """The scopes that there are; None where a function of the user's may give any.
+
+    Args:
+        authenticate: the bridge's; None: everybody is the same principal.
+    """
+    if authenticate is None:
+        return frozenset({Principal().scope})
+    return authenticate.scopes if isinstance(authenticate, BearerTokens) else None
 
 
 def _read_entry(entry: Mapping[str, Any], where: str) -> tuple[bytes, Principal]:

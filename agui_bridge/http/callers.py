@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,6 +10,8 @@ from starlette.requests import Request
 
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.errors import Refused
+from agui_bridge.hooks import HookThreads
+from agui_bridge.http.auth import BearerTokens
 from agui_bridge.http.service import Service
 from agui_bridge.protocol.threads.records import Principal, ThreadKey
 from agui_bridge.surfaces.ids import check_text_id
@@ -27,6 +28,8 @@ _OF_CREDENTIALS: Final[Mapping[int, str]] = {
 }
 """The codes of what an `authenticate` hook may raise as an HTTPException, by its status."""
 
+_SIGN_IN: Final = HookThreads("sign-in")
+
 
 async def principal_of(service: Service, request: Request) -> Principal:
     """Who asks; without an `authenticate` hook everybody is the same principal.
@@ -39,8 +42,12 @@ async def principal_of(service: Service, request: Request) -> Principal:
     if service.authenticate is None:
         return Principal()
     try:
-        answer = service.authenticate(request)
-        found: object = await answer if inspect.isawaitable(answer) else answer
+        found: object
+        if isinstance(service.authenticate, BearerTokens):
+            # It only looks a digest up, sooner than a thread would begin.
+            found = service.authenticate(request)
+        else:
+            found = await _SIGN_IN.call(service.authenticate, request)
     except HTTPException as error:
         # What a dependency of the host's own app raises. Only what says that the credentials are
         # bad may look so: at a 401 a client throws them away.

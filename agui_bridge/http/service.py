@@ -7,13 +7,13 @@ from typing import Protocol
 
 from starlette.requests import Request
 
-from agui_bridge.channels.channel import Channel
+from agui_bridge.channels.scoped_channels import ScopedChannels
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.observing.telemetry import Telemetry
-from agui_bridge.http.scope_queue import ScopeQueue
+from agui_bridge.engine.scope_queue import ScopeQueue
 from agui_bridge.inbox.reference import References
 from agui_bridge.inbox.settings import Inbox
 from agui_bridge.protocol.threads.records import Principal
@@ -83,8 +83,8 @@ class Service(Protocol):
         ...
 
     @property
-    def channels(self) -> Mapping[str, Channel]:
-        """Where people are told of questions, by name."""
+    def channels(self) -> ScopedChannels:
+        """Where people are told of questions, by name, and of whose."""
         ...
 
     @property

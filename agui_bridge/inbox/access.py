@@ -31,5 +31,6 @@ async def find_question(engine: Engine, reference: Reference, principal: Princip
         loaded = await engine.store.load(key, [reference.interrupt])
         ask = loaded.interrupts.get(reference.interrupt)
         if ask is not None:
-            return InterruptRow(key, ask, ask.audit[0].at if ask.audit else 0.0)
+            row = InterruptRow(key, ask, ask.audit[0].at if ask.audit else 0.0)
+            return (await engine.as_seen([row]))[0]
     raise Refused("INTERRUPT_NOT_FOUND", "There is no such question here.")

@@ -20,13 +20,14 @@ from agui_bridge.errors import Refused
 from agui_bridge.inbox.access import find_question
 from agui_bridge.inbox.reference import Reference
 from agui_bridge.protocol.approvals.voting import stands
-from agui_bridge.protocol.contract.requests import Entry
+from agui_bridge.protocol.contract.requests import Entry, Replay, Resume
 from agui_bridge.protocol.contract.settling import is_answer_of
 from agui_bridge.protocol.dialects import V1, parse_input
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Interrupt,
     InterruptStatus,
+    Json,
     Principal,
     RecordedAnswer,
 )
@@ -39,6 +40,8 @@ _SINGLY: Final = replace(V1, name="single", answers_singly=True)
 _LOOK_AGAIN: Final = 0.5
 """Seconds between looks at whether an answer was taken, once the caller wants to wait no more."""
 
+
+_NOT_CARRIED_OUT: Final = (InterruptStatus.OPEN, InterruptStatus.ANSWERED)
 
 AnswerStatus = Literal[
     "refused",
@@ -65,12 +68,15 @@ class AnswerOutcome:
         row: the question as it is stored now.
         code: why it was refused, or how the run failed that carried it out; None when it did not.
         message: the same for people.
+        result: of that run, as RUN_FINISHED has it; None where it has none, for who only reviews
+            the thread's questions, and once the thread has gone on.
     """
 
     status: AnswerStatus
     row: InterruptRow
     code: str | None = None
     message: str | None = None
+    result: Json = None
 
     @property
     def refused(self) -> bool:
@@ -140,7 +146,7 @@ async def answer_question(
         # Somebody else's answer completed it after this one was told. Said again, it joins them.
         left = None if wait is None else max(wait - (engine.clock.monotonic() - began), 0.0)
         row, stream = await _submitted(engine, reference, submission, left)
-    return _outcome(row, given, principal.actor, stream)
+    return _outcome(row, given, principal, stream)
 
 
 async def _submitted(
@@ -183,9 +189,9 @@ async def _see_through(
 
 
 def _outcome(
-    row: InterruptRow, given: RecordedAnswer, actor: str, stream: EventStream
+    row: InterruptRow, given: RecordedAnswer, principal: Principal, stream: EventStream
 ) -> AnswerOutcome:
-    ask, last = row.interrupt, stream.terminal
+    ask, last, actor = row.interrupt, stream.terminal, principal.actor
     code = message = None
     if last is not None and last["type"] == "RUN_ERROR":
         code, message = last["code"], last["message"]
@@ -195,10 +201,20 @@ def _outcome(
     if ask.is_open and code is None and stands(ask, actor, given):
         return AnswerOutcome("voted", row)
     if code is None or (taken and not ask.is_open):
-        return AnswerOutcome(ask.status.value, row, code, message)
+        # Who reviews another scope sees its questions, and nothing else of its threads.
+        result = _result(ask, stream) if row.key.scope == principal.scope else None
+        return AnswerOutcome(ask.status.value, row, code, message, result)
     if code == "INTERRUPT_ALREADY_ANSWERED":
         message = said_decided(ask)
     return AnswerOutcome("refused", row, code, message)
+
+
+def _result(ask: Interrupt, stream: EventStream) -> Json:
+    """Of the run that carried an answer out; None where it is told of as kept, or as a vote."""
+    carried = isinstance(stream.ruling, Resume | Replay)
+    if stream.terminal is None or not carried or ask.status in _NOT_CARRIED_OUT:
+        return None
+    return stream.terminal.get("result")
 
 
 def said_decided(ask: Interrupt) -> str:

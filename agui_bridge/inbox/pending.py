@@ -168,7 +168,8 @@ async def find_page(
             most = _MOST_COUNTED + 1 - count
             count += await store.count_interrupts(scope, **filters.stored, most=most)
     cursor = _write_cursor(rows[limit - 1].place) if len(rows) > limit else None
-    found = tuple(listed(row, principal, references) for row in rows[:limit])
+    seen = await engine.as_seen(rows[:limit])
+    found = tuple(listed(row, principal, references) for row in seen)
     return Page(found, cursor, count if count <= _MOST_COUNTED else None)
 
 

@@ -66,11 +66,16 @@ class ObservedStore:
         return self.inner.deliveries
 
     async def load(
-        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+        self,
+        key: ThreadKey,
+        interrupt_ids: Sequence[str] = (),
+        *,
+        messages: bool = False,
+        receipt: str | None = None,
     ) -> Loaded:
         """See `Store.load`."""
         with self._observer.operation("load"):
-            return await self.inner.load(key, interrupt_ids, messages=messages)
+            return await self.inner.load(key, interrupt_ids, messages=messages, receipt=receipt)
 
     async def commit(
         self, key: ThreadKey, change: Change, expected: Expected, write_id: str
@@ -85,6 +90,16 @@ class ObservedStore:
         """See `Store.renew`."""
         with self._observer.operation("renew"):
             return await self.inner.renew(leases, seconds)
+
+    async def keep_words(self, key: ThreadKey, lease: str, said: StoredMessage) -> bool:
+        """See `Store.keep_words`."""
+        with self._observer.operation("keep_words"):
+            return await self.inner.keep_words(key, lease, said)
+
+    async def words(self, key: ThreadKey) -> StoredMessage | None:
+        """See `Store.words`."""
+        with self._observer.operation("words"):
+            return await self.inner.words(key)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """See `Store.request_stop`."""
@@ -142,10 +157,17 @@ class ObservedStore:
                 scope, agent=agent, tool=tool, thread=thread, status=status, most=most
             )
 
-    async def history(self, key: ThreadKey) -> list[StoredMessage]:
+    async def history(
+        self, key: ThreadKey, *, before: int | None = None, most_bytes: int | None = None
+    ) -> list[StoredMessage]:
         """See `Store.history`."""
         with self._observer.operation("history"):
-            return await self.inner.history(key)
+            return await self.inner.history(key, before=before, most_bytes=most_bytes)
+
+    async def positions(self, key: ThreadKey, ids: Sequence[str]) -> dict[str, int]:
+        """See `Store.positions`."""
+        with self._observer.operation("positions"):
+            return await self.inner.positions(key, ids)
 
     async def due(self, limit: int = 100) -> list[Due]:
         """See `Store.due`."""

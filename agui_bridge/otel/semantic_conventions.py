@@ -64,7 +64,7 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
     ERROR: "a code of the error table; of stores and adapters the exception's class",
     CHANNEL: "the channel's name",
     EVENT: "what was told: `opened`, `reminded`, `escalated`, `answered`, `expired` or `cancelled`",
-    DELIVERY: "`sent`, `retried`, `dropped` because the question is over, or `dead`",
+    DELIVERY: "`sent`, `retried`, `dropped` because it is not to be told any more, or `dead`",
 }
 """What each attribute says."""
 

@@ -15,7 +15,7 @@ from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.answers.unexecuted import UNTOLD
 from agui_bridge.protocol.threads.edited_calls import proposed_arguments
 
-__all__ = ["CalledTool", "Content", "Turn", "text_of", "turns_of"]
+__all__ = ["CalledTool", "Content", "Turn", "failed_result", "result_of", "text_of", "turns_of"]
 
 Side = Literal["system", "user", "assistant"]
 
@@ -76,7 +76,7 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
         messages: AG-UI messages as JSON, in order.
     """
     results = {
-        message.get("toolCallId"): message.get("content") or ""
+        message.get("toolCallId"): result_of(message) or ""
         for message in messages
         if message.get("role") == "tool"
     }
@@ -100,6 +100,30 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
         before.add(content, calls)
         answered = False
     return [turn.whole() for turn in turns]
+
+
+def result_of(message: Mapping[str, Any]) -> Any:
+    """What a tool message says of its call: its content, and its `error` in words, if it has one.
+
+    Args:
+        message: as JSON.
+    """
+    content, error = message.get("content"), message.get("error")
+    return failed_result(content, error) if isinstance(error, str) and error else content
+
+
+def failed_result(content: Any, error: str) -> Content:
+    """What a model reads of a call that failed at the application.
+
+    Args:
+        content: the result that came with the error, if any.
+        error: what the application says of it.
+    """
+    failed = f"The tool failed: {error}"
+    if isinstance(content, list):
+        return [*content, {"type": "text", "text": failed}]
+    said = content if isinstance(content, str) and content.strip() != error else ""
+    return f"{said}\n\n{failed}" if said.strip() else failed
 
 
 def text_of(content: Content) -> str:

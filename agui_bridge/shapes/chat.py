@@ -82,8 +82,10 @@ ANSWER: Final[Schema] = {
     **_object(
         "Chat answer",
         "The answer to a pending question.",
+        ("checkpoint_id",),
         agent_id=_AGENT,
         session_id=_SESSION,
+        checkpoint_id=_text("Which question it answers; without it the first one.", minLength=1),
         input={"type": "object", "description": "A value for each field, by its name."},
     ),
     "additionalProperties": True,
@@ -148,6 +150,7 @@ def chat_frame() -> Schema:
 
 def chat_state() -> Schema:
     """What `interrupt_state` answers."""
+    result = {"description": "What the newest run gave besides text; absent if it gave nothing."}
     interrupted = {"const": True, "description": "A question is pending."}
     not_interrupted = {"const": False, "description": "No question is pending."}
     return document(
@@ -157,9 +160,20 @@ def chat_state() -> Schema:
         {
             "oneOf": [
                 _object(
-                    "Interrupted", "A question is pending.", interrupted=interrupted, state=_STATE
+                    "Interrupted",
+                    "A question is pending.",
+                    ("result",),
+                    interrupted=interrupted,
+                    state=_STATE,
+                    result=result,
                 ),
-                _object("Not interrupted", "None is.", interrupted=not_interrupted),
+                _object(
+                    "Not interrupted",
+                    "None is.",
+                    ("result",),
+                    interrupted=not_interrupted,
+                    result=result,
+                ),
             ]
         },
     )

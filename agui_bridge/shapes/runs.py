@@ -63,13 +63,25 @@ def run_input() -> Schema:
     properties["protocolVersion"]["anyOf"][0]["pattern"] = VERSION_PATTERN
     properties["forwardedProps"] |= {
         "description": "Values of the application, passed on to the agent as they are. Any JSON "
-        "value; `autoResume` and `refusals` of an object are the bridge's.",
+        "value; `autoResume`, `refusals` and `agui_bridge` of an object are the bridge's.",
         "properties": {
             "refusals": {
                 "title": "Refusals",
                 "description": "How an input is refused while a question is open.",
                 "enum": [*get_args(RefusalChoice), None],
-            }
+            },
+            "agui_bridge": {
+                "title": "Bridge",
+                "description": "What the bridge alone reads.",
+                "properties": {
+                    "newest": {
+                        "title": "Newest",
+                        "description": "Sent with an edit, or when another answer is wanted: id of "
+                        "the newest user's or assistant's message that the page had before.",
+                        "type": ["string", "null"],
+                    }
+                },
+            },
         },
     }
     entries = properties["resume"]

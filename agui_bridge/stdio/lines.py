@@ -136,7 +136,8 @@ class LineWriter:
             self._jobs.put((lines, written))
             try:
                 # Shielded: half a line would spoil the next one.
-                taken = await asyncio.wait_for(asyncio.shield(written), self._stall)
+                async with asyncio.timeout(self._stall):
+                    taken = await asyncio.shield(written)
             except TimeoutError:
                 taken = False
             if not taken:

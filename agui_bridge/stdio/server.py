@@ -34,6 +34,7 @@ from agui_bridge.stdio.json_rpc import (
     read_stop,
 )
 from agui_bridge.stdio.lines import LineReader, LineTooLong, LineWriter, Pipes
+from agui_bridge.surfaces.json_text import as_text
 from agui_bridge.surfaces.session_stop import stop_session
 
 __all__ = ["StdioBridge", "serve_stdio"]
@@ -295,7 +296,7 @@ class _Server:
                 "The run waits for answers: send them as `resume`.",
                 {"outcome": last["outcome"]},
             )
-        return text.value
+        return text.value or as_text(last.get("result", ""))
 
 
 class _LastText:

@@ -58,12 +58,15 @@ class Expected:
         version: the thread's version as it was loaded.
         lease: token of the lease, for the writes of a running thread's owner. The thread must
             be running under it and the lease must not be over by the store's clock.
+        after: with `lease`, the write id of the owner's last write. Where another one is stored,
+            the store has lost writes in a failover: nobody else writes to a running thread.
 
     Without either the thread must not exist.
     """
 
     version: int | None = None
     lease: str | None = None
+    after: str | None = None
 
 
 ABSENT = Expected()
@@ -154,7 +157,8 @@ class Store(Protocol):
 
     Every method may raise `StoreUnavailable`; then it is unknown whether a write arrived, and
     repeating it with the same `write_id` is safe. `WritesRefused` says that the store can still be
-    read. A call that is cancelled takes place whole or not at all, possibly later than the
+    read, `NotReplicated` that it has the write, but not yet where a failover would look for it.
+    A call that is cancelled takes place whole or not at all, possibly later than the
     cancellation, and leaves the store usable.
     """
 
@@ -174,15 +178,23 @@ class Store(Protocol):
         ...
 
     async def load(
-        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+        self,
+        key: ThreadKey,
+        interrupt_ids: Sequence[str] = (),
+        *,
+        messages: bool = False,
+        receipt: str | None = None,
     ) -> Loaded:
         """Take one consistent look at a thread.
+
+        If its lease ends too late, since the clock has been set back, that is noted of it.
 
         Args:
             key: the thread.
             interrupt_ids: interrupts of this thread to bring along, each with its whole batch
                 and that batch's receipt; unknown ids are left out.
             messages: whether to bring the messages in context.
+            receipt: key of an input's receipt to bring along, if there is one.
         """
         ...
 
@@ -201,12 +213,16 @@ class Store(Protocol):
 
         Returns:
             The record as stored. When the stored record already carries `write_id`, nothing
-            is written and the stored record is returned: the earlier try had succeeded.
+            is written and the stored record is returned: the earlier try had succeeded. Where
+            the store waits for replicas, it writes once more and waits for that: to find a
+            write tells nothing of where else it is.
 
         Raises:
             Conflict: the thread is not as expected (or is missing); nothing is written.
             Fenced: with `expected.lease`, the lease is over or another's, or the thread is
                 gone; nothing is written.
+            WritesLost: with `expected.after`, the last write under the lease is another one;
+                nothing is written.
             ValueError, TypeError: a value is not JSON; nothing is written.
         """
         ...
@@ -220,6 +236,34 @@ class Store(Protocol):
         Args:
             leases: the threads, by the tokens of their leases.
             seconds: how long they are to hold.
+        """
+        ...
+
+    async def keep_words(self, key: ThreadKey, lease: str, said: StoredMessage) -> bool:
+        """Keep a message that a run is still saying, as far as it has come, beside the thread.
+
+        It is no message of the thread: nobody is woken and no version changes. It takes the place
+        of what was kept before, and goes with a commit that says so (`Change.drops_words`) and
+        with the thread.
+
+        Args:
+            key: the thread.
+            lease: token of the run's lease.
+            said: the message.
+
+        Returns:
+            Whether the lease holds; if not, nothing is written.
+
+        Raises:
+            ValueError, TypeError: the message is not JSON; nothing is written.
+        """
+        ...
+
+    async def words(self, key: ThreadKey) -> StoredMessage | None:
+        """What `keep_words` has kept of the run that the thread runs, its lease over or not.
+
+        Args:
+            key: the thread; one that runs nothing has none.
         """
         ...
 
@@ -307,16 +351,36 @@ class Store(Protocol):
         """
         ...
 
-    async def history(self, key: ThreadKey) -> list[StoredMessage]:
-        """All messages of a thread in order, the superseded ones included.
+    async def history(
+        self, key: ThreadKey, *, before: int | None = None, most_bytes: int | None = None
+    ) -> list[StoredMessage]:
+        """The messages of a thread in order, the superseded ones included.
+
+        A thread may hold more than this process: who does not know how much asks for a page.
 
         Args:
             key: the thread; one that does not exist has none.
+            before: only those at positions below this one; None is all.
+            most_bytes: only as many of the last of these as take so many bytes in the store, one
+                at least; None is all.
+        """
+        ...
+
+    async def positions(self, key: ThreadKey, ids: Sequence[str]) -> dict[str, int]:
+        """Positions of messages of a thread by their ids, superseded ones included.
+
+        Args:
+            key: the thread; one that does not exist has none.
+            ids: of messages; those that the thread lacks are left out.
         """
         ...
 
     async def due(self, limit: int = 100) -> list[Due]:
         """Threads of all scopes whose lease is over, or whose every ask has expired.
+
+        A lease is over at its end. One that was given later than now, since the clock has been
+        set back, is over too if it is not renewed for as long as it was to hold, from when this
+        or `load` first saw it: see `LeaseTerm`. Many are noted `limit` at a time.
 
         Args:
             limit: as many at most.
@@ -350,6 +414,8 @@ class Store(Protocol):
 
     async def ping(self) -> float:
         """The store's time, after a write that touches no thread: one row or key of its own.
+
+        It waits for replicas as a commit does. What was written before is replicated, too, then.
 
         Raises:
             WritesRefused: it answers, and takes no writes.

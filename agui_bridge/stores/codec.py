@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any, Final
 
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation, Remember
 from agui_bridge.protocol.threads.audit_chain import ChainHead
 from agui_bridge.protocol.threads.kept import Kept
@@ -60,6 +61,8 @@ def encode_thread(record: ThreadRecord) -> str:
         {
             "batch": batch and [batch.id, batch.continuation, batch.trace, batch.run_id],
             "run": run and [run.run_id, run.token, run.ends_at, run.actor],
+            # Apart, because a process of an earlier version takes the list as it is.
+            "receipt": run and run.receipt,
             "state": record.state,
             "closed": [[closed.continuation, closed.cause] for closed in record.closed],
             "pending_calls": record.pending_calls,
@@ -67,8 +70,16 @@ def encode_thread(record: ThreadRecord) -> str:
             "ended": ended and [ended.token, ended.outcome],
             # Apart, because a process of an earlier version takes the list as it is.
             "iteration": ended and ended.iteration,
+            "result": ended and ended.result,
             "unheard": record.unheard,
+            "held_context": [dict(entry) for entry in record.held_context],
             "rewound": record.rewound,
+            "gone_calls": record.gone_calls,
+            "begun_by": record.begun_by,
+            "past": record.past,
+            "archived": record.archived,
+            "archived_until": record.archived_until,
+            "returned": record.returned,
             "kept": record.kept and [record.kept.until, record.kept.open_calls],
             "memo": record.memo,
             "askers": record.askers,
@@ -84,14 +95,21 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
     return ThreadRecord(
         key=key,
         batch=Batch(*data["batch"]) if data["batch"] else None,
-        run=RunLease(*data["run"]) if data["run"] else None,
+        run=_lease(data) if data["run"] else None,
         state=data["state"],
         closed=tuple(ClosedBatch(*closed) for closed in data["closed"]),
         pending_calls=tuple(data["pending_calls"]),
         handoff=data["handoff"],
         ended=_ending(data),
         unheard=tuple(data.get("unheard", ())),
+        held_context=tuple(data.get("held_context", ())),
         rewound=tuple(data.get("rewound", ())),
+        gone_calls=tuple(data.get("gone_calls", ())),
+        begun_by=data.get("begun_by"),
+        past=data.get("past"),
+        archived=tuple(data.get("archived", ())),
+        archived_until=data.get("archived_until"),
+        returned=tuple(data.get("returned", ())),
         kept=Kept(kept[0], tuple(kept[1])) if (kept := data.get("kept")) else None,
         memo=data.get("memo"),
         askers=tuple(data.get("askers", ())),
@@ -99,12 +117,16 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
     )
 
 
+def _lease(data: Json) -> RunLease:
+    return replace(RunLease(*data["run"]), receipt=data.get("receipt"))
+
+
 def _ending(data: Json) -> RunEnding | None:
     if not data["ended"]:
         return None
     token, outcome = data["ended"]
     # Records of earlier versions have none.
-    return RunEnding(token, outcome, data.get("iteration"))
+    return RunEnding(token, outcome, data.get("iteration"), data.get("result"))
 
 
 def encode_interrupt(interrupt: Interrupt) -> str:
@@ -120,6 +142,8 @@ def encode_interrupt(interrupt: Interrupt) -> str:
             "status": interrupt.status,
             "message": interrupt.message,
             "tool_call": call and [call.id, call.name, dict(call.args)],
+            # Here, where Redis looks for the tool: what the agent says stands behind it.
+            "about_tool": interrupt.about_tool,
             "response_schema": _plain(interrupt.response_schema),
             "allowed": interrupt.allowed,
             "expires_at": interrupt.expires_at,
@@ -130,6 +154,7 @@ def encode_interrupt(interrupt: Interrupt) -> str:
             # Apart, because a process of an earlier version takes the list as it is.
             "audited": [[entry.via, entry.rule, entry.event] for entry in interrupt.audit],
             "about": interrupt.about,
+            "permits": interrupt.permits,
             "asked_by": interrupt.asked_by,
             "joined_by": interrupt.joined_by,
             "rule": interrupt.rule and asdict(interrupt.rule),
@@ -159,6 +184,8 @@ def decode_interrupt(text: str) -> Interrupt:
         audit=tuple(_audit(data)),
         # Records of earlier versions have none.
         about=data.get("about"),
+        about_tool=data.get("about_tool"),
+        permits=data.get("permits", False),
         asked_by=data.get("asked_by"),
         joined_by=tuple(data.get("joined_by", ())),
         rule=_decode_rule(rule) if (rule := data.get("rule")) else None,

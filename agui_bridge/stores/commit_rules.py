@@ -6,11 +6,14 @@ one transaction.
 
 from __future__ import annotations
 
-from agui_bridge.errors import Conflict, Fenced
+from agui_bridge.errors import Conflict, Fenced, WritesLost
 from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.lease_term import LeaseTerm
+from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     InterruptStatus,
+    RunLease,
     StopRequest,
     ThreadKey,
     ThreadRecord,
@@ -18,7 +21,18 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores.base import Expected
 
-__all__ = ["WAITING", "Head", "check_commit", "join_stops", "lease_holds", "next_record", "renewed"]
+__all__ = [
+    "WAITING",
+    "Head",
+    "check_commit",
+    "given",
+    "is_in_doubt",
+    "join_stops",
+    "lease_holds",
+    "next_record",
+    "not_in_force",
+    "renewed",
+]
 
 WAITING = (InterruptStatus.OPEN, InterruptStatus.ANSWERED)
 """The statuses in which an interrupt can still expire."""
@@ -30,14 +44,14 @@ class Head:
 
     Attributes:
         lease: token of the lease; None unless the thread is running.
-        lease_ends_at: store time at which it ends.
+        term: how long that lease holds.
     """
 
     version: int
     write_id: str
     created_at: float
     lease: str | None = None
-    lease_ends_at: float | None = None
+    term: LeaseTerm | None = None
     stop: StopRequest | None = None
 
     @classmethod
@@ -49,7 +63,7 @@ class Head:
             write_id=record.write_id,
             created_at=record.created_at,
             lease=run.token if run else None,
-            lease_ends_at=run.ends_at if run else None,
+            term=run.term if run else None,
             stop=record.stop,
         )
 
@@ -68,6 +82,7 @@ def check_commit(
     Raises:
         Fenced: the guard names a lease that is over or another's (a thread that is gone has
             none).
+        WritesLost: the owner's last write is not the one that is stored.
         Conflict: the thread is missing, is there although it should not be, or has moved on;
             or the change comes too late.
     """
@@ -75,6 +90,8 @@ def check_commit(
         raise Conflict("the time to answer was over before the answer could be stored")
     if expected.lease is not None and not lease_holds(head, expected.lease, now):
         raise Fenced("the lease of this run is over or was taken over; its owner must stop")
+    if expected.after is not None and head is not None and head.write_id != expected.after:
+        raise WritesLost("the store lacks what this run has written last")
     if expected.version is None:
         if expected.lease is None and head is not None:
             raise Conflict("the thread exists already")
@@ -89,8 +106,8 @@ def lease_holds(head: Head | None, token: str, now: float) -> bool:
     return (
         head is not None
         and head.lease == token
-        and head.lease_ends_at is not None
-        and head.lease_ends_at > now
+        and head.term is not None
+        and not head.term.is_over(now)
     )
 
 
@@ -100,7 +117,9 @@ def next_record(
     """The record as a commit stores it: the change's, with the store's own fields."""
     run = change.record.run
     if run is not None and change.lease_seconds is not None:
-        run = replace(run, ends_at=now + change.lease_seconds)
+        run = given(run, now, change.lease_seconds)
+    if run is not None and change.record.status is not ThreadStatus.RUNNING:
+        run = not_in_force(run)
     return replace(
         change.record,
         key=key,
@@ -113,10 +132,28 @@ def next_record(
     )
 
 
-def renewed(record: ThreadRecord, ends_at: float) -> ThreadRecord:
-    """The record of a running thread whose lease holds on until then."""
+def given(run: RunLease, now: float, seconds: float) -> RunLease:
+    """The lease of a run, given or renewed now for so long."""
+    return replace(run, ends_at=now + seconds, given_at=now, doubted_until=None)
+
+
+def not_in_force(run: RunLease) -> RunLease:
+    """What is kept of the lease of a thread that is not running: nobody judges it."""
+    if run.given_at is None and run.doubted_until is None:
+        return run
+    return replace(run, given_at=None, doubted_until=None)
+
+
+def renewed(record: ThreadRecord, now: float, seconds: float) -> ThreadRecord:
+    """The record of a running thread whose lease holds on for so long."""
     assert record.run is not None, "a lease that holds is a run's"
-    return replace(record, version=record.version + 1, run=replace(record.run, ends_at=ends_at))
+    run = given(record.run, now, seconds)
+    return replace(record, version=record.version + 1, run=run)
+
+
+def is_in_doubt(loaded: Loaded) -> bool:
+    """Whether the lease of a thread ends too late, which nobody has noted (see `LeaseTerm`)."""
+    return loaded.run is not None and loaded.run.term.doubt(loaded.now) is not None
 
 
 def join_stops(head: Head, stop: StopRequest) -> StopRequest:

@@ -17,7 +17,7 @@ from agui_bridge.protocol.threads.records import Json, ThreadKey
 __all__ = ["STATES", "Asked", "Delivery", "DeliveryState", "DeliveryStore"]
 
 DeliveryState = Literal["queued", "sent", "dropped", "dead"]
-"""Queued until it is sent, dropped because the question is over, or given up."""
+"""Queued until it is sent, dropped because it is not to be told any more, or given up."""
 
 STATES: tuple[DeliveryState, ...] = ("queued", "sent", "dropped", "dead")
 

@@ -78,8 +78,10 @@ async def _changed(
     until = time.monotonic() + LONGEST_SILENCE
     pause, longest = pauses
     while (left := until - time.monotonic()) > 0:
+        # Python 3.11's `wait_for` loses a cancellation that comes together with a hint.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(event.wait(), min(pause, left) if look else left)
+            async with asyncio.timeout(min(pause, left) if look else left):
+                await event.wait()
         latest = await _seen(look)
         if event.is_set() or latest != seen:
             return latest

@@ -16,7 +16,7 @@ from agui_bridge.protocol.input_limits import beyond
 from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["check_json", "count_values", "is_heavy", "parse_json"]
+__all__ = ["as_text", "check_json", "count_values", "is_heavy", "parse_json"]
 
 _LARGE: Final = 64 * 1024
 """Bytes of a text that takes noticeable time, whatever is in it."""
@@ -124,6 +124,11 @@ def count_values(text: bytes, enough: int) -> int:
 
 def _marks(text: bytes) -> int:
     return text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
+def as_text(value: Json) -> str:
+    """A run's result for readers of text: a text as it is, else its JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def check_json(value: object, path: str) -> None:

@@ -170,13 +170,15 @@ class Conversation:
             messages = [{"id": f"{self._ids}-{number}", "role": "user", "content": text}]
         return self._submit(messages, resume, tools, state)
 
-    async def send(self, messages: Sequence[Json]) -> Stream:
+    async def send(self, messages: Sequence[Json], *, newest: str | None = None) -> Stream:
         """Send a whole list of messages, as a client does that goes back, and read what comes.
 
         Args:
             messages: AG-UI messages as JSON.
+            newest: the sign: id of the newest message of the user or the assistant that the client
+                had before; without it no tool call is taken back.
         """
-        return await self._submit(messages).rest()
+        return await self._submit(messages, newest=newest).rest()
 
     async def messages(self) -> list[dict[str, Any]]:
         """The thread's messages as they are stored: AG-UI messages as JSON, in order."""
@@ -190,6 +192,7 @@ class Conversation:
         resume: Sequence[Json] | None = None,
         tools: Sequence[Json] = (),
         state: Json = None,
+        newest: str | None = None,
     ) -> Stream:
         number = next(self._numbers)
         body: dict[str, Any] = {
@@ -204,6 +207,8 @@ class Conversation:
             body["tools"] = list(tools)
         if state is not None:
             body["state"] = state
+        if newest is not None:
+            body["forwardedProps"] = {"agui_bridge": {"newest": newest}}
         call = Submission(self._agent, self._principal, parse_input(body), on_disconnect="continue")
         return Stream(self._engine.submit(call)[0], self._patience)
 

@@ -38,6 +38,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "OutcomeUnknown",
         "UpstreamError",
         "StepFailed",
+        "FrontendToolError",
         "CallDenied",
     ),
 }

@@ -74,6 +74,7 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("Backup", "backup.md"),
         ("Upgrades", "upgrading.md"),
         ("Faults", "faults.md"),
+        ("Failovers", "failover.md"),
         ("Performance", "performance.md"),
         ("Scaling", "scaling.md"),
     ),

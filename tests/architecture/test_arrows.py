@@ -24,21 +24,27 @@ CONCRETE_STORES: Final = (
 CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
 PURE: Final = ("approvals", "errors", "frozen", "policy", "protocol")
 STORE: Final = ("stores.audit", "stores.base", "stores.deliveries", "stores.grants")
-ENGINE_SIDE: Final = (*PURE, "adapters", "engine", *STORE)
+ENGINE_SIDE: Final = (*PURE, "adapters", "engine", "hooks", *STORE)
 SURFACE: Final = (*ENGINE_SIDE, "channels", "inbox", "shapes", "surfaces")
 
 ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "errors": (),
+    "event_loops": (),
     "frozen": (),
+    "hooks": (),
     "protocol": ("errors", "frozen"),
-    "policy": ("errors", "protocol"),
-    "approvals": ("errors", "protocol"),
+    "policy": ("errors", "hooks", "protocol"),
+    "approvals": ("errors", "hooks", "protocol"),
     "installed": ("errors",),
     "adapters": (*PURE, "installed"),
     "tool_gate": (*PURE, "adapters"),
     "item_queue": ("adapters",),
-    "agents": (*PURE, "adapters"),
-    ADAPTER_PACKAGE: (*PURE, "adapters", "item_queue", "client", "import_object", "tool_gate"),
+    "media": PURE,
+    "agents": (*PURE, "adapters", "event_loops", "media"),
+    ADAPTER_PACKAGE: (
+        *(*PURE, "adapters", "event_loops", "item_queue", "client", "import_object", "media"),
+        "tool_gate",
+    ),
     "audit": (*PURE, *STORE),
     "stores.audit": PURE,
     "stores.base": (*PURE, *STORE),
@@ -46,12 +52,12 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "stores.grants": PURE,
     "stores.memory": (*PURE, "stores", *STORE),
     "stores.open": (*PURE, *CONCRETE_STORES, "stores", *STORE),
-    "stores.postgres": (*PURE, "stores", *STORE, "stores.sql"),
-    "stores.redis": (*PURE, "stores", *STORE),
+    "stores.postgres": (*PURE, "event_loops", "stores", *STORE, "stores.sql"),
+    "stores.redis": (*PURE, "event_loops", "stores", *STORE),
     "stores.sql": (*PURE, "stores", *STORE),
     "stores.sqlite": (*PURE, "stores", *STORE, "stores.sql"),
     "stores": (*PURE, *STORE),
-    "engine": (*PURE, "adapters", *STORE),
+    "engine": (*PURE, "adapters", "hooks", *STORE),
     "client": PURE,
     "conformance": (*PURE, "client", "terminal", "yaml_files"),
     "shapes": PURE,
@@ -71,9 +77,12 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
         "http.copilotkit",
         "http.inbox",
     ),
-    "channels": (*ENGINE_SIDE, "inbox"),
+    "channels": (*ENGINE_SIDE, "event_loops", "inbox"),
     "http.channels": (*SURFACE, "http", "http.agui"),
-    "bridge": (*SURFACE, *CHOICE_OF_STORE, "agents", "http", "http.app", "http.copilotkit", "otel"),
+    "bridge": (
+        *(*SURFACE, *CHOICE_OF_STORE, "agents", "event_loops", "http", "http.app"),
+        *("http.copilotkit", "otel"),
+    ),
     "fastapi": ("errors", "http", "http.app"),
     "otel": ENGINE_SIDE,
     "stdio": (*ENGINE_SIDE, "surfaces"),

@@ -8,8 +8,8 @@ from typing import Final
 from docs.generators.imports import modules_in
 from tests.architecture.checkout import ROOT
 
-LONGEST_FILE: Final = 400
-MOST_MODULES: Final = 12
+LONGEST_FILE: Final = 500
+MOST_MODULES: Final = 15
 
 
 def test_no_file_outgrows_its_reader() -> None:

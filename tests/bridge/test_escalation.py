@@ -10,6 +10,7 @@ import pytest
 from agui_bridge import ApprovalRule, Bridge, Escalation, FunctionRun, Principal, Settings
 from agui_bridge.channels.channel import Channel
 from agui_bridge.channels.dispatcher import Dispatcher
+from agui_bridge.channels.scoped_channels import ScopedChannels
 from agui_bridge.channels.webhook import Webhook
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY
 from agui_bridge.errors import StoreError
@@ -81,7 +82,7 @@ async def test_a_question_that_cannot_be_read_keeps_no_other_from_being_escalate
     store = Damaged(clock.time)
     names = iter(range(1000))
     office = Dispatcher(
-        store, {}, INBOX, telemetry=NO_TELEMETRY, clock=clock, interval=5.0,
+        store, ScopedChannels({}, None), INBOX, telemetry=NO_TELEMETRY, clock=clock, interval=5.0,
         mint=lambda: f"m{next(names)}",
     )  # fmt: skip
     asked = (AuditEntry(InterruptStatus.OPEN, clock.time(), "agent"),)

@@ -1,17 +1,21 @@
-"""Those who are told: a webhook receiver and Slack, as far as a channel notices."""
+"""Those who are told: a webhook receiver, a mailbox and Slack, as far as a channel notices."""
 
 from __future__ import annotations
 
 import contextlib
+import email
+import email.policy
 import hashlib
 import hmac
 import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from email.message import EmailMessage
 from typing import Any
 from urllib.parse import urlencode
 
+from aiosmtpd.smtp import SMTP, Envelope, Session
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -57,6 +61,40 @@ class Receiver:
             (json.loads(body)["type"].partition(".")[2], headers["webhook-id"])
             for headers, body in self.got
         ]
+
+
+class Mailbox:
+    """Takes mails, after it has refused some."""
+
+    def __init__(self) -> None:
+        self.answers: list[str] = []
+        self.refused: set[str] = set()
+        self.mails: list[EmailMessage] = []
+        self.secure: list[bool] = []
+
+    async def handle_RCPT(
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: Any
+    ) -> str:
+        if address in self.refused:
+            return "450 later"
+        envelope.rcpt_tos.append(address)
+        return "250 ok"
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if self.answers:
+            return self.answers.pop(0)
+        content = envelope.content
+        assert isinstance(content, bytes)
+        mail = email.message_from_bytes(content, policy=email.policy.default)
+        assert isinstance(mail, EmailMessage)
+        self.mails.append(mail)
+        self.secure.append(session.ssl is not None)
+        return "250 ok"
+
+
+def link_of(mail: EmailMessage) -> str:
+    content: str = mail.get_content()
+    return next(line for line in content.splitlines() if "/d/" in line)
 
 
 @dataclass

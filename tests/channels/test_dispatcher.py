@@ -14,6 +14,7 @@ from agui_bridge.channels.channel import Channel, Undelivered
 from agui_bridge.channels.dispatcher import Dispatcher
 from agui_bridge.channels.notice import Notice
 from agui_bridge.channels.retries import SCHEDULE, retry_in
+from agui_bridge.channels.scoped_channels import ScopedChannels
 from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, Telemetry
 from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.approvals.entitlement import why_not
@@ -59,7 +60,7 @@ def dispatcher(
     numbers = iter(range(10**6))
     return Dispatcher(
         store,
-        channels,
+        ScopedChannels(channels, {"scope"}),
         INBOX,
         telemetry=telemetry,
         clock=clock,

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import email
-import email.policy
 import ssl
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
-from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from agui_bridge.channels.channel import Undelivered
 from agui_bridge.channels.smtp import Smtp
@@ -23,38 +18,10 @@ from agui_bridge.inbox.reference import References
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.records import Principal, ThreadKey, ToolCall
 from tests.channels.bridges import INBOX, KEY, bridge_with, notice, the_question
+from tests.channels.receivers import Mailbox, link_of
 from tests.support.ports import free_port
 from tests.support.server import client, post, run_input, serve
 from tests.support.waiting import eventually
-
-
-class Mailbox:
-    """Takes mails, after it has refused some."""
-
-    def __init__(self) -> None:
-        self.answers: list[str] = []
-        self.refused: set[str] = set()
-        self.mails: list[EmailMessage] = []
-        self.secure: list[bool] = []
-
-    async def handle_RCPT(
-        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: Any
-    ) -> str:
-        if address in self.refused:
-            return "450 later"
-        envelope.rcpt_tos.append(address)
-        return "250 ok"
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        if self.answers:
-            return self.answers.pop(0)
-        content = envelope.content
-        assert isinstance(content, bytes)
-        mail = email.message_from_bytes(content, policy=email.policy.default)
-        assert isinstance(mail, EmailMessage)
-        self.mails.append(mail)
-        self.secure.append(session.ssl is not None)
-        return "250 ok"
 
 
 @pytest.fixture(scope="module")
@@ -103,11 +70,6 @@ def smtp(server: int, certificate: Path) -> Smtp:
         tls=ssl.create_default_context(cafile=str(certificate / "cert.pem")),
         per_second=50,
     )
-
-
-def link_of(mail: EmailMessage) -> str:
-    content: str = mail.get_content()
-    return next(line for line in content.splitlines() if "/d/" in line)
 
 
 async def test_everybody_gets_a_mail_over_tls_with_a_link_of_their_own(

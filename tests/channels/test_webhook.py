@@ -158,3 +158,14 @@ async def test_deliveries_are_listed_with_their_errors(receiver: Receiver) -> No
 
     assert (listed["channel"], listed["event"], listed["error"]) == ("hook", "opened", "HTTP 410")
     assert wrong.json()["error"]["code"] == "INVALID_INPUT"
+
+
+async def test_a_body_names_the_tool_that_a_question_is_about(receiver: Receiver) -> None:
+    hook = Webhook(receiver.url, SECRET, show_args=True)
+    await hook.send(notice(tool_call=None, about="c", about_tool="delete_rows"))
+    await hook.aclose()
+    ((_, body),) = receiver.got
+    data = json.loads(body)["data"]
+
+    assert (data["tool"], data["reason"]) == ("delete_rows", "tool_call")
+    assert "args" not in data

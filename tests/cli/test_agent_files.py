@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.processes import serving
+from tests.servers.model.script import Reply
+from tests.servers.model.server import ScriptedModel
 from tests.support.agents import eventually
 from tests.support.chat import Chat
 from tests.support.redis_server import redis_url
-from tests.support.scripted_model import Reply, ScriptedModel
 from tests.support.server import client
 from tests.test_agent_file import SEED, SMALL
 

@@ -51,7 +51,8 @@ async def decide(url: str, *threads: str) -> None:
 
     engine = await bridge.open()
     for thread in threads:
-        body = {"threadId": thread, "runId": "r", "protocolVersion": "1.0", "messages": []}
+        body: dict[str, Any] = {"threadId": thread, "runId": "r", "protocolVersion": "1.0"}
+        body["messages"] = [{"id": "m", "role": "user", "content": "go"}]
         pipe, _ = engine.submit(Submission(bridge.agents["ops"], ANN, parse_input(body)))
         while await pipe.read():
             pass

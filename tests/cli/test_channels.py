@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from aiosmtpd.controller import Controller
 from click.testing import CliRunner, Result
 from standardwebhooks import Webhook as Verifier
 
@@ -15,8 +16,9 @@ from agui_bridge.cli import app
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.stores.open import open_store
 from tests.channels.bridges import SECRET, bridge_with
-from tests.channels.receivers import Receiver
+from tests.channels.receivers import Mailbox, Receiver
 from tests.processes.conftest import STORES
+from tests.support.ports import free_port
 from tests.support.server import post, run_input, serve
 from tests.support.waiting import eventually
 
@@ -68,6 +70,29 @@ async def test_a_channel_takes_a_test_notice_and_nothing_is_stored(
     assert receiver.got[0][0]["webhook-id"] != receiver.got[1][0]["webhook-id"]
     assert b"Test: " in receiver.got[2][1]
     assert not (tmp_path / "never.db").exists()
+
+
+async def test_everybody_whom_a_channel_mails_gets_the_test_whatever_their_scope(
+    file: str, tmp_path: Path
+) -> None:
+    people = (
+        "{ann: {address: ann@x.example, scopes: [a]}, bob: {address: bob@x.example, scopes: [b]}}"
+    )
+    mail = f"{{type: smtp, scopes: [a, b], url_env: A_SERVER, sender: x@x.example, to: {people}}}"
+    text = FILE.replace("  hook:", f"  mail: {mail}\n  hook:")
+    (tmp_path / "bridge.yaml").write_text(text)
+    mailbox, port = Mailbox(), free_port()
+    controller = Controller(mailbox, hostname="127.0.0.1", port=port)
+    controller.start()
+    try:
+        given = {"A_HOOK": "http://127.0.0.1:9/", "A_SECRET": SECRET}
+        server = f"smtp://127.0.0.1:{port}?starttls=never"
+        told = await invoke("test", "mail", file, A_SERVER=server, **given)
+    finally:
+        controller.stop()
+
+    assert told.stdout == "The channel mail took the test notice.\n"
+    assert [one["To"] for one in mailbox.mails] == ["ann@x.example", "bob@x.example"]
 
 
 async def test_a_notice_that_does_not_arrive_is_told_with_exit_code_and_no_secret(

@@ -207,6 +207,46 @@ def test_faults_of_a_file_are_told_a_line_each(folder: Path) -> None:
     ]
 
 
+TWO_SCOPES = """
+authentication:
+  bearer:
+    - {token: the-token-of-bob-of-team, actor: bob, scope: team}
+    - {token: the-token-of-bob-of-other, actor: bob, scope: other}
+channels:
+  mail: {type: smtp, url_env: MAIL_URL, sender: bridge@example.org, to: {bob: bob@example.org}}
+agents: {a: {function: 'agents:helper'}}
+"""
+
+
+def test_check_and_serve_refuse_a_plain_name_of_several_scopes_in_the_same_words(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAIL_URL", "smtp://mail.example")
+    (folder / "bridge.yaml").write_text(TWO_SCOPES)
+    checked, served = error_of("check", "bridge.yaml"), error_of("serve", "bridge.yaml")
+
+    assert checked == served
+    assert checked[0].startswith(
+        "error: bridge.yaml:7: channels.mail: There are several scopes ('other', 'team')."
+    )
+
+
+def test_check_says_which_scope_no_channel_tells_and_which_nobody_has(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAIL_URL", "smtp://mail.example")
+    slip = TWO_SCOPES.replace("type: smtp", "type: smtp, scopes: [taem]")
+    (folder / "bridge.yaml").write_text(slip)
+    told = invoke("check", "bridge.yaml").stdout.splitlines()
+
+    assert told[:-1] == [
+        "No channel is told of the questions of scope 'other'.",
+        "No channel is told of the questions of scope 'team'.",
+        "Nobody here has the scope 'taem', which a channel names.",
+    ]
+    assert told[-1].startswith("bridge.yaml is fine: 1 agent (a)")
+
+
 def test_brackets_in_an_error_are_printed_as_they_are(folder: Path) -> None:
     assert "'[bold]x[/]'" in error_of("check", "[bold]x[/]")[0]
 

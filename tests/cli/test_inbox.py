@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from agui_bridge import Settings
+from agui_bridge import FunctionRun, Settings
 from agui_bridge.cli import app
 from agui_bridge.client import HttpError, InboxClient, NotReached
 from tests.http.agui.test_interrupts import by_name
-from tests.inbox.office import Office
+from tests.inbox.office import ANN, Office
 from tests.support.ports import free_port
-from tests.support.server import serve
+from tests.support.server import client, run_input, serve
 
 
 async def invoke(*args: str, token: str | None = "ann") -> Result:
@@ -64,6 +64,23 @@ async def test_questions_are_listed_shown_and_answered() -> None:
         assert told["answer"]["payload"] == {"approved": False, "reason": "not today"}
         assert (await invoke("list", url)).stdout == "0 of 0 questions\n"
         assert "2 of 2" in (await invoke("list", url, "--status", "resolved")).stdout
+
+
+async def test_who_answers_reads_what_the_run_gave() -> None:
+    async with Served() as (url, office):
+
+        @office.bridge.agent("count")
+        async def count(run: FunctionRun) -> dict[str, str]:
+            await run.confirm("Count?")
+            return {"rows": "3\x1b[2J\n"}
+
+        async with client(url) as http:
+            http.headers["authorization"] = "Bearer ann"
+            await http.post("/agents/count", json=run_input("go"))
+        ref = (await office.bridge.pending(ANN, agent="count")).rows[0].ref
+        for _ in range(2):
+            told = await invoke("answer", url, ref, "--payload", '{"confirm": true}')
+            assert told.stdout == 'resolved\nresult: {"rows": "3\\u001b[2J\\n"}\n'
 
 
 async def test_the_list_says_until_when_each_can_be_answered() -> None:

@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from agui_bridge import Principal
-from agui_bridge.channels import Channel, Notice, Slack, Smtp, Teams, Webhook
-from agui_bridge.channels.notice import Links
-from agui_bridge.inbox import Inbox
-from agui_bridge.protocol.threads.records import Interrupt, ThreadKey
+from agui_bridge.channels import Channel, Slack, Smtp, Teams, Webhook
 from tests.channels.bridges import SECRET
 from tests.config.files import MODULE, loaded, refused
 
@@ -89,28 +86,82 @@ def test_two_secrets_of_a_webhook_sign_both(folder: Path, monkeypatch: pytest.Mo
     assert made.secret == [SECRET, SECRET]
 
 
-def test_people_who_get_mails_have_the_roles_of_the_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+DBA = frozenset({"dba"})
+BOTH = "{bob: {address: bob@example.org, roles: [dba], scopes: [team, other]}}"
+MIXED = "{bob: {address: bob@example.org, roles: [dba], scopes: [team]}, eve: eve@example.org}"
+
+
+@pytest.mark.parametrize(
+    ("signing_in", "more", "to", "people"),
+    [
+        ("", "", None, [Principal("default", "bob")]),
+        ("team", "", None, [Principal("team", "bob")]),
+        ("team", "", MIXED, [Principal("team", "bob", DBA), Principal("team", "eve")]),
+        ("team other", ", scopes: [team]", None, [Principal("team", "bob")]),
+        ("hook", ", scopes: [team]", None, [Principal("team", "bob")]),
+        ("team other", "", BOTH, [Principal("team", "bob", DBA, ("other",))]),
+        ("hook", ", scopes: ['*']", BOTH, [Principal("team", "bob", DBA, ("other",))]),
+    ],
+)
+def test_people_who_get_mails_are_of_the_scopes_of_the_file(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    signing_in: str,
+    more: str,
+    to: str | None,
+    people: list[Principal],
 ) -> None:
-    people = "{bob: {address: bob@example.org, roles: [dba], scopes: [team]}, eve: eve@example.org}"
     monkeypatch.setenv("AN_URL", "smtp://mail.example")
-    entry = SMTP.replace("{bob: bob@example.org}", people)
-    made = loaded(folder, f"channels: {{one: {entry}}}\n").bridge().channels["one"]
+    entry = SMTP.replace("{bob: bob@example.org}", to) if to else SMTP
+    text = f"{authentication(signing_in)}channels: {{one: {entry[:-1]}{more}}}}}\n"
+    made = loaded(folder, text).bridge().channels["one"]
 
     assert isinstance(made, Smtp)
-    assert callable(made.to)
-    bob = Principal("team", "bob", roles=frozenset({"dba"}))
-    assert made.to(asked_in("team")) == {
-        bob: "bob@example.org",
-        Principal("team", "eve"): "eve@example.org",
-    }
-    assert made.to(asked_in("board")) == {Principal("board", "eve"): "eve@example.org"}
+    assert list(made.named_people()) == people
 
 
-def asked_in(scope: str) -> Notice:
-    key = ThreadKey(scope, "ops", "t")
-    ask = Interrupt("i", "b", 0, "n", "tool_call")
-    return Notice("d", "opened", 0.0, key, ask, Links(Inbox(), key, "i"))
+@pytest.mark.parametrize("entry", VALUES)
+@pytest.mark.parametrize(
+    ("signing_in", "why"),
+    [
+        ("team other", "There are several scopes ('other', 'team'). Say whose questions"),
+        ("hook", "The function that authenticates may give any scope. Say whose questions"),
+    ],
+)
+def test_a_channel_that_says_no_scope_is_refused_where_there_may_be_several(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, entry: str, signing_in: str, why: str
+) -> None:
+    for variable, value in VALUES[entry].items():
+        monkeypatch.setenv(variable, value)
+    text = f"{authentication(signing_in)}channels:\n  one: {entry}\n"
+
+    assert f"bridge.yaml:3: channels.one: {why}" in refused(folder, text)
+
+
+@pytest.mark.parametrize("to", [None, MIXED])
+def test_a_plain_name_in_a_channel_of_several_scopes_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, to: str | None
+) -> None:
+    monkeypatch.setenv("AN_URL", "smtp://mail.example")
+    entry = SMTP.replace("{bob: bob@example.org}", to) if to else SMTP
+    text = (
+        f"{authentication('team other')}channels:\n  one: {entry[:-1]}, scopes: [team, other]}}\n"
+    )
+
+    said = refused(folder, text)
+    assert f"channels.one: '{'eve' if to else 'bob'}' is a plain name" in said
+    assert "told of 'other', 'team'" in said
+
+
+def authentication(scopes: str) -> str:
+    """The line that says who signs in: a bob of each scope, or whom a function gives."""
+    if scopes == "hook":
+        return "authentication: {hook: shop_for_config:who}\n"
+    tokens = [
+        f"{{token: the-token-of-bob-of-{scope}, actor: bob, scope: {scope}}}"
+        for scope in scopes.split()
+    ]
+    return f"authentication: {{bearer: [{', '.join(tokens)}]}}\n" if tokens else ""
 
 
 @pytest.mark.parametrize(
@@ -156,6 +207,12 @@ def test_a_variable_that_is_not_set_is_named(
             SMTP.replace("bob@example.org", "{address: bob@example.org, roles: dba}"),
             "channels.one.to.bob.roles: must be a list",
         ),
+        (
+            SMTP.replace("bob@example.org", "{address: bob@example.org, scopes: []}"),
+            "channels.one.to.bob.scopes: must not be empty",
+        ),
+        (TEAMS[:-1] + ", scopes: []}", "channels.one.scopes: must not be empty"),
+        (TEAMS[:-1] + ", scopes: team}", "channels.one.scopes: must be a list"),
         (SLACK.replace("people_for_channels:who", "nobody"), "channels.one.people: must be"),
     ],
 )

@@ -47,7 +47,10 @@ from tests.support.installed import install
             "approvals:\n  - {approvers: [a]}\n  - {quorum: 0}\n",
             "bridge.yaml:3: approvals.1.quorum",
         ),
-        ("approvals: [{approvers: ['role:']}]\n", "must name actors or role:NAME"),
+        (
+            "approvals: [{approvers: ['role:']}]\n",
+            "must be a list of actors and role:NAME, not tuple with str 'role:'",
+        ),
         ("approvals: [{approvers: [a], quorum: 2}]\n", "it wants the approval of 2, and names a"),
         ("approvals: [{match: {tol: x}}]\n", "approvals.0.match.tol: unknown key"),
         (

@@ -123,5 +123,10 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
     "flat-subagents": Mutant("other.subagent-nesting"),
     "anonymous-interrupt": Mutant("other.subagent-interrupt"),
     "no-capabilities": Mutant("other.capabilities"),
+    "repeats-run": Mutant("repeat.same-request"),
+    "repeats-execute": Mutant("repeat.same-request"),
+    "stale-takes-back": Mutant("repeat.stale-list", also="stop.partial-text"),
+    "answers-again": Mutant("repeat.answered-message"),
+    "acts-on-nothing": Mutant("repeat.nothing-new"),
     "draft-as-1.0": Mutant("draft.pause", also="draft.resume draft.stale"),
 }

@@ -150,6 +150,9 @@ class Reference:
         try:
             if decision == "start":
                 known = {m["id"] for m in thread.messages}
+                if self.has("stale-takes-back"):
+                    listed = {m["id"] for m in body["messages"]}
+                    thread.messages = [m for m in thread.messages if m["id"] in listed]
                 thread.messages += [m for m in users if m["id"] not in known]
                 steps = self._start(thread, body, text or "")
             else:
@@ -213,7 +216,10 @@ class Reference:
 
     async def _start(self, thread: Thread, body: dict[str, Any], text: str) -> AsyncIterator[Event]:
         verb, _, name = text.partition(" ")
-        if thread.pending_calls and self._take_results(thread, body):
+        done = [ask for ask in thread.asks.values() if ask.status == "carried-out"]
+        if verb == "send" and done and self.has("repeats-execute"):
+            self._execute(done[-1], body)
+        elif thread.pending_calls and self._take_results(thread, body):
             for event in self._says(thread, "Shown."):
                 yield event
         elif verb in ("send", "both", "brief", "nested"):

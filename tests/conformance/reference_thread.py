@@ -89,7 +89,11 @@ class Ask:
 
 @dataclass
 class Thread:
-    """A conversation."""
+    """A conversation.
+
+    Attributes:
+        inputs: the run's id and the newest message of every input that began a run.
+    """
 
     id: str
     messages: list[dict[str, Json]] = field(default_factory=list)
@@ -98,6 +102,7 @@ class Thread:
     stop: bool = False
     locked: bool = False
     busy: asyncio.Event | None = None
+    inputs: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def open(self) -> list[Ask]:
@@ -148,7 +153,7 @@ async def admit(
     if entries == [] and process.has("empty-approves") and thread.open:
         return _answer(process, thread.open, [{"payload": {"approved": True}}] * len(thread.open))
     if not entries:
-        return _admit_message(process, thread, text)
+        return _admit_message(process, thread, body, text)
     given = _entries_by_id(process, thread, body, entries)
     while thread.busy is not None and not process.has("late-claim"):
         if set(given) & process.claims or not process.has("claim-in-process"):
@@ -174,7 +179,11 @@ async def admit(
     return _answer(process, asks, [given[ask.id] for ask in asks])
 
 
-def _admit_message(process: Process, thread: Thread, text: str | None) -> Sequence[Ask] | str:
+def _admit_message(
+    process: Process, thread: Thread, body: Mapping[str, Json], text: str | None
+) -> Sequence[Ask] | str:
+    if _brings_nothing(process, thread, body):
+        return "replay"
     if thread.locked:
         raise Refusal("RUN_IN_PROGRESS")
     if process.has("message-approves") and thread.open and (text or "").startswith("yes"):
@@ -186,7 +195,27 @@ def _admit_message(process: Process, thread: Thread, text: str | None) -> Sequen
         raise Refusal("INTERRUPT_PENDING")
     for ask in thread.open:
         ask.status = "expired"
+    thread.inputs.add(_key_of(body))
     return "start"
+
+
+def _key_of(body: Mapping[str, Json]) -> tuple[str, str]:
+    users = [m["id"] for m in body["messages"] if m["role"] == "user"]
+    return body["runId"], users[-1] if users else ""
+
+
+def _brings_nothing(process: Process, thread: Thread, body: Mapping[str, Json]) -> bool:
+    """Whether it came before, or everything in it is known already."""
+    messages = body["messages"]
+    if _key_of(body) in thread.inputs:
+        return not process.has("repeats-run") and not process.has("repeats-execute")
+    known = {message["id"] for message in thread.messages}
+    users = {message["id"] for message in messages if message["role"] == "user"}
+    results = {message.get("toolCallId") for message in messages}
+    if not known or users - known or results.intersection(thread.pending_calls):
+        return False
+    ends_with_user = bool(messages) and messages[-1]["role"] == "user"
+    return not process.has("answers-again" if ends_with_user else "acts-on-nothing")
 
 
 def _entries_by_id(

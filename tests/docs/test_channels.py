@@ -13,8 +13,7 @@ from agui_bridge.channels import Slack, SlackUser, Smtp, Teams, Webhook
 from agui_bridge.channels.notice import Event
 from agui_bridge.channels.retries import SCHEDULE
 from agui_bridge.config import bridge_from
-from agui_bridge.protocol.threads.records import ThreadKey
-from tests.channels.bridges import SECRET, notice
+from tests.channels.bridges import SECRET
 from tests.docs.pages import ROOT, run_page, snippets_of
 from tests.support.own_modules import importing_own
 
@@ -52,19 +51,20 @@ def test_the_files_of_the_page_are_some(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("sys.path", list(sys.path))
     agent = "def who(user):\n    return None\n\nasync def one(run):\n    yield 'x'\n"
     (tmp_path / "agents.py").write_text(agent)
-    (_, whole), (_, with_roles) = snippets_of(PAGE, "yaml")
+    (_, whole), (_, of_a_scope), (_, with_roles) = snippets_of(PAGE, "yaml")
     file = tmp_path / "bridge.yaml"
     with importing_own("agents"):
         file.write_text(whole + "agents: {one: {function: agents:one}}\n")
         channels = bridge_from(file).channels
+        file.write_text(of_a_scope + "agents: {one: {function: agents:one}}\n")
+        teams_mail = bridge_from(file).channels["mail"]
         file.write_text(with_roles + "agents: {one: {function: agents:one}}\n")
         mail = bridge_from(file).channels["mail"]
 
     assert {name: type(channel) for name, channel in channels.items()} == KINDS
-    assert isinstance(mail, Smtp)
-    assert callable(mail.to)
-    told = {"bob@example.org", "eve@example.org"}
-    assert set(mail.to(notice(key=ThreadKey("default", "ops", "t"))).values()) == told
+    assert isinstance(mail, Smtp) and isinstance(teams_mail, Smtp)
+    assert mail.named_people() == (DBA, Principal(actor="eve"))
+    assert teams_mail.named_people() == (Principal("team", "bob"),)
 
 
 def test_the_page_names_every_event_and_the_schedule_that_is_kept() -> None:

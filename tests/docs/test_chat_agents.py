@@ -10,7 +10,8 @@ from starlette.testclient import TestClient
 
 from agui_bridge.testing import talk
 from tests.docs.pages import ROOT, run_page
-from tests.support.scripted_model import Reply, ScriptedModel, ToolUse
+from tests.servers.model.script import Reply, ToolUse
+from tests.servers.model.server import ScriptedModel
 
 MAIL = {"to": "ann@example.com", "subject": "Hours", "body": "09:00"}
 

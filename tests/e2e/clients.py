@@ -4,6 +4,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from tests.e2e.lines import HERE, Lines, Reply
@@ -37,19 +38,24 @@ class Driver(Lines):
         version: The client's version.
         package: The package that it is installed as; by default that of `@ag-ui/client`.
         script: What drives it.
+        folder: Where its packages are installed.
 
     Attributes:
         version: The client's version.
     """
 
     def __init__(
-        self, version: str, package: str | None = None, script: str = "client.mjs"
+        self,
+        version: str,
+        package: str | None = None,
+        script: str = "client.mjs",
+        folder: Path = HERE,
     ) -> None:
         node = shutil.which("node")
         if node is None:
             unavailable("Node.js", "install version 20 or later")
         package = package or PACKAGES[version]
-        if not (HERE / "node_modules" / package / "package.json").exists():
+        if not (folder / "node_modules" / package / "package.json").exists():
             unavailable(f"{package} {version}", "`make e2e` installs it, or npm ci does")
         super().__init__([node, script, package])
         self.version = version

@@ -36,7 +36,7 @@ def test_regenerating_replaces_the_last_reply(page: Page) -> None:
     assert page.messages[-1]["id"] != before[-1]["id"]
 
 
-def test_going_back_before_an_answered_call_leaves_its_execution_alone(
+def test_a_list_that_ends_before_an_answered_call_takes_it_back_only_with_the_sign(
     page: Page, target: Target, name: str
 ) -> None:
     page.say("one")
@@ -45,7 +45,8 @@ def test_going_back_before_an_answered_call_leaves_its_execution_alone(
     page.rewrite(page.messages[:2])
     page.say(f"send {name}")
     page.answer(resolved(page.pending[0], {"approved": False}))
-    assert texts(page) == ["one", "You said: one", f"send {name}", "Outcome: not sent."]
+    asked, sent = f"send {name}", f"Outcome: sent to {name}-0@example.com."
+    assert texts(page) == ["one", "You said: one", asked, sent, asked, "Outcome: not sent."]
     assert len(target.executed(name)) == 1
 
 
@@ -99,3 +100,18 @@ def test_an_answer_without_messages_or_state_keeps_both(
     assert new.messages[: len(old.messages)] == old.messages
     assert new.state == {"draft": 1}
     assert len(target.executed(name)) == 1
+
+
+def test_what_a_page_has_its_agent_say_first_stays_over_a_pause_and_a_reload(
+    open_page: OpenPage, name: str
+) -> None:
+    greeting = {"id": "greeting", "role": "assistant", "content": "How can I help?"}
+    page = open_page(messages=[greeting])
+    page.say(f"send {name}")
+    page.answer(resolved(page.pending[0], {"approved": True}))
+    page.say("hello")
+    assert texts(page)[0] == "How can I help?"
+    page.agrees()
+    again = open_page()
+    again.take(again.begin_to_come_back())
+    assert texts(again)[0] == "How can I help?"

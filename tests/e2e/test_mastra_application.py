@@ -58,15 +58,20 @@ async def test_several_results_are_told_together_and_in_any_order(bridge: Bridge
     )
 
 
-async def test_a_message_instead_of_the_result_is_answered_and_the_result_still_counts(
+async def test_a_message_instead_of_the_result_is_answered_and_the_agent_reads_a_late_result(
     bridge: Bridge,
 ) -> None:
     talk = Talk(bridge, "work-agent")
     await talk.say(RED, tools=[PAINT])
     (call,) = pending(talk)
-    assert await talk.say("hello") == "Echo: hello"
+    assert await talk.say("hello", tools=[PAINT]) == "Echo: hello"
 
-    assert await talk.send(messages=[result(call, "late")]) == 'Result: paint => "late"'
+    assert await talk.send(messages=[result(call, "late")]) == ""
+    said = await talk.say("what was read", tools=[PAINT])
+    assert said == (
+        'Read: use paint {"colour":"red"} | hello | '
+        'Result of paint({"colour":"red"}), which came later: late | what was read'
+    )
 
 
 @pytest.mark.parametrize("early", [True, False], ids=["result with the answer", "result later"])

@@ -14,11 +14,14 @@ load = KeptMessages.load
 
 
 async def load_and_compare(
-    kept: KeptMessages, key: ThreadKey, interrupt_ids: Sequence[str] = ()
+    kept: KeptMessages,
+    key: ThreadKey,
+    interrupt_ids: Sequence[str] = (),
+    receipt: str | None = None,
 ) -> Loaded:
     """Load a thread; where the store was not asked for its messages, ask it."""
     was_kept = key in kept.threads
-    given = await load(kept, key, interrupt_ids)
+    given = await load(kept, key, interrupt_ids, receipt)
     if was_kept and given.record is not None:
         whole = await kept._store.load(key, interrupt_ids, messages=True)
         if whole.record is not None and whole.record.write_id == given.record.write_id:

@@ -10,6 +10,7 @@ import pytest
 from agui_bridge import Bridge
 from agui_bridge.engine.heavy_reads import HeavyReads
 from agui_bridge.engine.heavy_turns import HeavyTurns
+from agui_bridge.engine.long_threads import LongThreads
 from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import ThreadKey
@@ -36,7 +37,7 @@ class Slow(MemoryStore):
 
 async def test_of_one_scope_two_are_in_hand_and_another_scope_waits_for_nobody() -> None:
     store, turns = Slow(), HeavyTurns()
-    reads = HeavyReads(store, turns, HeavyTurns())
+    reads = HeavyReads(store, turns, HeavyTurns(), LongThreads(1_000_000))
 
     async def read(scope: str) -> None:
         async with reads.whole(ThreadKey(scope, "agent", "t")):
@@ -54,7 +55,7 @@ async def test_of_one_scope_two_are_in_hand_and_another_scope_waits_for_nobody()
 
 async def test_a_reader_that_goes_away_leaves_room_for_the_next() -> None:
     store = Slow()
-    reads = HeavyReads(store, HeavyTurns(), HeavyTurns())
+    reads = HeavyReads(store, HeavyTurns(), HeavyTurns(), LongThreads(1_000_000))
 
     async def read() -> None:
         async with reads.whole(ThreadKey("ours", "agent", "t")):

@@ -79,12 +79,33 @@ async def test_a_claim_that_stays_unanswered_is_a_503_and_runs_nothing(written: 
             await timed.bench.say(resume=timed.bench.entries(asked))
         assert agent.executed == []
         timed.store.fail(claims, times=0, written=written)
-        timed.clock.advance(10)
         again = await timed.bench.say(resume=timed.bench.entries(asked))
-        # A claim that did arrive counts as lost: whether it acted can't be known from outside.
-        assert outcome(again) == ("RUN_INDETERMINATE" if written else "success")
-        assert len(agent.executed) == (0 if written else 1)
+        # A claim that did arrive is given back: this process knows that nothing came of it.
+        assert outcome(again) == "success"
+        assert len(agent.executed) == 1
         assert outcome(await timed.bench.say("more")) == "interrupt"
+
+
+async def test_an_unanswered_claim_that_cannot_be_given_back_counts_as_lost() -> None:
+    agent = Answering()
+    async with Timed(agent, store_retry=2.0, lease_seconds=6.0) as timed:
+        asked = await timed.bench.ask()
+        timed.store.fail(lambda change: True, times=1000, written=True)
+        timed.store.before = _refuse_all_but_claims
+        with pytest.raises(StoreUnavailable):
+            await timed.bench.say(resume=timed.bench.entries(asked))
+        timed.clock.advance(10)
+        timed.store.fail(claims, times=0, written=True)
+        timed.store.fail(claims, times=0, written=False)
+        again = await timed.bench.say(resume=timed.bench.entries(asked))
+        assert outcome(again) == "RUN_INDETERMINATE"
+        assert agent.executed == []
+        assert outcome(await timed.bench.say("more")) == "interrupt"
+
+
+async def _refuse_all_but_claims(change: Change) -> None:
+    if not claims(change):
+        raise StoreUnavailable("no answer")
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["lost request", "lost acknowledgement"])

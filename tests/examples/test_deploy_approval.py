@@ -13,9 +13,10 @@ import pytest
 
 from tests.cli.processes import ROOT, serving
 from tests.docs.pages import snippets_of
+from tests.servers.model.script import Reply, Requested
+from tests.servers.model.server import ScriptedModel
 from tests.support import unavailable
 from tests.support.chat import Chat, Frames
-from tests.support.scripted_model import Reply, Requested, ScriptedModel
 from tests.support.server import client
 
 FOLDER = ROOT / "examples" / "deploy_approval"

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from agui_bridge.cli.target import Target
+from tests.servers.model.script import Reply, ToolUse
+from tests.servers.model.server import ScriptedModel
 from tests.support import unavailable
 from tests.support.commands import Command
-from tests.support.scripted_model import Reply, ScriptedModel, ToolUse
 from tests.support.server import PATIENCE
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,10 @@ import pytest
 
 from tests.examples.conftest import Serving
 from tests.examples.served import Served
+from tests.servers.model.chat_completions import ChatReply
+from tests.servers.model.script import Reply, ToolUse
+from tests.servers.model.server import ScriptedModel
 from tests.support.agents import eventually
-from tests.support.scripted_model import Reply, ScriptedModel, ToolUse
 
 HOURS = ToolUse("free_hours", {"day": "monday"}, id="call_h")
 MAIL = {"to": "ann@example.com", "subject": "Hours", "body": "09:00"}
@@ -217,9 +219,9 @@ async def test_the_loop_ends_after_its_last_round(secretary: Secretary) -> None:
         (Reply(status=404, body="no model"), "answered 404. Check OPENAI_BASE_URL and the model"),
         (Reply(status=400, body=f"trace: {KEY}"), "answered 400."),
         (Reply(text="Hel", breaks_off=True), "broke off"),
-        (Reply(text="Hel", fails={"message": KEY}), "broke off"),
-        (Reply(text="Hel", fails=f"<html>{KEY}"), "broke off"),
-        (Reply(text="Hel", fails=f'["{KEY}"]'), "broke off"),
+        (ChatReply(text="Hel", fails={"message": KEY}), "broke off"),
+        (ChatReply(text="Hel", fails=f"<html>{KEY}"), "broke off"),
+        (ChatReply(text="Hel", fails=f'["{KEY}"]'), "broke off"),
     ],
 )
 async def test_a_failing_model_ends_the_run_with_what_to_do_and_no_secrets(
@@ -250,5 +252,5 @@ async def test_a_model_that_fails_after_an_approval_leaves_the_tool_executed_onc
 
 
 async def test_a_server_that_ends_without_done_is_understood(secretary: Secretary) -> None:
-    async with secretary(Reply(text="Hello.", says_done=False)) as (served, _):
+    async with secretary(ChatReply(text="Hello.", says_done=False)) as (served, _):
         assert await served.say("hi") == "Hello."

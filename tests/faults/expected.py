@@ -99,7 +99,9 @@ GROUPS: Final[Mapping[str, Group]] = {
             "connection cut, the end's acknowledgement is lost": DONE,
             "store gone for a moment at the claim": DONE,
             "store gone at the claim": Seen(REFUSED, "success", "resolved", 1),
-            "store gone, the claim's acknowledgement with it": _lost(REFUSED, 0),
+            "store gone, the claim's acknowledgement with it": Seen(
+                REFUSED, "success", "resolved", 1
+            ),
             "store gone before the result is stored": _lost(GONE, 1),
             "store gone, the end's acknowledgement with it": Seen(GONE, "success", "resolved", 1),
             "store silent past the lease, from before the result is stored": _lost(LOST, 1),

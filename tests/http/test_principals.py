@@ -1,6 +1,7 @@
 """Who may: credentials, hooks, and threads of other scopes, which look absent."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -159,3 +160,33 @@ async def test_a_request_is_authenticated_once(serving: Serving) -> None:
         await site.http.post(STOP)
         await site.http.delete("/agents/agent/threads/t")
         assert asked == ["POST", "GET", "POST", "DELETE"]
+
+
+async def test_a_plain_hook_that_blocks_keeps_nobody_else_waiting(serving: Serving) -> None:
+    let_in = threading.Event()
+    waited: list[bool] = []
+
+    def looked_up(request: Request) -> Principal:
+        if request.headers["authorization"] == "Bearer unknown":
+            waited.append(let_in.wait(PATIENCE))
+        return Principal("team", "ann")
+
+    async with serving(authenticate=looked_up, headers=ANN) as site:
+        unknown = {"authorization": "Bearer unknown"}
+        slow = [asyncio.ensure_future(site.http.get("/agents", headers=unknown)) for _ in range(20)]
+        await asyncio.sleep(0)
+        for _ in range(3):
+            assert (await site.http.get("/healthz")).status_code == 200
+            assert (await site.http.get("/agents")).status_code == 200
+        let_in.set()
+        assert [(await each).status_code for each in slow] == [200] * 20
+    assert waited == [True] * 20
+
+
+async def test_a_hook_that_exits_fails_its_request_and_not_the_server(serving: Serving) -> None:
+    def leaving(request: Request) -> Principal:
+        raise SystemExit(1)
+
+    async with serving(authenticate=leaving) as site:
+        assert (await site.http.get("/agents")).status_code == 500
+        assert (await site.http.get("/healthz")).status_code == 200

@@ -10,7 +10,7 @@ from agui_bridge.errors import ConfigurationError
 POSITIVE = """
     lease_seconds flush_interval keep_alive stall_timeout stop_poll
     pipe_events pipe_bytes max_interrupts max_memo_bytes max_body_bytes body_timeout
-    max_continuation_bytes
+    max_continuation_bytes max_result_bytes max_thread_bytes
     max_values max_messages max_members max_depth max_id_bytes max_runs_per_scope
 """.split()
 NOT_NEGATIVE = """

@@ -45,7 +45,9 @@ def raise_question(
     if not kind.tool and kind.offers_more:
         return replace(ask, response_schema=declinable(QUESTION), allowed=(ANSWER, DECLINE))
     if not kind.tool:
-        return replace(ask, response_schema=QUESTION, about=f"call {id}")
+        # Of a call with a rule no message is an answer, and messages shall be votes here, too.
+        about = f"call {id}" if kind.rule is None else None
+        return replace(ask, response_schema=QUESTION, about=about)
     return replace(
         ask,
         tool_call=ToolCall(f"call {id}", "tool", {"n": 0, "of": id}),

@@ -70,7 +70,7 @@ def ask(
         batch=batch,
         position=0,
         native_id=id,
-        reason="tool_call",
+        reason="tool_call" if tool else "input_required",
         status=status,
         tool_call=ToolCall("call", "delete", {"n": 1}) if tool else None,
         response_schema=approval_schema(None, editable=False) if tool else schema,

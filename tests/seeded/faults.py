@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.seeded.conversations import CONVERSATIONS
 from tests.seeded.fault import Fault
 from tests.seeded.peers import PEERS
 from tests.seeded.protocol import PROTOCOL
@@ -13,4 +14,11 @@ from tests.seeded.surfaces import SURFACES
 
 __all__ = ["FAULTS"]
 
-FAULTS: Final[tuple[Fault, ...]] = (*PROTOCOL, *RUNNING, *STORES, *SURFACES, *PEERS)
+FAULTS: Final[tuple[Fault, ...]] = (
+    *PROTOCOL,
+    *CONVERSATIONS,
+    *RUNNING,
+    *STORES,
+    *SURFACES,
+    *PEERS,
+)

@@ -61,8 +61,8 @@ PROTOCOL: Final = (
         id="lost-run-resolved",
         broken="What a crashed run was carrying out counts as done, though nobody knows.",
         file="agui_bridge/protocol/contract/transitions.py",
-        before='moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge")',
-        after='closed_by_answer(ask, loaded.now, "bridge")',
+        before='moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge")\n            for',
+        after='closed_by_answer(ask, loaded.now, "bridge")\n            for',
         tests="tests/protocol/contract/test_transitions.py",
     ),
     Fault(

@@ -106,6 +106,10 @@ async def chatty(run: FunctionRun):
     yield "clean"
 
 @bridge.agent
+async def counts(run: FunctionRun):
+    return {"characters": len(run.text)}
+
+@bridge.agent
 async def broken(run: FunctionRun):
     yield "so far"
     raise ValueError("hush")

@@ -59,6 +59,8 @@ def test_nexaus_params_are_taken_and_a_user_has_threads_of_their_own(
     )
     assert (first["result"], second["result"]) == ("You said: one", "You said: two")
     assert [role for role, _ in shared.contents("echo", name, "u1")] == ["user", "assistant"] * 2
+    counted = shared.call(f"{name}-c", "agent.query", messages="one", agent="counts")
+    assert counted["result"] == '{"characters": 3}', "what it gives in place of words"
     other = shared.call(f"{name}-3", "agent.query", messages="mine", agent="echo", session_id=name)
     assert other["result"] == "You said: mine"
     assert len(shared.contents("echo", name)) == 2
@@ -93,6 +95,16 @@ def test_a_query_of_ours_tells_text_outcome_and_ids(shared: Child, name: str) ->
         "outcome": {"type": "success"},
         "text": "You said: hi",
     }
+
+
+def test_a_request_that_is_sent_again_with_its_ids_is_carried_out_once(
+    shared: Child, name: str
+) -> None:
+    for number in range(2):
+        shared.call(f"{name}-{number}", "agent.stream", **run_params("echo", "hi", name))
+        (*_, shown, end) = shared.stream(f"{name}-{number}")
+        assert end["outcome"] == {"type": "success"}
+    assert [m["content"] for m in shown["messages"]] == ["hi", "You said: hi"]
 
 
 def test_a_failed_run_is_an_error_after_its_event_and_tells_no_secret(

@@ -118,7 +118,8 @@ async def test_a_write_with_lease_seconds_renews_the_lease(store: Store, clock: 
     clock.advance(20)
     done = await put(store, done.record, LEASE, lease_seconds=25.0)
 
-    assert done.record.run == RunLease("run", "token", clock.time() + 25, "ann")
+    now = clock.time()
+    assert done.record.run == RunLease("run", "token", now + 25, "ann", given_at=now)
     clock.advance(24)
     await put(store, done.record, LEASE)
 

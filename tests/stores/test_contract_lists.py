@@ -21,8 +21,17 @@ async def test_interrupts_are_found_and_counted_by_the_tool_they_ask_about(store
         about("c", 'ü 😀 "%_\\'),
         ask("d", message='"tool_call":["c","pay"]', metadata={"tool_call": ["c", "pay"]}),
         about("f", "pay", call="\\"),
+        ask("g", message='"about_tool":"post"', about="c", about_tool="pay", metadata=ODD_JSON),
+        ask("h", about_tool='"\\'),
     )
-    expected = {"pay": ["a", "f"], "post": ["b"], 'ü 😀 "%_\\': ["c"], "PAY": [], "": []}
+    expected = {
+        "pay": ["a", "f", "g"],
+        "post": ["b"],
+        '"\\': ["h"],
+        'ü 😀 "%_\\': ["c"],
+        "PAY": [],
+        "": [],
+    }
     await put(store, interrupted(), interrupts=asks)
     for tool, ids in expected.items():
         for status in (None, InterruptStatus.OPEN):

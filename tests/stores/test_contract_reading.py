@@ -74,6 +74,17 @@ async def test_load_brings_whole_batches_of_the_ids_with_their_receipts(store: S
     assert loaded.receipts == {"one": receipt("one"), "three": receipt("three")}
 
 
+async def test_load_brings_the_receipt_of_an_input_that_is_asked_for(store: Store) -> None:
+    told = receipt("input-é", outcome="claimed")
+    await put(store, idle(), interrupts=(ask("a", "one"),), receipts=(told, receipt("one")))
+
+    assert (await store.load(KEY, receipt="input-é")).receipts == {"input-é": told}
+    both = await store.load(KEY, ["a"], messages=True, receipt="input-é")
+    assert both.receipts == {"input-é": told, "one": receipt("one")}
+    assert (await store.load(KEY)).receipts == {}
+    assert (await store.load(KEY, receipt="input-e")).receipts == {}
+
+
 async def test_load_takes_any_number_of_ids(store: Store) -> None:
     await put(store, idle(), interrupts=tuple(ask(f"i{n}", f"b{n}") for n in range(1200)))
 
@@ -358,6 +369,28 @@ async def test_who_watches_stops_hears_of_those_that_other_stores_took(opener: O
         await asyncio.wait_for(waiting, 20)
         (found,) = await one.stops([stop().token])
         assert found.until == until
+    await hints.aclose()
+
+
+@pytest.mark.parametrize("watched", ["a thread", "stops"])
+async def test_who_is_cancelled_as_a_hint_comes_watches_no_more(store: Store, watched: str) -> None:
+    """Else a server that ends as somebody asks for a stop would wait for its watcher for ever."""
+    await put(store, running())
+    hints = store.watch(KEY) if watched == "a thread" else store.watch_stops()
+    await anext(hints)
+
+    async def watch() -> None:
+        async for _ in hints:
+            pass
+
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0.1)
+    await store.request_stop(KEY, stop(until=3.0))
+    # The hint is there, and the watcher has not had its turn since.
+    watching.cancel()
+    await asyncio.wait({watching}, timeout=5)
+
+    assert watching.cancelled()
     await hints.aclose()
 
 

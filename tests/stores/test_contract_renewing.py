@@ -34,7 +34,7 @@ async def test_a_renewed_lease_ends_later_and_changes_only_the_version(
     assert await store.renew({"token": KEY}, 50) == renewed(clock, "token")
 
     assert before.run is not None
-    lease = replace(before.run, ends_at=clock.time() + 50)
+    lease = replace(before.run, ends_at=clock.time() + 50, given_at=clock.time())
     after = replace(before, version=before.version + 1, run=lease)
     assert (await store.load(KEY)).record == after
     clock.advance(49)

@@ -86,8 +86,9 @@ async def test_what_another_process_stored_is_in_the_next_run(process: OpenBench
 async def test_an_edit_by_way_of_another_process_takes_messages_back(process: OpenBench) -> None:
     ours, theirs = await process(), await process()
     await ours.say(*LONG)
+    before = [stored.message for stored in (await ours.load()).messages]
     await ours.say("wrong")
-    await theirs.say(messages=[*users(*LONG), *users("right")])
+    await theirs.say(messages=[*before, *users("right")])
     assert "wrong" not in [text for _, text in await ours.texts()]
     await hears_what_is_stored(ours, "on")
 

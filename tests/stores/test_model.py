@@ -129,6 +129,7 @@ class Comparison(RuleBasedStateMachine):
         messages=messages,
         superseded=superseded,
         lease=leases,
+        drops=st.booleans(),
     )
     def commit(
         self,
@@ -142,6 +143,7 @@ class Comparison(RuleBasedStateMachine):
         messages: list[Any],
         superseded: list[str],
         lease: float | None,
+        drops: bool,
     ) -> None:
         version = self.version(key)
         version = None if version is None else version + off
@@ -166,6 +168,7 @@ class Comparison(RuleBasedStateMachine):
             messages=tuple(messages),
             superseded=tuple(superseded),
             lease_seconds=lease,
+            drops_words=drops,
         )
         self.writes += 1
         write_id = f"w{self.writes}"
@@ -177,6 +180,11 @@ class Comparison(RuleBasedStateMachine):
     def the_acknowledgement_was_lost(self) -> None:
         assert self.last is not None
         self.both(self.last)
+
+    @rule(key=keys, token=tokens, content=states)
+    def keep_words(self, key: ThreadKey, token: str, content: Any) -> None:
+        said = message("m1", 1, content=content)
+        self.both(lambda store: store.keep_words(key, token, said))
 
     @rule(key=keys, token=tokens, force=st.booleans(), until=st.integers(0, 3))
     def request_stop(self, key: ThreadKey, token: str, force: bool, until: int) -> None:
@@ -218,7 +226,7 @@ class Comparison(RuleBasedStateMachine):
 async def _all_of_every_thread(store: Store) -> list[Any]:
     looks: list[Any] = []
     for key in KEYS:
-        looks += [await store.load(key), await store.history(key)]
+        looks += [await store.load(key), await store.history(key), await store.words(key)]
         looks.append(await store.load(key, ["i1", "nobody"], messages=True))
     return looks
 

@@ -245,6 +245,9 @@ class Reader:
         return "".join(e["delta"] for e in self.events if e["type"] == "TEXT_MESSAGE_CONTENT")
 
 
+_PROCESSES = itertools.count(1)
+
+
 class Bench:
     """An engine with one agent and one thread.
 
@@ -277,7 +280,8 @@ class Bench:
             self.store, self.settings, clock, telemetry=telemetry, on_run_end=on_run_end
         )
         self.agent = Agent("agent", adapter, self.settings)
-        self._runs = itertools.count(1)
+        # Two processes never give a run the same id.
+        self._runs = (f"run-{next(_PROCESSES)}-{n}" for n in itertools.count(1))
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[Bench]:
@@ -299,7 +303,7 @@ class Bench:
         """An input: user messages and other members of RunAgentInput."""
         body: dict[str, Any] = {
             "threadId": "t",
-            "runId": f"run-{next(self._runs)}",
+            "runId": next(self._runs),
             "messages": users(*texts),
             **members,
         }

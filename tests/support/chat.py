@@ -114,6 +114,10 @@ class Chat:
         """Fill the form in and read what follows."""
         return await self._stream("resume", input=values)
 
+    async def answer_to(self, checkpoint: str, **values: Any) -> Frames:
+        """The same, of the question that a checkpoint names."""
+        return await self._stream("resume", input=values, checkpoint_id=checkpoint)
+
     @contextlib.asynccontextmanager
     async def listening(self, message: str = "go") -> AsyncIterator[Listening]:
         """Send a message and read its reply piece by piece."""

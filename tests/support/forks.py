@@ -6,6 +6,8 @@ an interpreter and import it all takes most of a second of a core.
 
 from __future__ import annotations
 
+import asyncio
+import faulthandler
 import importlib
 import multiprocessing
 import os
@@ -14,12 +16,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-__all__ = ["CONTEXT", "Forked", "Nursery", "fork", "fork_talking", "nursery"]
+__all__ = ["CONTEXT", "TELL", "Forked", "Nursery", "fork", "fork_talking", "nursery"]
 
 IMPORTED = [
     *(f"agui_bridge.stores.{name}.store" for name in ("sqlite", "postgres", "redis")),
@@ -32,6 +34,10 @@ IMPORTED = [
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(IMPORTED)
+
+
+TELL = signal.SIGUSR1
+"""Has a process of `fork` print where it stands."""
 
 
 def fork(module: str, arguments: Sequence[str], log: Path) -> BaseProcess:
@@ -155,8 +161,18 @@ def _become(package: str, arguments: Sequence[str], log: Path) -> None:
 
 def _run(module: str, arguments: Sequence[str], log: Path) -> None:
     _print_to(log)
+    signal.signal(TELL, _tell_where)
     sys.argv = [module, *arguments]
     importlib.import_module(module).main()
+
+
+def _tell_where(*_: object) -> None:
+    """Print what each thread and each task waits for."""
+    faulthandler.dump_traceback(all_threads=True)
+    with suppress(RuntimeError):  # No loop runs.
+        for task in asyncio.all_tasks():
+            task.print_stack(file=sys.stderr)
+    sys.stderr.flush()
 
 
 def _print_to(log: Path) -> None:

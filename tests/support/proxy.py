@@ -26,6 +26,7 @@ class Proxy:
         requests: how often a client has sent something.
         delay: seconds that everything is late, in each direction.
         down: whether new connections are closed at once.
+        target: the port where new connections lead.
     """
 
     def __init__(self, target: int) -> None:
@@ -37,7 +38,7 @@ class Proxy:
         self.requests = 0
         self.delay = 0.0
         self.down = False
-        self._target = target
+        self.target = target
         self._flows = asyncio.Event()
         self._flows.set()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -69,7 +70,13 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
-        there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:
+            # The server is down, and so is the way to it.
+            self._tasks.discard(task)
+            writer.transport.abort()
+            return
         ends = {writer, back}
         self._writers |= ends
         marked = asyncio.Event()

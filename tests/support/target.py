@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from tests.support.forks import fork
+from tests.support.forks import TELL, fork
 from tests.support.ports import free_port
 from tests.support.streams import check_stream
 from tests.support.waiting import PATIENCE, wait_until
@@ -24,6 +24,9 @@ __all__ = ["Answered", "Target", "approve"]
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 30.0
+GRACEFUL_SECONDS = 90.0
+"""How long a graceful end may take: the server gives its runs 10 s, what it then cancels 10 s, and
+connections 5 s more; a store whose disk is slow comes on top."""
 STREAM_SECONDS = 60.0
 """How long a stream may take, and how long it may be silent."""
 
@@ -190,10 +193,22 @@ class Target:
         """Let a frozen process go on (SIGCONT)."""
         os.kill(self.pid, signal.SIGCONT)
 
-    def wait_for_death(self) -> None:
-        """Wait until the process is gone."""
-        self._process.join(PATIENCE)
-        assert not self._process.is_alive(), f"it lives on:\n{self.log}"
+    def end(self) -> None:
+        """End the process gracefully (SIGTERM), and wait until it is gone."""
+        # An idle connection of ours would hold its end up.
+        self.client.close()
+        os.kill(self.pid, signal.SIGTERM)
+        self.wait_for_death(GRACEFUL_SECONDS)
+        # Else it has only ended because the server gave up on a request or a connection.
+        assert "timeout graceful shutdown exceeded" not in self.log, self.log
+
+    def wait_for_death(self, seconds: float = PATIENCE) -> None:
+        """Wait until the process is gone; one that lives on tells where it stands."""
+        self._process.join(seconds)
+        if self._process.is_alive():
+            os.kill(self.pid, TELL)
+            self._process.join(2)
+            raise AssertionError(f"it lives on after {seconds:g} s:\n{self.log}")
 
     def wait_for_freeze(self) -> None:
         """Wait until the process has stopped itself (SIGSTOP)."""

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from agui_bridge import Answer, FunctionAdapter, FunctionRun, KeywordAdapter
 from agui_bridge.agents.chat import AskUser, ChatAgent, tool
 from agui_bridge.testing import AdapterScenario, AdapterSuite
-from tests.support.scripted_model import Reply, Requested, ScriptedModel, ToolUse
+from tests.servers.model.script import Reply, Requested, ToolUse
+from tests.servers.model.server import ScriptedModel
 
 pytestmark = pytest.mark.timeout(120)
 

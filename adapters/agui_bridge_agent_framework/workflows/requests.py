@@ -75,6 +75,20 @@ class Kept:
         """Write a continuation."""
         return asdict(self)
 
+    def approved(self, decisions: Mapping[str, Decision]) -> list[tuple[str, Mapping[str, Json]]]:
+        """Name and arguments of each call that was approved.
+
+        Args:
+            decisions: by native id.
+        """
+        asked = [one for one in self.requests if one.content is not None]
+        found = [(one.content, decisions[one.native_id]) for one in asked]
+        return [
+            (content["function_call"]["name"], made.args)
+            for content, made in found
+            if content is not None and isinstance(made, Approve)
+        ]
+
 
 def ask_of(event: WorkflowEvent[Any]) -> tuple[Requested, Ask]:
     """What a request waits for, and the question."""

@@ -15,12 +15,14 @@ from pydantic_core import to_jsonable_python
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.item_queue import ItemQueue, join_text
+from agui_bridge.media import NO_HANDLES
 from agui_bridge.protocol.answers.asks import Ask, Pause
 from agui_bridge.protocol.answers.decisions import Answer, Decision
 from agui_bridge.protocol.threads.records import ToolCall
 from agui_bridge.protocol.turns import turns_of
 from agui_bridge.tool_gate import ToolGate
-from agui_bridge_agent_framework.guard import Guard, guard_tools_in
+from agui_bridge_agent_framework.arguments import with_stand_ins
+from agui_bridge_agent_framework.guard import Guard, agents_in, guard_tools_in
 from agui_bridge_agent_framework.history import messages_of
 from agui_bridge_agent_framework.reader import Reader
 from agui_bridge_agent_framework.unique_calls import UniqueCalls
@@ -106,6 +108,12 @@ class WorkflowTurn:
 
     async def _work(self) -> None:
         self._guard.watch()
+        approved = self._kept.approved(self._decisions) if self._kept is not None else ()
+        for agent in agents_in(self._workflow):
+            ready = with_stand_ins(agent, approved)
+            if ready is not agent:
+                # A workflow can't be given another agent.
+                agent.default_options, agent.middleware = ready.default_options, ready.middleware
         guard_tools_in(self._workflow)
         try:
             given = await self._given()
@@ -241,7 +249,7 @@ def _first(workflow: Workflow, run: Run) -> Any:
     """
     takes = workflow.input_types
     if any(get_origin(one) is list and Message in _members(one) for one in takes):
-        return list(messages_of(turns_of(run.raw_messages)))
+        return list(messages_of(turns_of(run.raw_messages), NO_HANDLES))
     if str in takes:
         return run.text
     raise UpstreamError(

@@ -8,7 +8,6 @@ more than the last tool messages in a row.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,8 +16,17 @@ from agui_bridge.adapters import Ask, Pause
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Decision, approval_schema
 from agui_bridge.protocol.json_values import WireEvent, same_json
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_agui.pauses.answers import Answers, Ended, arguments_of, call_of, calls_like
-from agui_bridge_agui.pauses.interrupts import ask_of, entry_of, keep
+from agui_bridge_agui.pauses.answers import (
+    Answers,
+    Asked,
+    Ended,
+    arguments_of,
+    call_of,
+    calls_like,
+    unseen,
+    with_call,
+)
+from agui_bridge_agui.pauses.interrupts import asked_of, entry_of, keep
 
 __all__ = ["ADK", "CONFIRMATION", "Confirmations", "adk_answers", "adk_pause"]
 
@@ -100,13 +108,13 @@ def adk_pause(ended: Ended, asked: Mapping[str, _Confirmation]) -> Pause | None:
     """
     if not asked:
         return None
-    others = [ask_of(i, ended) for i in ended.interrupts if i.id not in asked]
+    others = [asked_of(i, ended) for i in ended.interrupts if i.id not in asked]
     taken: set[str] = set()
     asks = []
     for key, confirmation in asked.items():
         ask = _ask(key, confirmation, ended, taken)
         taken |= {ask.tool_call.id} if ask.tool_call is not None else set()
-        asks.append(ask)
+        asks.append(Asked(ask))
     return keep(ADK, [*asks, *others], ended, confirmations=list(asked))
 
 
@@ -119,7 +127,7 @@ def adk_answers(
         for key in continuation["confirmations"]
     ]
     return Answers(
-        resume=[entry_of(key, decision) for key, decision in decisions.items()],
+        resume=[entry_of(key, d, continuation) for key, d in decisions.items()],
         messages=[{"role": "assistant", "toolCalls": calls}],
     )
 
@@ -135,11 +143,12 @@ def _ask(key: str, asked: _Confirmation, ended: Ended, taken: Collection[str]) -
         return Ask(
             key, reason="tool_call", message=hint, tool_call=call, allowed=(APPROVE, DECLINE)
         )
-    shown = f"{asked.name} {json.dumps(asked.args, ensure_ascii=False)}"
     return Ask(
         key,
         reason="confirmation",
-        message=f"{hint}\n{shown}" if hint else shown,
+        message=with_call(hint, asked.name, asked.args),
+        about=unseen(key, asked.name, asked.args),
+        permits=True,
         response_schema=approval_schema(None, editable=False),
     )
 

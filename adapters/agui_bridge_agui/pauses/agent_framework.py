@@ -18,8 +18,8 @@ from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import NotDelivered
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, Approve, Cancel, Decision
 from agui_bridge.protocol.threads.records import Json, ToolCall
-from agui_bridge_agui.pauses.answers import Answers, Ended, call_of
-from agui_bridge_agui.pauses.interrupts import ask_of, keep
+from agui_bridge_agui.pauses.answers import Answers, Asked, Ended, call_of
+from agui_bridge_agui.pauses.interrupts import asked_of, keep
 
 __all__ = ["AGENT_FRAMEWORK", "agent_framework_answers", "agent_framework_pause"]
 
@@ -34,7 +34,7 @@ def agent_framework_pause(ended: Ended) -> Pause | None:
         call = call_of(interrupt.tool_call_id, ended.calls)
         if call is None or not _is_signed(interrupt):
             return None
-        asks.append(_ask_of(interrupt, call, ended))
+        asks.append(Asked(_ask_of(interrupt, call, ended)))
     return keep(AGENT_FRAMEWORK, asks, ended) if asks else None
 
 
@@ -64,10 +64,12 @@ def _ask_of(interrupt: Interrupt, call: ToolCall, ended: Ended) -> Ask:
     properties = (interrupt.response_schema or {}).get("properties") or {}
     edited = properties.get("editedArgs")
     return replace(
-        ask_of(interrupt, ended),
+        asked_of(interrupt, ended).ask,
         reason="tool_call",
+        message=interrupt.message,
         tool_call=call,
         about=None,
+        permits=False,
         parameters=ended.tool_schemas.get(call.name, edited),
         response_schema=None,
         allowed=(APPROVE, DECLINE, EDIT) if edited else (APPROVE, DECLINE),

@@ -15,7 +15,7 @@ from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Approve, Decision, Decline
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_agui.pauses.answers import Answers, Ended, call_of
+from agui_bridge_agui.pauses.answers import Answers, Asked, Ended, call_of
 from agui_bridge_agui.pauses.interrupts import keep
 
 __all__ = ["AGNO", "Silence", "agno_answers", "agno_pause"]
@@ -53,7 +53,7 @@ def agno_pause(ended: Ended, silence: Silence) -> Pause | None:
         if call is None:
             raise UpstreamError("The upstream agent asks about a call whose arguments are no JSON.")
         asked = Ask(named, reason="tool_call", tool_call=call, allowed=(APPROVE, DECLINE))
-        asks.append(asked)
+        asks.append(Asked(asked))
     return keep(AGNO, asks, ended)
 
 

@@ -12,11 +12,15 @@ from typing import Any, Final
 
 from ag_ui.core import Interrupt
 
+from agui_bridge.protocol.answers.asks import Ask
+from agui_bridge.protocol.answers.decisions import Cancel, Decision
 from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.records import Json, ToolCall
+from agui_bridge_agui.pauses.verdicts import Verdicts
 
 __all__ = [
     "Answers",
+    "Asked",
     "Calls",
     "Custom",
     "Ended",
@@ -24,7 +28,10 @@ __all__ = [
     "call_of",
     "calls_like",
     "parsed",
+    "payload_of",
     "seconds_left",
+    "unseen",
+    "with_call",
 ]
 
 logger: Final = logging.getLogger("agui_bridge")
@@ -87,6 +94,52 @@ class Ended:
     texts: Mapping[str, str] = field(default_factory=dict)
     subagents: Collection[str] = frozenset()
     tool_schemas: ToolSchemas = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, as the bridge asks it, and how its endpoint takes the answer.
+
+    Attributes:
+        ask: the question.
+        verdicts: the endpoint's own yes and no; None where it takes the payload as it is.
+    """
+
+    ask: Ask
+    verdicts: Verdicts | None = None
+
+
+def payload_of(key: str, decision: Decision, continuation: Json) -> Json:
+    """The payload of an answer, in the shape that its endpoint asked for.
+
+    Args:
+        key: the question's native id.
+        decision: on it; of a cancel it is the no, or null where none is known.
+        continuation: of the pause.
+    """
+    kept = continuation.get("verdicts", {}).get(key)
+    if kept is not None:
+        return Verdicts(*kept).payload(decision)
+    return None if isinstance(decision, Cancel) else decision.payload
+
+
+def with_call(message: str | None, name: Json, args: Json) -> str:
+    """A message that shows the call which its question lets run, for whoever is shown no call."""
+    args = parsed(args, args) if isinstance(args, str) else args
+    shown = f"{name} {json.dumps(args, ensure_ascii=False)}"
+    return message if message and shown in message else f"{message or ''}\n{shown}".strip()
+
+
+def unseen(key: str, name: Json, args: Json) -> ToolCall | None:
+    """A call that the conversation does not have, as its question is about it.
+
+    Args:
+        key: the question's native id.
+        name: the tool, as far as it is told.
+        args: the arguments; what is no object is none that a rule could read.
+    """
+    known = dict(args) if isinstance(args, Mapping) else {}
+    return ToolCall(key, name, known) if isinstance(name, str) else None
 
 
 def call_of(call_id: Json, calls: Calls) -> ToolCall | None:

@@ -17,7 +17,7 @@ from agui_bridge.adapters import Pause
 from agui_bridge.protocol.answers.decisions import Cancel, Decision
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import Answers, Ended
-from agui_bridge_agui.pauses.interrupts import ask_of, entry_of, keep
+from agui_bridge_agui.pauses.interrupts import asked_of, entry_of, keep
 
 __all__ = ["CREWAI", "crewai_answers", "crewai_pause"]
 
@@ -32,7 +32,7 @@ def crewai_pause(ended: Ended) -> Pause | None:
     signed = [one for one in told if one is not None and CREWAI in (one.metadata or {})]
     if not signed or len(signed) < len(told):
         return None
-    return keep(CREWAI, [ask_of(interrupt, ended) for interrupt in signed], ended)
+    return keep(CREWAI, [asked_of(interrupt, ended) for interrupt in signed], ended)
 
 
 def crewai_answers(
@@ -48,7 +48,7 @@ def crewai_answers(
     entries = [
         {"interruptId": key, "status": "resolved", "payload": cancel_with}
         if isinstance(decision, Cancel)
-        else entry_of(key, decision)
+        else entry_of(key, decision, continuation)
         for key, decision in decisions.items()
         if not isinstance(decision, Cancel) or cancel_with is not None
     ]

@@ -9,22 +9,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from agui_bridge.adapters import Ask, Pause, Run
+from ag_ui.core import Interrupt
+
+from agui_bridge.adapters import Pause, Run
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.answers.decisions import (
-    APPROVE,
-    DECLINE,
-    EDIT,
-    Cancel,
-    Decision,
-    approval_schema,
-)
+from agui_bridge.protocol.answers.decisions import Cancel, Decision
 from agui_bridge.protocol.dialects.draft import draft_resume, from_draft
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.threads.records import Json, ToolCall
-from agui_bridge_agui.pauses.answers import Answers, Calls, calls_like, seconds_left
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge_agui.pauses.answers import (
+    Answers,
+    Calls,
+    Ended,
+    calls_like,
+    payload_of,
+    seconds_left,
+    unseen,
+    with_call,
+)
+from agui_bridge_agui.pauses.interrupts import asked_of, kept_of
 
 __all__ = ["DRAFT", "completed", "draft_answers", "draft_pause", "take_question"]
 
@@ -95,35 +101,29 @@ def draft_pause(
         unanswered: those of this run without a result, one of which it may be about.
         frontend: calls that wait for the application besides.
     """
-    told = asked["metadata"]
-    schema = asked.get("responseSchema")
-    schema = schema if isinstance(schema, Mapping) else None
-    approves = asked["reason"] == _HUMAN_APPROVAL and schema is None
-    if approves:
-        schema = approval_schema(None, editable=False)
-    call = _proposed(told, calls, unanswered) if asked["reason"] == _HUMAN_APPROVAL else None
-    edits = "editedArgs" in ((schema or {}).get("properties") or {})
-    reason = asked["reason"]
-    if reason == _HUMAN_APPROVAL:
-        reason = "confirmation" if call is None else "tool_call"
+    told, schema = asked["metadata"], asked.get("responseSchema")
+    approves = asked["reason"] == _HUMAN_APPROVAL
+    proposal = _proposal(told)
+    name, args = proposal or ("", None)
+    like = calls_like(name, args, calls, unanswered) if isinstance(args, Mapping) else []
     native_id = str(asked["id"] or _ONLY)
-    ask = Ask(
-        native_id=native_id,
-        reason=str(reason),
+    made = Interrupt(
+        id=native_id,
+        reason="tool_call" if approves else str(asked["reason"]),
         message=_message(asked),
-        tool_call=call,
-        response_schema=schema,
-        allowed=(APPROVE, DECLINE, EDIT) if edits else (APPROVE, DECLINE),
-        expires_in=seconds_left(asked.get("expiresAt")),
+        tool_call_id=like[0].id if len(like) == 1 else None,
+        response_schema=schema if isinstance(schema, dict) else None,
         metadata=told,
     )
+    found = asked_of(made, Ended(calls))
+    ask = replace(found.ask, expires_in=seconds_left(asked.get("expiresAt")))
+    if proposal is not None and made.tool_call_id is None:
+        shown = with_call(ask.message, name, args) if approves else ask.message
+        ask = replace(ask, message=shown, about=unseen(native_id, name, args))
     kept = {
-        "v": 1,
-        "dialect": DRAFT,
-        "ids": [native_id],
-        "calls": {native_id: call.id} if call is not None else {},
+        **kept_of(DRAFT, [replace(found, ask=ask)]),
         "named": bool(asked["id"]),
-        "approves": approves,
+        "approves": approves and made.response_schema is None,
     }
     return Pause([ask], kept, list(frontend))
 
@@ -144,9 +144,11 @@ def draft_answers(
     ((key, decision),) = decisions.items()
     entry: dict[str, Json] = {"interruptId": key if continuation["named"] else ""}
     if not isinstance(decision, Cancel):
-        entry |= {"status": "resolved", "payload": decision.payload}
+        entry |= {"status": "resolved", "payload": payload_of(key, decision, continuation)}
     elif continuation["approves"]:
         entry |= {"status": "cancelled", "payload": {"approved": False}}
+    elif key in continuation.get("verdicts", {}):
+        entry |= {"status": "cancelled", "payload": payload_of(key, decision, continuation)}
     elif cancel_with is not None:
         entry |= {"status": "resolved", "payload": cancel_with}
     else:
@@ -161,18 +163,14 @@ def _message(asked: Mapping[str, Any]) -> str | None:
     if isinstance(message, str):
         return message
     told = asked["metadata"]
-    proposal = told.get("proposal")
-    if isinstance(proposal, Mapping) and isinstance(proposal.get("tool"), str):
-        return f"{proposal['tool']} {json.dumps(proposal.get('args'), ensure_ascii=False)}"
+    if (proposal := _proposal(told)) is not None:
+        return with_call(None, *proposal)
     return json.dumps(told, ensure_ascii=False) if told and told != {"payload": None} else None
 
 
-def _proposed(
-    told: Mapping[str, Any], calls: Calls, unanswered: Collection[str]
-) -> ToolCall | None:
-    """The call that the draft's `proposal` is about, if this run has told exactly one such."""
+def _proposal(told: Mapping[str, Any]) -> tuple[str, Json] | None:
+    """Tool and arguments of the draft's `proposal`, if there is one of a tool."""
     proposal = told.get("proposal")
-    if not isinstance(proposal, Mapping) or not isinstance(proposal.get("args"), Mapping):
+    if not isinstance(proposal, Mapping) or not isinstance(proposal.get("tool"), str):
         return None
-    found = calls_like(proposal.get("tool"), proposal["args"], calls, unanswered)
-    return found[0] if len(found) == 1 else None
+    return proposal["tool"], proposal.get("args")

@@ -5,7 +5,8 @@ The endpoint's ids stay in the pause's continuation and its asks' native ids, wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ag_ui.core import Interrupt
@@ -21,9 +22,28 @@ from agui_bridge.protocol.answers.decisions import (
     approval_schema,
 )
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_agui.pauses.answers import Answers, Ended, call_of, seconds_left
+from agui_bridge_agui.pauses.answers import (
+    Answers,
+    Asked,
+    Ended,
+    call_of,
+    payload_of,
+    seconds_left,
+    with_call,
+)
+from agui_bridge_agui.pauses.verdicts import verdicts_of
 
-__all__ = ["RESUME", "ask_of", "entry_of", "is_approval", "keep", "resume_answers", "resume_pause"]
+__all__ = [
+    "RESUME",
+    "asked_of",
+    "entry_of",
+    "is_approval",
+    "keep",
+    "kept_of",
+    "question_of",
+    "resume_answers",
+    "resume_pause",
+]
 
 RESUME: Final = "resume"
 """The dialect of such a pause, in its continuation."""
@@ -33,66 +53,105 @@ def resume_pause(ended: Ended) -> Pause | None:
     """The pause of a run that ended with interrupts, None if it did not."""
     if not ended.interrupts:
         return None
-    return keep(RESUME, [ask_of(interrupt, ended) for interrupt in ended.interrupts], ended)
+    return keep(RESUME, [asked_of(interrupt, ended) for interrupt in ended.interrupts], ended)
 
 
-def keep(dialect: str, asks: list[Ask], ended: Ended, **more: Json) -> Pause:
+def keep(dialect: str, asked: Sequence[Asked], ended: Ended, **more: Json) -> Pause:
     """A pause, and what its answers will need.
 
     Raises:
         UpstreamError: the questions can't be told apart.
     """
+    asks = [one.ask for one in asked]
     if len({ask.native_id for ask in asks}) < len(asks):
         raise UpstreamError("Two questions of the upstream agent have the same id.")
-    kept = {
+    return Pause(asks, {**kept_of(dialect, asked), **more}, list(ended.frontend))
+
+
+def kept_of(dialect: str, asked: Sequence[Asked]) -> dict[str, Json]:
+    """What every continuation has."""
+    asks = [one.ask for one in asked]
+    return {
         "v": 1,
         "dialect": dialect,
         "ids": [ask.native_id for ask in asks],
         "calls": {ask.native_id: ask.tool_call.id for ask in asks if ask.tool_call is not None},
-        **more,
+        "about": {ask.native_id: ask.about for ask in asks if isinstance(ask.about, str)},
+        "verdicts": {
+            one.ask.native_id: one.verdicts.to_json() for one in asked if one.verdicts is not None
+        },
     }
-    return Pause(asks, kept, list(ended.frontend))
 
 
 def resume_answers(
     continuation: Json, decisions: Mapping[str, Decision], cancel_with: Json
 ) -> Answers:
     """The decisions as entries of `resume`."""
-    return Answers([entry_of(key, decision) for key, decision in decisions.items()])
+    return Answers([entry_of(key, d, continuation) for key, d in decisions.items()])
 
 
-def entry_of(key: str, decision: Decision) -> dict[str, Json]:
+def entry_of(key: str, decision: Decision, continuation: Json) -> dict[str, Json]:
     """An entry of `resume`."""
     if isinstance(decision, Cancel):
         return {"interruptId": key, "status": "cancelled"}
-    return {"interruptId": key, "status": "resolved", "payload": decision.payload}
+    payload = payload_of(key, decision, continuation)
+    return {"interruptId": key, "status": "resolved", "payload": payload}
 
 
-def ask_of(interrupt: Interrupt, ended: Ended) -> Ask:
-    """An interrupt as a question: an approval of its call where its schema is that of one."""
-    schema = interrupt.response_schema
-    reason = interrupt.reason
-    named = call_of(interrupt.tool_call_id, ended.calls)
-    call = named if is_approval(schema) else None
-    if call is None and reason == "tool_call":
-        # There is nothing to pin: what was asked is a plain question, with the same answers.
-        reason, schema = "confirmation", schema or approval_schema(None, editable=False)
+def asked_of(interrupt: Interrupt, ended: Ended) -> Asked:
+    """An interrupt as a question.
+
+    It is the approval of its call if its schema is that of one, or if it says that it is one and
+    its schema has a certain yes and no.
+    """
+    call, schema = call_of(interrupt.tool_call_id, ended.calls), interrupt.response_schema
+    verdicts = None
+    if call is not None and not is_approval(schema):
+        verdicts = verdicts_of(schema) if interrupt.reason == "tool_call" else None
+        call, schema = (call if verdicts is not None else None), None
+    if call is None:
+        return Asked(question_of(interrupt, ended))
     edits = "editedArgs" in _properties(schema)
-    allowed = (APPROVE, DECLINE, EDIT) if edits else (APPROVE, DECLINE)
+    ask = replace(
+        _bare(interrupt, ended),
+        tool_call=call,
+        # Unless it is told here, what its schema says of edits stands as it is.
+        parameters=ended.tool_schemas.get(call.name),
+        response_schema=schema,
+        allowed=(APPROVE, DECLINE, EDIT) if edits else (APPROVE, DECLINE),
+    )
+    return Asked(ask, verdicts)
+
+
+def question_of(interrupt: Interrupt, ended: Ended) -> Ask:
+    """An interrupt as a question that is no approval, with the schema that it has.
+
+    If it says that it is one, nobody can tell what its answers mean, or what is to be pinned: so
+    people read which call the answer lets run.
+    """
+    call_id, schema = interrupt.tool_call_id, interrupt.response_schema
+    known = ended.calls.get(call_id) if call_id is not None else None
+    about = call_id if known is not None else None
+    ask = replace(_bare(interrupt, ended), about=about, response_schema=schema)
+    if interrupt.reason != "tool_call":
+        return ask
+    return replace(
+        ask,
+        reason="confirmation",
+        message=with_call(ask.message, *known) if known is not None else ask.message,
+        permits=True,
+        response_schema=(schema if schema is not None else approval_schema(None, editable=False)),
+    )
+
+
+def _bare(interrupt: Interrupt, ended: Ended) -> Ask:
+    subagent = interrupt.subagent_run_id
     return Ask(
         native_id=interrupt.id,
-        reason=reason,
+        reason=interrupt.reason,
         message=interrupt.message,
-        tool_call=call,
-        about=named.id if named is not None and call is None else None,
-        # Unless it is told here, what its schema says of edits stands as it is.
-        parameters=ended.tool_schemas.get(call.name) if call is not None else None,
-        response_schema=schema,
-        allowed=allowed,
         expires_in=seconds_left(interrupt.expires_at),
-        subagent_run_id=(
-            interrupt.subagent_run_id if interrupt.subagent_run_id in ended.subagents else None
-        ),
+        subagent_run_id=subagent if subagent in ended.subagents else None,
         metadata=interrupt.metadata,
     )
 

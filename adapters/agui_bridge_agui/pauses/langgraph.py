@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ag_ui.core import Interrupt
@@ -33,12 +34,16 @@ from agui_bridge.protocol.answers.decisions import (
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_agui.pauses.answers import (
     Answers,
+    Asked,
     Ended,
     call_of,
     calls_like,
     parsed,
+    payload_of,
+    unseen,
+    with_call,
 )
-from agui_bridge_agui.pauses.interrupts import ask_of, is_approval, keep
+from agui_bridge_agui.pauses.interrupts import asked_of, keep, question_of
 
 __all__ = ["COMMAND", "LANGGRAPH", "ON_INTERRUPT", "command_answers", "langgraph_pause"]
 
@@ -55,12 +60,13 @@ _ID: Final = re.compile(r"[0-9a-f]{32}")
 """What LangGraph takes for an id of an interrupt in a map of values."""
 
 _ONLY: Final = "interrupt"
+_INTERRUPT: Final = "langgraph:interrupt"
 _ITS_ID: Final = ("id", "interruptId", "interrupt_id")
 """Where a value may have the question's id, at servers that tell no other."""
 
 _VALUE, _APPROVAL, _DECISION, _DECISIONS = "value", "approval", "decision", "decisions"
-"""What an answer is made into: as it came; the same, and a no where nobody decided; a decision of
-the middleware's; one in its list."""
+"""What an answer is made into: as it came, or a yes or no of the graph's own; as it came, and a no
+where nobody decided; a decision of the middleware's; one in its list."""
 
 _CANCELLED: Final = "__agui_cancelled__"
 """What ag-ui-langgraph gives a graph for an entry of `resume` with the status `cancelled`."""
@@ -72,7 +78,7 @@ _MESSAGE: Final[Mapping[str, Json]] = {
     "properties": {"message": {"type": "string"}},
 }
 
-_Shaped = tuple[Ask, str]
+_Shaped = tuple[Asked, str]
 """A question, and what its answer is made into."""
 
 
@@ -92,10 +98,14 @@ def langgraph_pause(ended: Ended) -> Pause | None:
         shaped = [found for key in told for found in _shape(key, *told[key], ended)]
         return keep(
             LANGGRAPH,
-            [ask for ask, _ in shaped],
+            [asked for asked, _ in shaped],
             ended,
-            kinds={ask.native_id: kind for ask, kind in shaped},
-            names={ask.native_id: ask.tool_call.name for ask, _ in shaped if ask.tool_call},
+            kinds={asked.ask.native_id: kind for asked, kind in shaped},
+            names={
+                asked.ask.native_id: asked.ask.tool_call.name
+                for asked, _ in shaped
+                if asked.ask.tool_call
+            },
         )
     if ended.interrupts or not ended.customs:
         return None
@@ -116,7 +126,9 @@ def command_answers(
     """
     if continuation["dialect"] == COMMAND:
         values = {
-            key: cancel_with if isinstance(decision, Cancel) else decision.payload
+            key: cancel_with
+            if isinstance(decision, Cancel)
+            else payload_of(key, decision, continuation)
             for key, decision in decisions.items()
             if not isinstance(decision, Cancel) or cancel_with is not None
         }
@@ -133,12 +145,12 @@ def command_answers(
         elif kind == _DECISIONS:
             listed = by_id.setdefault(own, {"decisions": []})["decisions"]
             listed.append(_decided(decision, continuation["names"].get(key)))
-        elif not isinstance(decision, Cancel):
-            by_id[own] = decision.payload
-        elif cancel_with is None and kind == _APPROVAL:
+        elif isinstance(decision, Cancel) and cancel_with is not None:
+            by_id[own] = cancel_with
+        elif isinstance(decision, Cancel) and kind == _APPROVAL:
             by_id[own] = {"approved": False, _CANCELLED: True, "interrupt_id": own}
         else:
-            by_id[own] = cancel_with
+            by_id[own] = payload_of(key, decision, continuation)
     return Answers(command={"resume": by_id})
 
 
@@ -189,7 +201,8 @@ def _shape(
             allowed = set(config.get("allowed_decisions") or ())
             yield _gated(f"{key}/{n}", request, found, allowed, ended, _DECISIONS, request["args"])
     elif interrupt is not None:
-        yield ask_of(interrupt, ended), _APPROVAL
+        asked = asked_of(interrupt, ended)
+        yield asked, _VALUE if asked.verdicts is not None else _APPROVAL
     else:
         yield _ask(key, value, True, ended)
 
@@ -208,11 +221,19 @@ def _gated(
     message = said if isinstance(said, str) else None
     if allowed == {"respond"}:
         shown = {"toolName": value["name"], "args": args}
-        return Ask(key, message=message, response_schema=_MESSAGE, metadata=shown), kind
+        about = call.id if call is not None else unseen(key, value["name"], args)
+        asked = Ask(key, message=message, about=about, response_schema=_MESSAGE, metadata=shown)
+        return Asked(asked), kind
     if call is None:
-        message = f"{message or ''}\n{value['name']} {json.dumps(args, ensure_ascii=False)}".strip()
-        schema = approval_schema(None, editable=False)
-        return Ask(key, reason="confirmation", message=message, response_schema=schema), kind
+        asked = Ask(
+            key,
+            reason="confirmation",
+            message=with_call(message, value["name"], args),
+            about=unseen(key, value["name"], args),
+            permits=True,
+            response_schema=approval_schema(None, editable=False),
+        )
+        return Asked(asked), kind
     parameters = ended.tool_schemas.get(call.name)
     decisions = [ours for theirs, ours in _ALLOWED.items() if theirs in (allowed or _ALLOWED)]
     if parameters is None:
@@ -226,7 +247,7 @@ def _gated(
         parameters=parameters,
         allowed=decisions,
     )
-    return asked, kind
+    return Asked(asked), kind
 
 
 def _ask(key: str | None, value: Json, single: bool, ended: Ended) -> _Shaped:
@@ -245,20 +266,23 @@ def _ask(key: str | None, value: Json, single: bool, ended: Ended) -> _Shaped:
     message = next((said[k] for k in ("message", "question", "prompt") if said.get(k)), None)
     schema = _member(said, "responseSchema", "response_schema")
     schema = schema if isinstance(schema, Mapping) else None
-    call = call_of(_member(said, "toolCallId", "tool_call_id"), ended.calls)
-    approves = call is not None and schema is not None and is_approval(schema)
-    reason = _member(said, "reason", "reason")
-    reason = reason if isinstance(reason, str) and reason != "tool_call" else "langgraph:interrupt"
+    reason = _text(_member(said, "reason", "reason"))
     made = Interrupt(
         id=named,
-        reason="tool_call" if approves else reason,
+        reason=reason or _INTERRUPT,
         message=message if isinstance(message, str) else json.dumps(shown, ensure_ascii=False),
-        tool_call_id=call.id if approves and call is not None else None,
+        tool_call_id=_text(_member(said, "toolCallId", "tool_call_id")),
         response_schema=dict(schema) if schema is not None else None,
         expires_at=_text(_member(said, "expiresAt", "expires_at")),
         metadata={"value": shown},
     )
-    return ask_of(made, ended), _APPROVAL if approves else _VALUE
+    # A graph that names no schema may test only whether the value is true.
+    asked = asked_of(made, ended) if schema is not None else Asked(question_of(made, ended))
+    if asked.ask.tool_call is not None:
+        approval = replace(asked.ask, reason="tool_call")
+        return replace(asked, ask=approval), _VALUE if asked.verdicts is not None else _APPROVAL
+    plain = _INTERRUPT if reason == "tool_call" else made.reason
+    return Asked(replace(asked.ask, reason=plain, response_schema=schema)), _VALUE
 
 
 def _member(said: Mapping[str, Any], *names: str) -> Json:

@@ -23,7 +23,7 @@ from agui_bridge.protocol.answers.decisions import (
 )
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge_agui.pauses.answers import Answers, Ended, call_of, parsed
+from agui_bridge_agui.pauses.answers import Answers, Asked, Ended, call_of, parsed
 from agui_bridge_agui.pauses.interrupts import entry_of, is_approval, keep
 from agui_bridge_agui.pauses.langgraph import ON_INTERRUPT
 
@@ -53,7 +53,7 @@ def suspended_call(custom: WireEvent, known: Collection[str]) -> Iterator[WireEv
 def mastra_pause(ended: Ended) -> Pause | None:
     """The pause of a run whose tools were suspended, None if it is another's."""
     told = [_suspended(custom.value) for custom in ended.customs]
-    asks = [_ask_of(value, ended) for value in told if value is not None]
+    asks = [Asked(_ask_of(value, ended)) for value in told if value is not None]
     return keep(MASTRA, asks, ended) if asks and len(asks) == len(told) else None
 
 
@@ -74,7 +74,9 @@ def mastra_answers(
             "cancel the others."
         )
     told = going or [key for key, d in decisions.items() if isinstance(d, Decline)]
-    return Answers([entry_of(key, decisions[key]) for key in told[:1]]) if told else None
+    return (
+        Answers([entry_of(key, decisions[key], continuation) for key in told[:1]]) if told else None
+    )
 
 
 def _suspended(value: Json) -> Mapping[str, Any] | None:
@@ -98,7 +100,7 @@ def _ask_of(value: Mapping[str, Any], ended: Ended) -> Ask:
         reason="tool_call" if gated else "input_required",
         message=message if isinstance(message, str) else None,
         tool_call=call if gated else None,
-        about=call.id if call is not None and not gated else None,
+        about=value["toolCallId"] if not gated and value["toolCallId"] in ended.calls else None,
         response_schema=schema,
         allowed=(APPROVE, DECLINE),
         metadata={"tool": value["toolName"], "shown": shown},

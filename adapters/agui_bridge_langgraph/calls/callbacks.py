@@ -13,7 +13,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
-from langgraph.types import interrupt
+from langgraph.config import get_stream_writer
+from langgraph.types import StreamWriter, interrupt
 from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run
@@ -45,15 +46,27 @@ class _Nested:
         self._guard = guard
         self._running: dict[UUID, Any] = {}
 
-    def note_task(self, call_id: str | None, metadata: Mapping[str, Any] | None) -> None:
-        """Note which task carries a call out, so that one knows where an agent within it works."""
-        task = (metadata or {}).get("langgraph_checkpoint_ns")
-        if call_id is not None and task is not None:
-            self._guard.tasks.setdefault(str(task), set()).add(call_id)
+    async def own_id(
+        self, native: str | None, metadata: Mapping[str, Any] | None, writer: StreamWriter
+    ) -> str | None:
+        """The id on the wire of a call; None of one that no model made.
 
-    def passed(self, call_id: str | None, name: str) -> bool:
+        Args:
+            native: the model's.
+            metadata: what LangGraph says of the task that carries it out.
+            writer: writes to the graph's stream.
+        """
+        task = (metadata or {}).get("langgraph_checkpoint_ns")
+        if native is None or task is None:
+            return native
+        own = await self._guard.own_id(native, str(task), writer)
+        # So that one knows where an agent within it works.
+        self._guard.tasks.setdefault(str(task), set()).add(own)
+        return own
+
+    def passed(self, native: str | None, name: str) -> bool:
         """Whether the guard has let the call through."""
-        return PASSED.get() in ((call_id, name), (None, name))
+        return PASSED.get() in ((native, name), (None, name))
 
     def step_over(self, call_id: str | None) -> None:
         """Step over the interrupt of an earlier question of the policy."""
@@ -146,11 +159,11 @@ class _InTasks(_ToolsAlone, AsyncCallbackHandler):
         """Let a tool through the gate; LangChain calls this before each."""
         if asyncio.get_running_loop() is not self._loop:
             return
-        nested, call_id, name = self._nested, told.get("tool_call_id"), _name(serialized, told)
-        nested.note_task(call_id, told.get("metadata"))
+        nested, native, name = self._nested, told.get("tool_call_id"), _name(serialized, told)
         nested.seen.add(run_id)
-        if nested.passed(call_id, name):
+        if nested.passed(native, name):
             return
+        call_id = await nested.own_id(native, told.get("metadata"), _writer())
         nested.step_over(call_id)
         own = str(call_id or run_id)
         verdict = await nested.before(own, name, inputs)
@@ -195,13 +208,13 @@ class _InThreads(_ToolsAlone, BaseCallbackHandler):
         **told: Any,
     ) -> None:
         """Let a tool through the gate; LangChain calls this before each."""
-        nested, call_id, name = self._nested, told.get("tool_call_id"), _name(serialized, told)
-        nested.note_task(call_id, told.get("metadata"))
-        if run_id in nested.seen or nested.passed(call_id, name):
+        nested, native, name = self._nested, told.get("tool_call_id"), _name(serialized, told)
+        if run_id in nested.seen or nested.passed(native, name):
             return
         if self._is_loops_thread():
             nested.begin_unasked()
             return
+        call_id = self._at_home(nested.own_id(native, told.get("metadata"), _writer()))
         nested.step_over(call_id)
         own = str(call_id or run_id)
         verdict = self._at_home(nested.before(own, name, inputs))
@@ -245,6 +258,14 @@ def callbacks_of(run: Run, gate: ToolGate, guard: Guard, told: Told) -> list[Bas
     """
     nested = _Nested(run, gate, guard)
     return [_InTasks(nested, told), _InThreads(nested, told)]
+
+
+def _writer() -> StreamWriter:
+    """What writes to the stream of the graph that this is in."""
+    try:
+        return get_stream_writer()
+    except (RuntimeError, KeyError):
+        return lambda _: None
 
 
 def _name(serialized: dict[str, Any] | None, told: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from langgraph.types import interrupt
 
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.turns import text_of
+from agui_bridge_langgraph.calls.guard import OWN_ID
 
 __all__ = ["FRONTEND", "OFFERED", "FrontendTools", "Offered", "offered_in_state", "result_text"]
 
@@ -68,16 +69,16 @@ class FrontendTools(AgentMiddleware[Any, Any, Any]):
         Raises:
             GraphInterrupt: the application has not yet.
         """
-        call = request.tool_call
+        call, own = request.tool_call, OWN_ID.get() or request.tool_call["id"]
         offered = OFFERED.get() or Offered()
-        theirs = call["name"] in offered.tools or call["id"] in offered.handed
+        theirs = call["name"] in offered.tools or own in offered.handed
         if request.tool is not None or not theirs:
             return await handler(request)
-        if call["id"] in offered.handed or call["id"] not in offered.results:
-            result = interrupt({FRONTEND: call["id"]})
+        if own in offered.handed or own not in offered.results:
+            result = interrupt({FRONTEND: own})
         else:
             # It was carried out while a whole batch waited.
-            result = offered.results[call["id"]]
+            result = offered.results[own]
         return ToolMessage(result_text(result), tool_call_id=call["id"], name=call["name"])
 
 

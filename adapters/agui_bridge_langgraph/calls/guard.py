@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, Final
+from uuid import uuid4
 
 from langchain_core.messages import ToolMessage
 from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt import ToolNode
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, StreamWriter, interrupt
 
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 from agui_bridge_langgraph.calls.journal import Journal
+from agui_bridge_langgraph.calls.wire_ids import WireIds
 from agui_bridge_langgraph.tools import parameters_of
 
-__all__ = ["GUARD", "PASSED", "POLICY", "Guard", "Told", "hook"]
+__all__ = ["GUARD", "OWN_ID", "PASSED", "POLICY", "Guard", "Told", "hook"]
 
 POLICY: Final = "agui_bridge.policy"
 """Marks the interrupts by which the bridge's policy asks."""
@@ -33,40 +35,64 @@ class Guard:
 
     Args:
         gate: the run's.
+        wire: the ids of its calls.
         journal: the run's.
         judged: see the attribute.
         decisions: what was decided about calls, by their id.
         told: takes what is to be told besides the stream: a kind, and what it is.
         begins: called when a tool begins.
+        caught_up: returns once all is read that the graph has streamed; gets what writes to it.
 
     Attributes:
         asks: questions of the policy, by tool call id.
         judged: ids of calls that the policy asked about in earlier runs.
         tasks: ids of calls, by the namespace of the task that carries them out.
         asking: ids of the calls whose tools raised an interrupt, by its id.
+        places: namespaces of the tasks in which these were raised, by the same.
     """
 
     def __init__(
         self,
         gate: ToolGate,
+        wire: WireIds,
         journal: Journal,
         judged: Collection[str],
         decisions: Mapping[str, Decision],
         *,
         told: Told,
         begins: Callable[[], None],
+        caught_up: Callable[[StreamWriter], Awaitable[None]],
     ) -> None:
         self.asks: dict[str, Ask] = {}
         self.judged: frozenset[str] = frozenset(judged)
         self.tasks: dict[str, set[str]] = {}
         self._gate = gate
+        self._wire = wire
         self._decisions = decisions
         self._journal = journal
         self._told = told
         self._begins = begins
+        self._caught_up = caught_up
         self.asking: dict[str, str] = {}
+        self.places: dict[str, str] = {}
         self._at_work: dict[asyncio.Task[Any], str] = {}
         self._executing: set[str] = set()
+
+    async def own_id(self, native: str, task: str, writer: StreamWriter) -> str:
+        """The id on the wire of a call that is about to be carried out.
+
+        Args:
+            native: the model's.
+            task: namespace of the task that carries it out.
+            writer: writes to the graph's stream.
+        """
+        own = self._wire.begun_again(native, task)
+        if own is not None:
+            return own
+        if not self._wire.is_certain(native):
+            # What was said before tells which one it is.
+            await self._caught_up(writer)
+        return self._wire.begun(native, task)
 
     async def around(self, request: Any, execute: Any, inner: Any) -> Any:
         """Carry a call out once, whatever its node does.
@@ -80,17 +106,20 @@ class Guard:
             GraphInterrupt: somebody is asked.
             Fenced, PolicyFailed: see `ToolGate.before`.
         """
-        call_id = str(request.tool_call["id"])
+        native = str(request.tool_call["id"])
         task = str(request.runtime.config["configurable"].get("checkpoint_ns", ""))
-        self.tasks.setdefault(task, set()).add(call_id)
-
-        async def begin(asked: Any) -> Any:
-            return await self._carry_out(asked, execute)
-
         at_work = asyncio.current_task()
         assert at_work is not None
-        self._at_work[at_work] = call_id
+        self._at_work[at_work] = ""
         at_work.add_done_callback(lambda done: self._at_work.pop(done, None))
+        call_id = await self.own_id(native, task, request.runtime.stream_writer)
+        self._at_work[at_work] = call_id
+        self.tasks.setdefault(task, set()).add(call_id)
+        OWN_ID.set(call_id)
+
+        async def begin(asked: Any) -> Any:
+            return await self._carry_out(call_id, asked, execute)
+
         async with self._journal.in_turn(task, call_id):
             result = self._journal.recall(task, call_id)
             if result is None:
@@ -99,16 +128,23 @@ class Guard:
                 except GraphInterrupt as asked:
                     for found in asked.args[0]:
                         self.asking.setdefault(found.id, call_id)
+                        self.places.setdefault(found.id, task)
                     raise
                 result = self._in_our_words(call_id, result)
                 self._journal.record(call_id, result)
         for message in _tool_messages(result):
-            await self._told("result", message)
+            # What LangGraph tells of it, too, is known by its id.
+            message.id = message.id or str(uuid4())
+            about = {"langgraph_checkpoint_ns": task}
+            if message.tool_call_id == native:
+                await self._told("result", (call_id, message))
+            else:
+                await self._told("messages", (message, about))
         return result
 
-    async def _carry_out(self, request: Any, execute: Any) -> Any:
+    async def _carry_out(self, call_id: str, request: Any, execute: Any) -> Any:
         call = request.tool_call
-        call_id, name, args = str(call["id"]), str(call["name"]), call["args"]
+        native, name, args = str(call["id"]), str(call["name"]), call["args"]
         if call_id in self.judged:
             # Steps over its own interrupt: the gate knows the answer.
             interrupt({POLICY: call_id})
@@ -118,7 +154,7 @@ class Guard:
                 case Execute(args=approved):
                     if dict(approved) != args:
                         request = request.override(tool_call={**call, "args": dict(approved)})
-                    passed = PASSED.set((call_id, name))
+                    passed = PASSED.set((native, name))
                     self._executing.add(call_id)
                     self._begins()
                     try:
@@ -127,7 +163,7 @@ class Guard:
                         self._executing.discard(call_id)
                         PASSED.reset(passed)
                 case Refuse(text=text):
-                    return ToolMessage(text, tool_call_id=call_id, name=name, status="error")
+                    return ToolMessage(text, tool_call_id=native, name=name, status="error")
                 case AskFirst(ask=ask):
                     self.asks[call_id] = ask
         return interrupt({POLICY: call_id})
@@ -166,7 +202,10 @@ GUARD: Final[ContextVar[Guard | None]] = ContextVar(
 PASSED: Final[ContextVar[tuple[str | None, str] | None]] = ContextVar(
     "agui_bridge_langgraph.passed", default=None
 )
-"""Id and tool of the call that `Guard.around` let through, whose tool begins within."""
+"""Id, the model's, and tool of the call that `Guard.around` let through; its tool begins within."""
+
+OWN_ID: Final[ContextVar[str | None]] = ContextVar("agui_bridge_langgraph.own_id", default=None)
+"""Id on the wire of the call that `Guard.around` is carrying out."""
 
 _HOOKED: Final[weakref.WeakSet[ToolNode]] = weakref.WeakSet()
 

@@ -62,6 +62,7 @@ class ChatAgent:
             server knows.
 
     Attributes:
+        read_only_tools: names of its tools that only look.
         capabilities: it asks only if it has tools; its own and the application's are all that a
             policy has to judge.
 
@@ -95,6 +96,9 @@ class ChatAgent:
             options=options,
         )
         self.tools: Mapping[str, Tool | AskUser] = _by_name(tools)
+        self.read_only_tools: frozenset[str] = frozenset(
+            name for name, one in self.tools.items() if isinstance(one, Tool) and one.read_only
+        )
         acts = any(isinstance(one, Tool) for one in self.tools.values())
         asks = any(isinstance(one, AskUser) for one in self.tools.values())
         self.capabilities: AdapterCapabilities = replace(
@@ -123,9 +127,10 @@ class ChatAgent:
                     begun = True
                     yield item
         except UpstreamError as error:
-            if begun or not isinstance(error.__cause__, NotDelivered):
+            undelivered = error.__cause__
+            if begun or not isinstance(undelivered, NotDelivered):
                 raise
-            raise error.__cause__ from None
+            raise undelivered from undelivered.__cause__
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -133,7 +138,8 @@ class ChatAgent:
 
     async def _converse(self, run: FunctionRun) -> str | None:
         calls = CallAnswers(run, self.tools, self._applications_tools(run))
-        messages: list[ChatMessage] = chat_messages(run.turns(), calls.names)
+        handles = self.endpoint.handles
+        messages: list[ChatMessage] = chat_messages(run.turns(), calls.names, handles)
         if self._instructions:
             messages.insert(0, {"role": "system", "content": self._instructions})
         tokens = 0

@@ -18,14 +18,14 @@ from agui_bridge.agents.chat.tools import Tool
 from agui_bridge.agents.function.call_events import failure_text, tool_call
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.function.run_acting import StreamItem
-from agui_bridge.agents.replay.failures import ResultWithoutJson, StepFailed
+from agui_bridge.agents.replay.failures import FrontendToolError, ResultWithoutJson, StepFailed
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.answers.decisions import Cancel, Decline
 from agui_bridge.protocol.answers.unexecuted import denied_by_policy
 from agui_bridge.protocol.threads.edited_calls import proposed_arguments
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.protocol.turns import text_of
+from agui_bridge.protocol.turns import failed_result, text_of
 
 __all__ = ["CallAnswer", "CallAnswers", "result_event"]
 
@@ -110,7 +110,10 @@ class CallAnswers:
                 return CallAnswer(written, text)
             return CallAnswer(written, await self._refuse(call_id, text))
         if one is None:
-            content = await self._run.frontend_tool(name, args, key=call_id, call_id=call_id)
+            try:
+                content = await self._run.frontend_tool(name, args, key=call_id, call_id=call_id)
+            except FrontendToolError as failed:
+                content = failed_result(failed.content, failed.text)
             return CallAnswer(written, text_of(content))
         if isinstance(one, AskUser):
             return CallAnswer(written, await self._ask(one, call_id, args))

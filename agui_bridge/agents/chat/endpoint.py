@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 try:
     import openai
@@ -24,11 +22,13 @@ from openai.types.chat import ChatCompletionChunk
 
 from agui_bridge.agents.chat.messages import ChatMessage
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.event_loops import PerLoop
+from agui_bridge.media import Handles, handles_at
 
 __all__ = ["ChatEndpoint"]
 
 _HINTS: Final[Mapping[int, str]] = {
-    400: "It may not know the model, or take an option of it.",
+    400: "It may not take what the message holds, know the model, or take an option of it.",
     401: "Check OPENAI_API_KEY.",
     403: "Check OPENAI_API_KEY, and that it may use this model.",
     404: "Check OPENAI_BASE_URL and the model's name.",
@@ -59,6 +59,9 @@ class ChatEndpoint:
         options: members of the request besides, such as `temperature`; also those that only this
             server knows.
 
+    Attributes:
+        handles: the handles of files that it takes.
+
     Raises:
         ConfigurationError: the model has no name, an option is what the agent itself sends, or
             the client can't be made.
@@ -80,7 +83,7 @@ class ChatEndpoint:
         self._options = dict(options or {})
         if own := sorted(_OWN & set(self._options)):
             raise ConfigurationError(f"The agent itself sends {', '.join(own)}: no options.")
-        self._make_client = partial(
+        make = partial(
             openai.AsyncOpenAI,
             base_url=base_url or None,
             api_key=api_key or os.environ.get("OPENAI_API_KEY") or "none",
@@ -89,13 +92,13 @@ class ChatEndpoint:
         )
         # Connections belong to the loop that opened them, and an agent outlives loops: each test
         # and each `resume_sync` has its own.
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
-            WeakKeyDictionary()
-        )
+        self._clients: PerLoop[openai.AsyncOpenAI] = PerLoop(make, openai.AsyncOpenAI.close)
         try:
-            self._make_client()
+            base = make().base_url
         except openai.OpenAIError as error:
             raise ConfigurationError(f"The model's client can't be made: {error}") from None
+        # The API has no member for a picture's handle.
+        self.handles: Handles = handles_at(base, {"document"})
 
     async def reply(
         self,
@@ -120,7 +123,7 @@ class ChatEndpoint:
         if tools:
             request["tools"] = list(tools)
         try:
-            stream = await self._client().chat.completions.create(
+            stream = await self._clients.get().chat.completions.create(
                 model=self.model,
                 stream=True,
                 stream_options={"include_usage": True},
@@ -145,15 +148,7 @@ class ChatEndpoint:
 
     async def aclose(self) -> None:
         """Close the connections; a later request opens them anew."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
-
-    def _client(self) -> openai.AsyncOpenAI:
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            self._clients[loop] = self._make_client()
-        return self._clients[loop]
+        await self._clients.aclose()
 
 
 def _failure(error: Exception, *, begun: bool) -> UpstreamError | NotDelivered:

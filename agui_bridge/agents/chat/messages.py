@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from agui_bridge.media import Handles, Media, left_out, media_of
 from agui_bridge.protocol.turns import CalledTool, Content, Turn, text_of
 
 __all__ = ["ChatMessage", "call_message", "chat_messages", "edited_result", "reply_message"]
@@ -21,17 +22,19 @@ _AUDIO: Final[Mapping[str, str]] = {
 }
 """The formats that chat completions take, by media type."""
 _EDITED: Final = "The user changed the arguments, which were {}. {}"
-_NOT_PASSED_ON: Final = "[The user sent something that can't be passed on to you: {}.]"
 
 
-def chat_messages(turns: Sequence[Turn], names: Collection[str]) -> list[ChatMessage]:
+def chat_messages(
+    turns: Sequence[Turn], names: Collection[str], handles: Handles
+) -> list[ChatMessage]:
     """Write turns as messages: a reply's text and calls are one, and its results follow.
 
     Args:
         turns: of the conversation, in order.
         names: the tools that the model is offered.
+        handles: the handles of files that the model takes.
     """
-    return [message for turn in turns for message in _messages(turn, names)]
+    return [message for turn in turns for message in _messages(turn, names, handles)]
 
 
 def call_message(call_id: str, name: str, arguments: str, names: Collection[str]) -> ChatMessage:
@@ -72,9 +75,9 @@ def reply_message(text: str, calls: Sequence[ChatMessage], reasoning: str) -> Ch
     return {**message, "reasoning_content": reasoning} if reasoning else message
 
 
-def _messages(turn: Turn, names: Collection[str]) -> Iterator[ChatMessage]:
+def _messages(turn: Turn, names: Collection[str], handles: Handles) -> Iterator[ChatMessage]:
     if turn.role == "user":
-        if content := _user_content(turn.content):
+        if content := _user_content(turn.content, handles):
             yield {"role": "user", "content": content}
         return
     message: ChatMessage = {"role": turn.role, "content": text_of(turn.content)}
@@ -90,29 +93,25 @@ def _result(call: CalledTool) -> ChatMessage:
     return {"role": "tool", "tool_call_id": call.id, "content": text}
 
 
-def _user_content(content: Content) -> str | list[dict[str, Any]]:
+def _user_content(content: Content, handles: Handles) -> str | list[dict[str, Any]]:
     """Text, or of a content in parts each as chat completions take it."""
-    return content if isinstance(content, str) else [_user_part(part) for part in content]
+    return content if isinstance(content, str) else [_user_part(part, handles) for part in content]
 
 
-def _user_part(part: Mapping[str, Any]) -> dict[str, Any]:
-    """One part: text, an image, audio of a format that they have; else a sentence that names it."""
-    kind, source = str(part.get("type")), part.get("source")
-    source = source if isinstance(source, Mapping) else {}
-    if kind == "text":
+def _user_part(part: Mapping[str, Any], handles: Handles) -> dict[str, Any]:
+    """One part: text, an image, audio of a format that they have, a file; else words about it."""
+    if part.get("type") == "text":
         return {"type": "text", "text": part["text"]}
-    if kind == "image" and source:
-        return {"type": "image_url", "image_url": {"url": _address(source)}}
-    media = str(source.get("mimeType") or "").partition(";")[0].strip().lower()
-    if kind == "audio" and source.get("type") == "data" and media in _AUDIO:
-        audio = {"data": str(source.get("value", "")), "format": _AUDIO[media]}
-        return {"type": "input_audio", "input_audio": audio}
-    what = f"{kind}, {media}" if media else kind
-    return {"type": "text", "text": _NOT_PASSED_ON.format(what)}
+    media = media_of(part)
+    if media.part == "image" and media.by in ("data", "url"):
+        return {"type": "image_url", "image_url": {"url": _address(media)}}
+    audio = _AUDIO.get(media.media_type.partition(";")[0].strip().lower())
+    if media.part == "audio" and media.by == "data" and audio is not None:
+        return {"type": "input_audio", "input_audio": {"data": media.value, "format": audio}}
+    if handle := media.handle(handles):
+        return {"type": "file", "file": {"file_id": handle}}
+    return {"type": "text", "text": left_out(media)}
 
 
-def _address(source: Mapping[str, Any]) -> str:
-    value = str(source.get("value", ""))
-    if source.get("type") == "data":
-        return f"data:{source.get('mimeType', '')};base64,{value}"
-    return value
+def _address(media: Media) -> str:
+    return media.url or f"data:{media.media_type};base64,{media.value}"

@@ -35,6 +35,8 @@ class Tool:
         approval: whether a person must approve each call; by default `always` where it is
             destructive, else `never`.
         destructive: whether it may destroy something; the question says so in its metadata.
+        read_only: whether it only looks: its calls can be taken back without the sign of
+            docs/reconnecting.md, and are not told to the model as done.
         editable: whether people may edit the arguments that they approve.
         message: what people read when they are asked, `{name}` being the tool's.
 
@@ -42,8 +44,8 @@ class Tool:
         parameters: JSON Schema of the arguments.
 
     Raises:
-        ConfigurationError: its signature has no JSON Schema, the approval is none, or the message
-            has other braces.
+        ConfigurationError: its signature has no JSON Schema, the approval is none, the message
+            has other braces, or it is both destructive and read-only.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Tool:
         description: str | None = None,
         approval: Approval | None = None,
         destructive: bool = False,
+        read_only: bool = False,
         editable: bool = True,
         message: str = "Allow {name}?",
     ) -> None:
@@ -63,7 +66,12 @@ class Tool:
         self.approval: Approval = "always" if destructive else "never"
         if approval is not None:
             self.approval = _checked(self.name, approval)
+        if destructive and read_only:
+            raise ConfigurationError(
+                f"The tool {self.name!r} can't be destructive and read-only: leave one out."
+            )
         self.destructive = destructive
+        self.read_only = read_only
         self.editable = editable
         self._message = message
         try:
@@ -169,6 +177,7 @@ def tool(
     description: str | None = None,
     approval: Approval | None = None,
     destructive: bool = False,
+    read_only: bool = False,
     editable: bool = True,
     message: str = ...,
 ) -> Callable[[F], Tool]: ...

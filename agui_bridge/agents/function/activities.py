@@ -138,6 +138,12 @@ class Activities:
             if (tools or not is_tool) and not task.cancelling():
                 task.cancel()
 
+    @property
+    def inside(self) -> bool:
+        """Whether whoever asks stands inside a function that is carried out here."""
+        inside = _INSIDE.get()
+        return inside is not None and inside[0] is self
+
     def check_outside(self, call: EntryKey) -> None:
         """Refuse a call that stands inside a function that is carried out here.
 

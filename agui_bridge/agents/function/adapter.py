@@ -82,6 +82,7 @@ class FunctionAdapter:
             execution.reports.leave(taken)
             await execution.abandon()
             run.not_begun = execution.not_begun
+            execution.usage.drop_repeated()
         failure = execution.failure
         if execution.undone:
             logger.error("the answers stay open: %s", failure, exc_info=failure)

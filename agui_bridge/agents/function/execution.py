@@ -20,6 +20,7 @@ from agui_bridge.agents.function.activities import Activities
 from agui_bridge.agents.function.latch import RunLatch
 from agui_bridge.agents.function.outbox import Outbox
 from agui_bridge.agents.function.reports import Reports
+from agui_bridge.agents.function.usage_log import UsageLog
 from agui_bridge.agents.replay.call_order import CallOrder
 from agui_bridge.agents.replay.continuation import (
     Asked,
@@ -80,6 +81,7 @@ class FunctionExecution:
         reports: tells what became of tool calls.
         journal: what is remembered.
         activities: what steps, streams, calls and tools carry out.
+        usage: what the function says that its calls used.
         over: whether nothing will be emitted any more.
         final: then, the pause with which the run ends, if it paused.
         failure: then, the exception with which the run ends, if it failed.
@@ -102,6 +104,8 @@ class FunctionExecution:
         self.activities: Activities = Activities(
             run, self.journal, self.outbox, self._latch, self._work_finished, self._fail
         )
+        self.usage: UsageLog = UsageLog(past.usage, lambda: self.activities.inside)
+        run.usage = self.usage
         self.over: bool = False
         self.final: Pause | Handoff | None = None
         self.failure: BaseException | None = None
@@ -194,6 +198,7 @@ class FunctionExecution:
         if place.strand is self._order.root:
             self._yields.next_segment()
         key = self.journal.number(call, place) if numbered else call
+        self.usage.come_to(key)
         self._news += 1
         outcome = self.journal.visit(key)
         if self._state.in_use:
@@ -228,6 +233,7 @@ class FunctionExecution:
 
     async def _drive(self, function: Callable[[], Any]) -> None:
         self._order.begin()
+        self.usage.come_to(None)
         produced = function()
         if inspect.isasyncgen(produced) or hasattr(produced, "__aiter__"):
             await self._pull(produced)
@@ -335,7 +341,12 @@ class FunctionExecution:
             elif question.tool_call_id is not None:
                 calls.append(question.tool_call_id)
         continuation = Continuation.pack(
-            entries, self._yields.counts(), self._state.record(), self.context, self.actor
+            entries,
+            self._yields.counts(),
+            self._state.record(),
+            self.context,
+            self.actor,
+            self.usage.counts(),
         )
         final = Pause(asks, continuation, calls) if asks else Handoff(calls, continuation)
         self._close(final=final)

@@ -19,6 +19,7 @@ from agui_bridge.agents.function.execution import Question
 from agui_bridge.agents.function.run_acting import ActingRun
 from agui_bridge.agents.parameter_schema import parameter_schema
 from agui_bridge.agents.replay.continuation import Awaited, Decided, Value
+from agui_bridge.agents.replay.failures import FrontendToolError
 from agui_bridge.agents.replay.journal import copied, jsonable
 from agui_bridge.errors import ReplayMismatch
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Answer, Cancel
@@ -264,9 +265,15 @@ class FunctionRun(ActingRun):
 
         Returns:
             The content of the application's tool message: a str, or content parts.
+
+        Raises:
+            FrontendToolError: that message has an `error`; a replay raises it again.
         """
         pinned = jsonable(f"an argument of run.frontend_tool({name!r})", dict(args))
         entry, known = self._visit("frontend_tool", name, [pinned], key)
+        if isinstance(known, Value) and isinstance(known.value, dict):
+            told = copied(known.value)
+            raise FrontendToolError(str(entry), told["error"], told["content"])
         if isinstance(known, Value):
             return copied(known.value)
         if not isinstance(known, Awaited):

@@ -75,7 +75,8 @@ class ActingRun(RunView):
             name: names the stream.
             source: an async iterable of str, or a function that returns one (called only
                 when the text is not remembered yet). Events of tool calls may be among the text,
-                as a model writes them: pass their ids on as `call_id`.
+                as a model writes them: pass their ids on as `call_id`. A model may use an id again
+                in its next reply: give each call one of your own.
             key: tells equal streams of several tasks apart.
 
         Returns:
@@ -83,6 +84,7 @@ class ActingRun(RunView):
 
         Raises:
             StepFailed: the source raised, or yielded something else.
+            AgentMistake: a call has the id of an earlier one.
         """
         entry, known = self._visit("stream", name, (), key)
         text: str = await self._execution.activities.perform(
@@ -220,7 +222,13 @@ class ActingRun(RunView):
                 if isinstance(item, str):
                     texts.append(item)
                 elif isinstance(item, ToolCallStartEvent):
-                    shown[item.tool_call_id] = None
+                    own = item.tool_call_id
+                    if shown.get(own) is not None or own in self._run.known_calls:
+                        raise AgentMistake(
+                            f"A call of {item.tool_call_name!r:.80} in a stream has the id "
+                            f"{own!r:.80} of an earlier call: give each call an id of its own."
+                        )
+                    shown[own] = None
                 outbox.put(item)
                 if outbox.full:
                     await outbox.room()

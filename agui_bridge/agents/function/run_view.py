@@ -107,7 +107,10 @@ class RunView:
 
     @property
     def usage(self) -> list[Any]:
-        """Append token usage entries (ag_ui.core.TokenUsage or dicts)."""
+        """Append token usage entries (ag_ui.core.TokenUsage or dicts) of the calls you make.
+
+        A replay may append them again: what an earlier run has told is not told again.
+        """
         return self._run.usage
 
     @property

@@ -77,7 +77,11 @@ class _Shape(BaseModel):
 
 
 class Value(_Shape):
-    """The call returned this."""
+    """The call returned this.
+
+    A frontend tool gives a text or content parts; where it failed, an object with its `content` and
+    its `error`.
+    """
 
     type: Literal["value"] = "value"
     value: Json
@@ -195,6 +199,8 @@ class Continuation(_Shape):
         state: None when the function never looked at the state.
         context: how many messages the function first saw, and how many of them were new.
         actor: who began the first run.
+        usage: how many usage entries were told after each call; None before the first. Left out
+            where there are none, so that earlier versions can read the rest.
     """
 
     v: Literal[1] = 1
@@ -203,6 +209,7 @@ class Continuation(_Shape):
     state: StateRecord | None = None
     context: tuple[int, int]
     actor: str | None = None
+    usage: tuple[tuple[EntryKey | None, int], ...] = ()
 
     @classmethod
     def pack(
@@ -212,6 +219,7 @@ class Continuation(_Shape):
         state: StateRecord | None,
         context: tuple[int, int],
         actor: str,
+        usage: Mapping[EntryKey | None, int],
     ) -> Json:
         """Make the JSON that a pause carries."""
         packed = cls(
@@ -220,8 +228,9 @@ class Continuation(_Shape):
             state=state,
             context=context,
             actor=actor,
+            usage=tuple(usage.items()),
         )
-        return packed.model_dump(mode="json")
+        return packed.model_dump(mode="json", exclude=None if usage else {"usage"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +243,7 @@ class Past:
         state: see `Continuation`.
         context: see `Continuation`; None for a fresh run.
         actor: see `Continuation`.
+        usage: see `Continuation`.
     """
 
     entries: Mapping[EntryKey, Outcome] = field(default_factory=dict)
@@ -241,6 +251,7 @@ class Past:
     state: StateRecord | None = None
     context: tuple[int, int] | None = None
     actor: str | None = None
+    usage: Mapping[EntryKey | None, int] = field(default_factory=dict)
 
 
 def read_entries(packed: Json) -> Mapping[EntryKey, Outcome]:
@@ -296,15 +307,14 @@ def recall(run: Run) -> Past:
         continuation.state,
         continuation.context,
         continuation.actor,
+        dict(continuation.usage),
     )
 
 
 def _frontend_results(run: Run) -> dict[str, Json]:
-    results: dict[str, Json] = {
-        message["toolCallId"]: message.get("content")
-        for message in run.raw_messages
-        if message.get("role") == "tool" and "toolCallId" in message
-    }
-    if run.handoff is not None:
-        results.update(run.handoff.results)
-    return results
+    told = dict(run.handoff.results) if run.handoff is not None else {}
+    for message in run.raw_messages:
+        if message.get("role") == "tool" and "toolCallId" in message:
+            content, error = message.get("content"), message.get("error")
+            told[message["toolCallId"]] = {"content": content, "error": error} if error else content
+    return told

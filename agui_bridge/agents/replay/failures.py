@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from agui_bridge.agents.replay.continuation import EntryKey, Failure
 from agui_bridge.errors import AgentMistake
+from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["ResultWithoutJson", "StepFailed", "as_exception"]
+__all__ = ["FrontendToolError", "ResultWithoutJson", "StepFailed", "as_exception"]
 
 
 class ResultWithoutJson(AgentMistake):
@@ -43,6 +44,22 @@ class StepFailed(AgentMistake):
             failure: what stands there.
         """
         return cls(str(entry), failure.error, failure.text)
+
+
+class FrontendToolError(StepFailed):
+    """The application says that it could not carry its tool out: `error` of its tool message.
+
+    Attributes:
+        call: the call, such as `run.frontend_tool('take_photo')`.
+        error: "FrontendToolError".
+        text: what the application says of it.
+        content: what it returned all the same: a str, or content parts; mostly "".
+    """
+
+    def __init__(self, call: str, text: str, content: Json = "") -> None:
+        """Make the exception."""
+        super().__init__(call, type(self).__name__, text)
+        self.content = content
 
 
 def as_exception(error: BaseException) -> Exception:

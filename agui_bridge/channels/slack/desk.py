@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
 from agui_bridge.channels.channel import Undelivered
 from agui_bridge.channels.notice import cut
+from agui_bridge.channels.scopes import ToldScopes
 from agui_bridge.channels.slack.answers import Click, Form, payload_of_click, payload_of_form
 from agui_bridge.channels.slack.blocks import ANSWER, FIELD, OPEN, REASON, view
 from agui_bridge.channels.slack.slack import Slack, SlackUser
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.errors import Refused, StoreUnavailable
+from agui_bridge.hooks import HookThreads
 from agui_bridge.inbox.access import find_question
 from agui_bridge.inbox.answering import answer_question
 from agui_bridge.inbox.reference import Reference, References
@@ -30,6 +31,7 @@ _WAIT: Final = 0.5
 
 _LONGEST_ERROR: Final = 150
 _LONGEST_TEXT: Final = 3000
+_THREADS: Final = HookThreads("people")
 _STRANGER: Final = "You are not known here, so nothing was done: ask whoever runs this bridge."
 _NO_STORE: Final = "Nothing was done: the store did not answer. Try again."
 _NO_FORM: Final = "There is no form for this here: answer it in the inbox."
@@ -44,6 +46,7 @@ class SlackDesk:
         engine: carries answers out.
         agents: by name.
         references: reads what buttons carry.
+        scopes: whose questions are answered there.
     """
 
     def __init__(
@@ -52,11 +55,13 @@ class SlackDesk:
         engine: Engine,
         agents: Mapping[str, Agent],
         references: References,
+        scopes: ToldScopes,
     ) -> None:
         self._channel = channel
         self._engine = engine
         self._agents = agents
         self._references = references
+        self._scopes = scopes
 
     async def click(self, click: Click) -> None:
         """Do what a button says, and tell its presser if it was refused.
@@ -91,7 +96,7 @@ class SlackDesk:
             principal = await self._who(form.user)
             if principal is None:
                 return _errors(_STRANGER)
-            reference = self._references.read(form.reference)
+            reference = self._read(form.reference)
             row = await find_question(self._engine, reference, principal)
             payload = payload_of_form(row.interrupt, form)
             fault = find_fault(row.interrupt, payload)
@@ -108,7 +113,7 @@ class SlackDesk:
         principal = await self._who(click.user)
         if principal is None:
             return _STRANGER
-        reference = self._references.read(click.reference)
+        reference = self._read(click.reference)
         row = await find_question(self._engine, reference, principal)
         if click.action in (REASON, ANSWER):
             shown = view(row.interrupt, click.action, click.reference)
@@ -150,9 +155,16 @@ class SlackDesk:
             return outcome.message
         return _VOTED if outcome.row.interrupt.is_open else None
 
+    def _read(self, text: str) -> Reference:
+        """What a button carries; a message may be older than the scopes of its channel."""
+        reference = self._references.read(text)
+        if reference.key.scope not in self._scopes:
+            raise Refused("INTERRUPT_NOT_FOUND", "There is no such question here.")
+        return reference
+
     async def _who(self, user: SlackUser) -> Principal | None:
-        found = self._channel.people(user)
-        return await found if inspect.isawaitable(found) else found
+        found: Principal | None = await _THREADS.call(self._channel.people, user)
+        return found
 
     async def _tell(self, user: SlackUser, text: str, channel: str = "") -> None:
         try:

@@ -47,7 +47,7 @@ class SlackUser:
 
 
 People = Callable[[SlackUser], Principal | Awaitable[Principal | None] | None]
-"""Says who a Slack user is here; None refuses them."""
+"""Says who a Slack user is here, async or plain (in a thread); None refuses them."""
 
 
 @dataclass

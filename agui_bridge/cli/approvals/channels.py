@@ -51,7 +51,7 @@ def test(name: str, target: str) -> None:
         known = ", ".join(bridge.channels) or "none"
         raise ConfigurationError(f"There is no channel {name!r}. Channels of {target}: {known}.")
     try:
-        asyncio.run(_send(channel, bridge.inbox))
+        asyncio.run(_send(channel, bridge.inbox, bridge.channels.scopes[name].first))
     except Undelivered as failure:
         raise ConfigurationError(f"The channel {name} took no notice: {failure}.") from None
     click.echo(f"The channel {name} took the test notice.")
@@ -98,8 +98,8 @@ def deliveries(
         click.echo(f"There are no {those} in the scope {scope}.")
 
 
-async def _send(channel: Channel, inbox: Inbox) -> None:
-    key = ThreadKey("default", "agui-bridge", "test")
+async def _send(channel: Channel, inbox: Inbox, scope: str) -> None:
+    key = ThreadKey(scope, "agui-bridge", "test")
     text = "This is a test. Nothing waits for an answer."
     ask = Interrupt("test", "test", 0, "test", "test", message=text)
     # Each test is a message of its own, and no second try of the last one.

@@ -213,6 +213,8 @@ def answer(
         terminal.say(paint(outcome["status"], colour, "bold"))
         if "message" in outcome:
             terminal.say(f"{outcome['code']}: {outcome['message']}")
+        if "result" in outcome:
+            terminal.say(f"result: {_plain(json.dumps(outcome['result'], ensure_ascii=False))}")
     if outcome["status"] == "refused":
         raise click.exceptions.Exit(1)
 

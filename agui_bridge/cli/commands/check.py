@@ -33,6 +33,8 @@ def check(target: tuple[str, ...]) -> None:
     asyncio.run(_try_store(bridge))
     names = ", ".join(bridge.agents)
     many = f"{len(bridge.agents)} agent{'' if len(bridge.agents) == 1 else 's'}"
+    for gap in bridge.channels.gaps:
+        click.echo(gap)
     click.echo(f"{' '.join(target)} is fine: {many} ({names}), store {store_label(bridge.store)}.")
 
 

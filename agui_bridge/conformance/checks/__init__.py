@@ -11,6 +11,7 @@ from agui_bridge.conformance.checks.parallel import PARALLEL
 from agui_bridge.conformance.checks.pausing import PAUSING
 from agui_bridge.conformance.checks.racing import RACING
 from agui_bridge.conformance.checks.refusing import REFUSING
+from agui_bridge.conformance.checks.repeating import REPEATING
 from agui_bridge.conformance.checks.replaying import REPLAYING
 from agui_bridge.conformance.checks.stopping import STOPPING
 from agui_bridge.conformance.checks.streaming import STREAMING
@@ -19,7 +20,7 @@ __all__ = ["CHECKS"]
 
 _TABLES: Final = (
     STREAMING, PAUSING, ANSWERING, PARALLEL, REFUSING, REPLAYING, RACING, OWNERSHIP, STOPPING,
-    DELEGATION,
+    DELEGATION, REPEATING,
     DRAFT_PROFILE,
 )  # fmt: skip
 

@@ -35,3 +35,9 @@ class Agent:
     approvals: Approvals | None = None
     exempt: bool = False
     extract: Extractor | None = None
+
+    @property
+    def read_only_tools(self) -> frozenset[str]:
+        """Names of its tools that only look: as it declares them, and by its settings."""
+        declared = getattr(self.adapter, "read_only_tools", ())
+        return frozenset((*declared, *self.settings.read_only_tools))

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import overload
 
 from agui_bridge.protocol.json_values import copied
+from agui_bridge.protocol.threads.messages.taken_back import for_agent
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["AgentMessages"]
@@ -15,7 +16,7 @@ Message = Mapping[str, Json]
 
 
 class AgentMessages(Sequence[Message]):
-    """Messages, copied once somebody looks at them.
+    """Messages, copied once somebody looks at them, with the note of what was taken back.
 
     Frameworks write into what they are given, and what is stored must stay as it is: the next run
     may begin with it. Many agents look at none.
@@ -29,7 +30,7 @@ class AgentMessages(Sequence[Message]):
 
     @cached_property
     def _copies(self) -> list[Message]:
-        return [copied(message) for message in self._messages]
+        return [copied(for_agent(message)) for message in self._messages]
 
     @overload
     def __getitem__(self, at: int) -> Message: ...

@@ -9,7 +9,6 @@ Source: seed 003_20767ed393ea6140.txt; docs/contract.md, rows 11 and 12, and "Au
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -23,8 +22,10 @@ from ag_ui.core import (
 
 from agui_bridge.adapters import Run
 from agui_bridge.engine.input.agent import Agent
+from agui_bridge.engine.input.receipts import receipt_of
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.hooks import HookThreads
 from agui_bridge.protocol.answers.decisions import Answer, find_fault
 from agui_bridge.protocol.answers.from_message import Reply, extract_by_rule
 from agui_bridge.protocol.contract.requests import AutoResume, Entry, Request
@@ -40,8 +41,11 @@ EXTRACTOR_PATIENCE = 30.0
 QuestionEvent = TextMessageStartEvent | TextMessageContentEvent | TextMessageEndEvent
 """A part of the message that says a question."""
 
+_THREADS: Final = HookThreads("extract")
+
 _NOT_UNDERSTOOD = "The message was not understood as an answer."
 _APPROVAL = "A tool call is approved or declined explicitly, not by a message."
+_RULED = "A tool call with an approval rule is decided on explicitly, not by a message."
 _SEVERAL = "Several questions are open: answer each of them explicitly."
 _NO_SCHEMA = "This question can't be answered by a message."
 _BEFORE = "The message does not follow the question."
@@ -53,6 +57,11 @@ async def request_of(submission: Submission, incoming: StartingConversation) -> 
         entries=submission.parsed.entries,
         has_new_message=incoming.has_new_message,
         answers_singly=submission.parsed.dialect.answers_singly,
+        brings=incoming.client.brings,
+        ends_with_input=incoming.client.ends_with_input,
+        acts_on_state=submission.agent.settings.acts_on_state,
+        brings_part=incoming.brings_part,
+        receipt=receipt_of(submission),
         unnamed_answer=submission.parsed.unnamed_answer,
         auto_resume=await _find_auto_resume(submission, incoming),
         skip_unknown=submission.agent.settings.skip_unknown_interrupts,
@@ -99,8 +108,10 @@ async def _find_auto_resume(
 
 
 def _unanswerable(asks: Sequence[Interrupt]) -> str | None:
-    if any(ask.tool_call is not None for ask in asks):
+    if any(ask.lets_run for ask in asks):
         return _APPROVAL
+    if not all(ask.takes_message for ask in asks):
+        return _RULED
     if len(asks) != 1:
         return _SEVERAL
     return _NO_SCHEMA if asks[0].response_schema is None else None
@@ -137,13 +148,15 @@ def _text(content: Json) -> str:
 
 
 async def _extract(submission: Submission, reply: Reply) -> Answer | None:
-    extract = submission.agent.extract or extract_by_rule
+    extract = submission.agent.extract
     try:
-        async with asyncio.timeout(EXTRACTOR_PATIENCE):
-            found = extract(reply)
-            answer: object = await found if inspect.isawaitable(found) else found
-    except (Exception, SystemExit):
-        # Let through, sys.exit() would end the whole server.
+        answer: object
+        if extract is None:
+            answer = extract_by_rule(reply)
+        else:
+            async with asyncio.timeout(EXTRACTOR_PATIENCE):
+                answer = await _THREADS.call(extract, reply)
+    except Exception:
         logger.exception(
             "the extractor of agent %r failed; the question is asked again", submission.agent.name
         )
@@ -170,7 +183,7 @@ def question_in_words(
     A conversation answers what was said in it, and only a reply to a message that the client
     has is taken for an answer.
     """
-    if len(asks) != 1 or asks[0].tool_call is not None or not _wanted(agent, run.input):
+    if len(asks) != 1 or not asks[0].takes_message or not _wanted(agent, run.input):
         return []
     question = asks[0].message
     if not question:

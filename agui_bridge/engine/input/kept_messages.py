@@ -62,15 +62,17 @@ class KeptMessages:
         """The threads whose messages are kept, the one that was idle longest first."""
         return list(self._threads)
 
-    async def load(self, key: ThreadKey, interrupt_ids: Sequence[str] = ()) -> Loaded:
+    async def load(
+        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), receipt: str | None = None
+    ) -> Loaded:
         """Take one consistent look at a thread, with its messages (see `Store.load`)."""
         if (kept := self._threads.get(key)) is not None:
-            loaded = await self._store.load(key, interrupt_ids)
+            loaded = await self._store.load(key, interrupt_ids, receipt=receipt)
             if loaded.record is not None and loaded.record.write_id == kept.write_id:
                 self._threads.move_to_end(key)
                 return replace(loaded, messages=kept.messages)
             self._drop(key)
-        loaded = await self._store.load(key, interrupt_ids, messages=True)
+        loaded = await self._store.load(key, interrupt_ids, messages=True, receipt=receipt)
         messages = StoredMessages.of(loaded.messages)
         if loaded.record is not None and len(messages) >= _FEWEST:
             self._put(key, _Kept(loaded.record.write_id, messages))

@@ -10,6 +10,7 @@ from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import DialectChoice
 from agui_bridge.protocol.input_limits import InputLimits
 from agui_bridge.protocol.json_values import MAX_DEPTH
+from agui_bridge.protocol.threads.going_back import GoingBackPolicy
 from agui_bridge.protocol.wire.refusals import RefusalChoice
 
 __all__ = [
@@ -33,13 +34,16 @@ HistoryPolicy = Literal["server", "client"]
 PER_AGENT: Final = frozenset(
     {
         "flush_interval",
+        "text_interval",
         "keep_alive",
         "stall_timeout",
         "stop_timeout",
         "cancel_grace",
         "expires_in",
         "max_interrupts",
+        "max_thread_bytes",
         "max_memo_bytes",
+        "max_result_bytes",
         "max_continuation_bytes",
         "on_disconnect",
         "skip_unknown_interrupts",
@@ -47,6 +51,10 @@ PER_AGENT: Final = frozenset(
         "auto_resume",
         "dialect",
         "refusals",
+        "going_back",
+        "read_only_tools",
+        "acts_on_state",
+        "page_actions",
     }
 )
 """Settings that an agent may have of its own; the others are one bridge's."""
@@ -58,13 +66,18 @@ _CHOICES: Final = {
     "dialect": get_args(DialectChoice),
     "refusals": get_args(RefusalChoice),
     "skip_unknown_interrupts": (False, True),
+    "acts_on_state": (False, True),
+    "going_back": get_args(GoingBackPolicy),
 }
+_NONE: Final = ("expires_in", "text_interval")
 _COUNTS: Final = frozenset(
     {
         "pipe_events",
         "pipe_bytes",
         "max_interrupts",
+        "max_thread_bytes",
         "max_memo_bytes",
+        "max_result_bytes",
         "max_continuation_bytes",
         "max_body_bytes",
         "max_values",
@@ -76,6 +89,7 @@ _COUNTS: Final = frozenset(
         "max_bytes_per_scope",
     }
 )
+_NAMES: Final = frozenset({"read_only_tools", "page_actions"})
 _POSITIVE: Final = _COUNTS | {
     "lease_seconds",
     "flush_interval",
@@ -90,10 +104,11 @@ _POSITIVE: Final = _COUNTS | {
 class Settings:
     """Times are in seconds.
 
-    An agent may have its own flush_interval, keep_alive, stall_timeout, stop_timeout,
-    cancel_grace, expires_in, max_interrupts, max_memo_bytes, max_continuation_bytes,
-    on_disconnect, skip_unknown_interrupts, history, auto_resume, dialect and refusals; the others
-    are the whole bridge's. (A shutdown waits for the bridge's cancel_grace.)
+    An agent may have its own flush_interval, text_interval, keep_alive, stall_timeout,
+    stop_timeout, cancel_grace, expires_in, max_interrupts, max_thread_bytes, max_memo_bytes,
+    max_result_bytes, max_continuation_bytes, on_disconnect, skip_unknown_interrupts, history,
+    auto_resume, dialect, refusals, going_back, read_only_tools, acts_on_state and page_actions; the
+    others are the whole bridge's. (A shutdown waits for the bridge's cancel_grace.)
 
     Raises:
         ConfigurationError: a value makes no sense.
@@ -103,6 +118,9 @@ class Settings:
             renews the lease after each third of it. If it can't, it ends the run itself a tenth
             before the lease is over.
         flush_interval: finished messages reach the store this much later at most.
+        text_interval: what the assistant is saying is kept in the store this often, for who comes
+            back through another process, and for when this one is lost. The first 65,536 characters
+            of a message are; None or 0 keeps nothing of it before it has finished.
         keep_alive: a silent stream gets an SSE comment this often, or up to a twentieth earlier.
         stall_timeout: a client that takes nothing for this long counts as disconnected.
         stop_timeout: how long a graceful stop waits for a running tool.
@@ -118,8 +136,14 @@ class Settings:
         pipe_events: encoded chunks that wait for a client at most.
         pipe_bytes: bytes that wait for a client at most (one chunk may exceed it).
         max_interrupts: questions of one pause at most.
+        max_thread_bytes: bytes of JSON of a thread's messages in context at most. With the input
+            that would pass it, the oldest turns leave the context, until half is left: they stay
+            in the thread, and no agent gets them. From 80 % on a warning is told and logged. A
+            message that is larger by itself is refused.
         max_memo_bytes: bytes of JSON that an agent notes of a thread (`Run.memo`) at most; more is
             not kept, and an error is logged.
+        max_result_bytes: bytes of JSON of a run's result that are kept with its thread at most; a
+            larger one is told once, when the run ends, and a warning is logged.
         max_continuation_bytes: bytes of JSON that an adapter keeps for a pause or a handoff
             (`Pause.continuation`) at most; a run that needs more fails before anybody is asked.
         max_body_bytes: a larger request body is refused.
@@ -135,7 +159,8 @@ class Settings:
             waits for another run counts too. As many requests to stop may wait besides.
         max_bytes_per_scope: bytes of one scope's bodies that this process has in hand at once, from
             before they are read until their answer begins; what comes beyond that waits. Bodies of
-            64 KiB are not counted.
+            64 KiB are not counted. As many bytes of the scope's long threads are compared with
+            inputs, or shown, at once.
         on_disconnect: policy of the plain AG-UI endpoint, whose clients abort by closing the
             connection.
         skip_unknown_interrupts: ignore resume entries that the thread never raised, as the
@@ -152,10 +177,22 @@ class Settings:
         refusals: how an answer or a message is refused while a question is open, where the request
             does not say. `error`: the question again, then RUN_ERROR. `ask`: the question again,
             saying why, and no RUN_ERROR, for clients that a RUN_ERROR takes the question from.
+        going_back: what a message list that ends early takes back where it comes without the sign
+            of docs/reconnecting.md: it may be an edit, or a page that has not heard of the rest.
+            `text`: what has no tool call, but those of read-only tools. `signed`: nothing.
+            `ungated`: as `text`, and where another answer is wanted also calls that nobody was
+            asked about. `always`: everything; what was executed may be executed again.
+        read_only_tools: names of tools that only look: their calls count as text, and are not told
+            to the model as executed. Besides those that the agent itself declares.
+        acts_on_state: whether the agent runs on an input that brings no message, for the sake of
+            the state that comes with it; else such an input shows the thread again.
+        page_actions: names of the tools as whose calls a page tells what a person did in it (a
+            click in an A2UI surface). Such a call and its result come to the agent as a message.
     """
 
     lease_seconds: float = 30.0
     flush_interval: float = 0.5
+    text_interval: float | None = 1.0
     keep_alive: float = 15.0
     stall_timeout: float = 30.0
     stop_timeout: float = 30.0
@@ -169,7 +206,9 @@ class Settings:
     pipe_events: int = 1024
     pipe_bytes: int = 256 * 1024
     max_interrupts: int = 100
+    max_thread_bytes: int = 16 * 1024 * 1024
     max_memo_bytes: int = 1024 * 1024
+    max_result_bytes: int = 64 * 1024
     max_continuation_bytes: int = 16 * 1024 * 1024
     max_body_bytes: int = 8 * 1024 * 1024
     max_values: int = 100_000
@@ -186,6 +225,10 @@ class Settings:
     auto_resume: AutoResumePolicy = "off"
     dialect: DialectChoice = "auto"
     refusals: RefusalChoice = "error"
+    going_back: GoingBackPolicy = "text"
+    read_only_tools: tuple[str, ...] = ()
+    acts_on_state: bool = False
+    page_actions: tuple[str, ...] = ("log_a2ui_event",)
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense here, not in the middle of a run."""
@@ -194,6 +237,8 @@ class Settings:
             allowed = _unless_fit(field.name, value)
             if allowed is not None:
                 raise ConfigurationError(f"{field.name} can't be {value!r}: it is {allowed}.")
+            if isinstance(value, list):
+                object.__setattr__(self, field.name, tuple(value))
 
     @property
     def input_limits(self) -> InputLimits:
@@ -222,7 +267,10 @@ def _unless_fit(name: str, value: object) -> str | None:
         choices = _CHOICES[name]
         fits = any(type(value) is type(choice) and value == choice for choice in choices)
         return None if fits else f"one of {', '.join(map(repr, choices))}"
-    if name == "expires_in" and value is None:
+    if name in _NAMES:
+        names = isinstance(value, list | tuple) and all(isinstance(n, str) and n for n in value)
+        return None if names else "a list of names"
+    if name in _NONE and value is None:
         return None
     kind, bound = "a number", "above 0" if name in _POSITIVE else "of at least 0"
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -236,13 +284,13 @@ def _unless_fit(name: str, value: object) -> str | None:
             return f"{kind} {bound}"
         if math.isfinite(value) and (value > 0 or (value == 0 and name not in _POSITIVE)):
             return None
-    unless = ", or None" if name == "expires_in" else ""
+    unless = ", or None" if name in _NONE else ""
     return f"{kind} {bound}{unless}"
 
 
 def bounds_of(name: str) -> dict[str, float]:
     """The bounds of a number, in JSON Schema's words; empty for a setting of another kind."""
-    if name in _CHOICES:
+    if name in _CHOICES or name in _NAMES:
         return {}
     bounds = {"exclusiveMinimum": 0.0} if name in _POSITIVE else {"minimum": 0.0}
     return bounds | ({"maximum": float(MAX_DEPTH)} if name == "max_depth" else {})

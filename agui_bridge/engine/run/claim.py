@@ -9,20 +9,24 @@ from agui_bridge.adapters import HandoffResults, Run
 from agui_bridge.adapters import Resume as AdapterResume
 from agui_bridge.engine.input.agent_messages import AgentMessages
 from agui_bridge.engine.input.askers import askers_of
+from agui_bridge.engine.input.held_context import with_held_context
+from agui_bridge.engine.input.receipts import receipt_of
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.thread_size import ThreadSize
+from agui_bridge.engine.run.context import Context
 from agui_bridge.engine.run.decided_calls import tell_edits
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
 from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
-from agui_bridge.protocol.answers.unexecuted import DANGLING, EXPIRED
+from agui_bridge.protocol.answers.unexecuted import EXPIRED, NOT_GIVEN, UNTOLD
 from agui_bridge.protocol.contract.requests import Resume, Start
 from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.content_parts import known_messages
-from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
@@ -32,9 +36,27 @@ from agui_bridge.protocol.threads.records import (
     RunLease,
     ThreadRecord,
 )
+from agui_bridge.protocol.wire.kept_turns import told_kept
 from agui_bridge.stores.base import Committed
 
-__all__ = ["Claim"]
+__all__ = ["Claim", "Opening"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a client is told before its agent says anything.
+
+    Attributes:
+        level: whether it has the thread as it is.
+        repairs: results of tool calls that it lacks, as events: those supplied now for calls that
+            nobody had answered, or meanwhile by the sweeper. First why nothing was taken back,
+            where its list ends early.
+        told_alone: how many messages it is told before it is told all; None where it need not be.
+    """
+
+    level: bool
+    repairs: tuple[WireEvent, ...]
+    told_alone: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +70,9 @@ class Claim:
         history: the conversation that the run begins with.
         interrupts: what the run carries out, by id; empty for a fresh run.
         decisions: what was decided on them, by interrupt id.
-        repairs: results of tool calls that the client lacks, as events: those supplied now for
-            calls that nobody had answered, or meanwhile by the sweeper.
+        opening: what the client is told first.
+        size: how large the conversation is.
+        context: what of the conversation the agent is sent.
     """
 
     submission: Submission
@@ -58,7 +81,9 @@ class Claim:
     history: History
     interrupts: Mapping[str, Interrupt]
     decisions: Mapping[str, Decision]
-    repairs: tuple[WireEvent, ...]
+    opening: Opening
+    size: ThreadSize
+    context: Context
 
     @classmethod
     def of(
@@ -72,22 +97,38 @@ class Claim:
         """Work out the claim of an admitted input."""
         loaded = incoming.loaded
         history = incoming.open_history(rewind=isinstance(ruling, Start))
+        level = incoming.is_level(history, has_state=submission.parsed.has_state)
         repairs: list[WireEvent] = []
         if isinstance(ruling, Start):
             unseen = incoming.unseen_results()
-            if ruling.closes_expired or not incoming.awaits_handoff:
+            not_given = incoming.not_given
+            repairs = answer_calls(history, NOT_GIVEN, mint=mint, only=not_given)
+            if ruling.closes_expired or not_given or not incoming.awaits_handoff:
                 # Answered before the model sees the conversation: a dangling call breaks it.
                 if ruling.closes_expired:
-                    repairs = answer_batch(history, loaded, EXPIRED, mint)
+                    repairs += answer_batch(history, loaded, EXPIRED, mint)
                 else:
-                    repairs = answer_calls(history, DANGLING, mint=mint, but=loaded.pending_calls)
+                    # Of no such call it is recorded that it never began.
+                    repairs += answer_calls(history, UNTOLD, mint=mint, but=loaded.pending_calls)
             repairs += unseen
         if submission.parsed.has_state:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": submission.parsed.input.state})
         decisions = _decisions(submission, loaded, ruling) if isinstance(ruling, Resume) else {}
         tell_edits(history, loaded.interrupts, decisions)
-        lease = RunLease(submission.run_id, mint(), 0.0, submission.principal.actor)
-        change = _change(submission, incoming, ruling, lease, history, settings.lease_seconds)
+        lease = RunLease(
+            submission.run_id, mint(), 0.0, submission.principal.actor, receipt_of(submission)
+        )
+        size = ThreadSize.of(
+            history,
+            incoming,
+            submission.agent.settings.max_thread_bytes,
+            starts=isinstance(ruling, Start),
+            repairs=repairs,
+        )
+        context = Context.of(incoming, history, starts=isinstance(ruling, Start))
+        change = _change(
+            submission, incoming, ruling, lease, history, context, settings.lease_seconds, size.left
+        )
         return cls(
             submission=submission,
             incoming=incoming,
@@ -95,7 +136,13 @@ class Claim:
             history=history,
             interrupts={ask.id: ask for ask in change.interrupts} if decisions else {},
             decisions=decisions,
-            repairs=tuple(repairs),
+            opening=Opening(
+                level,
+                (*told_kept(incoming.client.kept), *repairs),
+                None if level else incoming.told_alone(history),
+            ),
+            size=size,
+            context=context,
         )
 
     @property
@@ -114,23 +161,30 @@ class Claim:
     def run_of(self, committed: Committed, owner: Owner) -> Run:
         """The run as the adapter sees it, once the claim is committed."""
         record, unheard = committed.record, self._unheard()
-        raw = self.incoming.for_agent(self.history, self.submission.agent.settings.history)
+        raw = self.incoming.for_agent(
+            self.history, self.submission.agent.settings.history, self.context.left_out
+        )
+        brought, history = self._brought(), self.history
         run = Run(
             agent=self.submission.agent.name,
             thread_id=self.submission.key.thread,
             run_id=self.submission.run_id,
-            input=self.submission.parsed.input,
+            input=with_held_context(self.submission.parsed.input, self.incoming.loaded.record),
             principal=self.submission.acts_as,
             state=record.state,
             closed=record.closed,
+            conversation=lambda: history.messages,
             raw_messages=AgentMessages(raw),
-            raw_new_messages=AgentMessages([*unheard, *self.incoming.client.added]),
+            raw_new_messages=AgentMessages([*unheard, *brought]),
+            silent=self._is_silent([*unheard, *brought]),
             check_lease=owner.check,
             policy=self.submission.agent.policy,
             mint=owner.mint,
             memo=self._memo(record, raw),
             superseded=_not_among(raw, record.rewound),
+            archived=record.archived,
             unkept=self._unkept(record, raw),
+            known_calls=[*self.history.calls.ids, *record.gone_calls],
         )
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
@@ -142,8 +196,28 @@ class Claim:
                 _others(self.submission, self.incoming.loaded),
             )
         elif self.incoming.handoff is not None and self.incoming.results:
-            run.handoff = HandoffResults(self.incoming.handoff, self.incoming.results)
+            untold = dict.fromkeys(self.incoming.not_given, NOT_GIVEN)
+            results = {**self.incoming.results, **untold}
+            run.handoff = HandoffResults(self.incoming.handoff, results)
         return run
+
+    def _brought(self) -> list[WireEvent]:
+        """The messages that the input adds, as they are stored, and what it tries again."""
+        if (tried := self.context.tried) is not None:
+            # The agent was not sent it: to a framework with a history of its own it is new.
+            return [m for m in self.history.messages if m["id"] == tried]
+        if not self.incoming.client.superseded:
+            return list(self.incoming.client.added)
+        # One of them has the note of what was taken back.
+        added = {message["id"]: message for message in self.incoming.client.added}
+        stored = {m["id"]: m for m in self.history.messages if m["id"] in added}
+        return [stored.get(id, message) for id, message in added.items()]
+
+    def _is_silent(self, told: Sequence[WireEvent]) -> bool:
+        """Whether the run begins with nothing that anybody says."""
+        if self.interrupts or (self.incoming.handoff is not None and self.incoming.results):
+            return False
+        return self.incoming.client.again is None and not any(m["role"] == "user" for m in told)
 
     def _memo(self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]) -> Json:
         """What the adapter noted, unless the agent is shown another conversation."""
@@ -155,6 +229,8 @@ class Claim:
         """What a framework's own history may lack; the application's results it gets anyway."""
         now = self.history.messages
         lacking = Kept.lacks(record.kept, self.incoming.loaded.messages, now)
+        late = {message["toolCallId"] for message in self.incoming.client.late}
+        lacking |= {m["id"] for m in now if m["role"] == "tool" and m["toolCallId"] in late}
         lacking -= {message["id"] for message in self.incoming.client.added}
         if not lacking:
             return []
@@ -165,7 +241,8 @@ class Claim:
         before = self.incoming.loaded.record
         if before is None or not before.unheard:
             return []
-        return [m for m in self.history.messages if m["id"] in before.unheard]
+        told = {*before.unheard} - self.context.left_out - {self.context.tried}
+        return [m for m in self.history.messages if m["id"] in told]
 
     @property
     def _by_message(self) -> bool:
@@ -216,7 +293,9 @@ def _change(
     ruling: Start | Resume,
     lease: RunLease,
     history: History,
+    context: Context,
     lease_seconds: float,
+    archived: Sequence[StoredMessage],
 ) -> Change:
     loaded: Loaded = incoming.loaded
     messages, state = history.take_dirty(), history.take_state()
@@ -240,9 +319,11 @@ def _change(
         closes_expired=ruling.closes_expired,
         messages=messages,
         superseded=incoming.client.superseded,
-        returned=incoming.results,
+        archived=archived,
+        returned=(*incoming.results, *incoming.not_given, *incoming.returned),
         state=state,
         lease_seconds=lease_seconds,
+        left_out=context.suspects,
         askers=askers_of(
             submission,
             incoming,

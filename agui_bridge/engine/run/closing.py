@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from agui_bridge.approvals import ApprovalsFailed
+from agui_bridge.engine.input.held_context import context_of
 from agui_bridge.engine.run.commit_end import (
     commit_end,
     emit_all,
+    kept_result,
     memo_of,
     still_pending,
     usage_of,
@@ -24,12 +27,20 @@ from agui_bridge.engine.run.commit_end import (
 )
 from agui_bridge.engine.run.decided_calls import take_edits_back
 from agui_bridge.engine.run.pausing import pause_run
-from agui_bridge.errors import AdapterError, Fenced, OutcomeUnknown, StoreUnavailable
+from agui_bridge.errors import (
+    AdapterError,
+    Fenced,
+    NotReplicated,
+    OutcomeUnknown,
+    StoreUnavailable,
+)
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.answers.unanswered_calls import answer_calls
 from agui_bridge.protocol.answers.unexecuted import (
     DANGLING,
     FAILED,
     FAILED_AMID,
+    LOST,
     STOPPED,
     STOPPED_AMID,
     UNREPORTED,
@@ -38,6 +49,7 @@ from agui_bridge.protocol.contract.end_transitions import FinalWrite, reopen
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.json_values import WireEvent, clean
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
+from agui_bridge.protocol.own_metadata import own_of, with_own_member
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadRecord
 from agui_bridge.protocol.threads.run_ends import (
@@ -80,6 +92,10 @@ async def close_run(execution: Execution, ending: Ending) -> Ending:
             ending = await _close(execution, Failed(code, told))
     except Fenced:
         ending = Lost()
+        await _lose(execution, ending)
+    except NotReplicated as error:
+        logger.error("the end of the run may be lost in a failover: %s", error)
+        ending = Lost()
         _tell_lost(execution, ending)
     except StoreUnavailable:
         logger.error("the end of the run could not be stored: the store is gone")
@@ -96,7 +112,7 @@ async def close_run(execution: Execution, ending: Ending) -> Ending:
 
 async def _close(execution: Execution, ending: Ending) -> Ending:
     if isinstance(ending, Lost):
-        _tell_lost(execution, ending)
+        await _lose(execution, ending)
     elif isinstance(ending, Undelivered):
         await _reopen(execution, ending)
     elif isinstance(ending, Finished) and execution.pause is not None:
@@ -116,34 +132,40 @@ async def _end(execution: Execution, ending: Finished | Stopped | Failed) -> Non
     unbegun = execution.never_begun()
     await emit_all(execution, _closing_events(execution.lifecycle, ending))
     asked = _frontend_calls(execution) if isinstance(ending, Finished) else ()
+    _note_read_only(execution, asked)
     pending = still_pending(execution, asked)
     unsettled = _unsettled(execution, ending, unbegun)
     results = _results_of_unanswered(execution, ending, pending, unbegun)
+    unheard = _unheard(execution)
     write = FinalWrite(
         _OUTCOME[type(ending)],
         code=ending.code if isinstance(ending, Failed) else None,
         pending_calls=pending,
         handoff=waiting_handoff(execution),
-        unheard=_unheard(execution),
+        unheard=unheard,
+        held_context=tuple(context_of(execution.run.input)) if unheard else (),
         iteration=_iteration(execution.run.iteration),
-        memo=memo_of(execution),
+        memo=memo_of(execution) if execution.context.keeps_memo(ending) else None,
+        result=kept_result(execution, result) if isinstance(ending, Finished) else None,
         unsettled=unsettled,
     )
-    await commit_end(execution, write)
+    noted = execution.context.settle(execution.history, ending)
+    await commit_end(execution, replace(write, returning=noted.returning))
     if execution.unsent is not None:
         # The run was stopped, or failed, while it was being stored.
         execution.stream.send(execution.unsent)
     for event in results:
         execution.stream.send(event)
-    if execution.resumed:
+    if execution.resumed or not execution.opening.level or noted.any:
         execution.stream.snapshots(execution.history.state, execution.history.messages)
     if isinstance(ending, Failed):
-        execution.stream.fail(ending.code, ending.message, usage=usage)
+        told = " ".join(filter(None, (ending.message, noted.said))) or None
+        execution.stream.fail(ending.code, told, usage=usage)
     elif isinstance(ending, Stopped):
         execution.stream.finish(CANCELLED, usage=usage)
     else:
-        told = _handed_over(execution, asked, pending)
-        outcome = {**SUCCESS, "pendingToolCallIds": told} if told else SUCCESS
+        handed = _handed_over(execution, asked, pending)
+        outcome = {**SUCCESS, "pendingToolCallIds": handed} if handed else SUCCESS
         execution.stream.finish(outcome, result=result, usage=usage)
 
 
@@ -179,6 +201,22 @@ def _frontend_calls(execution: Execution) -> tuple[str, ...]:
         for call in execution.lifecycle.unanswered
         if call.id in declared or call.name in tools
     )
+
+
+def _note_read_only(execution: Execution, asked: Sequence[str]) -> None:
+    """Note with its message which of the application's calls only look, as the page declares."""
+    looks = {
+        tool.name
+        for tool in execution.run.tools
+        if own_of(tool.model_dump()).get("readOnly") is True
+    }
+    for call in execution.lifecycle.unanswered if looks else ():
+        if call.id in asked and call.name in looks:
+            execution.history.rewrite_call(call.id, partial(_as_read_only, call.id))
+
+
+def _as_read_only(call_id: str, message: dict[str, Any]) -> dict[str, Any]:
+    return with_own_member(message, "readOnly", [*own_of(message).get("readOnly", ()), call_id])
 
 
 def _declared(execution: Execution) -> Collection[str]:
@@ -248,7 +286,15 @@ async def _reopen(execution: Execution, ending: Undelivered) -> None:
     taken_back = execution.history.take_dirty()
 
     def build(record: ThreadRecord, now: float) -> Change:
-        change = reopen(record, claimed, unheard=unheard, messages=taken_back, memo=memo, now=now)
+        change = reopen(
+            record,
+            claimed,
+            unheard=unheard,
+            context=context_of(execution.run.input),
+            messages=taken_back,
+            memo=memo,
+            now=now,
+        )
         reopened[:] = change.interrupts
         return change
 
@@ -269,6 +315,21 @@ def _unheard(execution: Execution) -> tuple[str, ...]:
         if execution.heard
         else tuple(message["id"] for message in execution.run.raw_new_messages)
     )
+
+
+async def _lose(execution: Execution, ending: Lost) -> None:
+    """End a run that may write nothing more, unless what it was to write on is gone, too."""
+
+    def said() -> Sequence[StoredMessage]:
+        history, mint = execution.history, execution.owner.mint
+        answer_calls(history, LOST, mint=mint, but=execution.owner.record.pending_calls)
+        history.take_dirty(include_open=True)
+        history.take_dropped()
+        return history.stored() or ()
+
+    if execution.resumed and ending.code == "RUN_INDETERMINATE":
+        await execution.owner.close_lost_claim(list(execution.claimed.values()), said)
+    _tell_lost(execution, ending)
 
 
 def _tell_lost(execution: Execution, ending: Lost) -> None:

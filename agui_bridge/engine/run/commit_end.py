@@ -26,6 +26,7 @@ __all__ = [
     "commit_end",
     "continuation_of",
     "emit_all",
+    "kept_result",
     "memo_of",
     "plain_json",
     "still_pending",
@@ -127,6 +128,31 @@ def memo_of(execution: Execution) -> Json:
         )
         return None
     return memo
+
+
+def kept_result(execution: Execution, result: Json) -> Json:
+    """A run's result as it is stored with its end; nothing where that is too much.
+
+    What the run has done stays done: it does not fail over its result, which is told all the same.
+
+    Args:
+        execution: the run.
+        result: what is told.
+    """
+    if result is None:
+        return None
+    most, size = (
+        execution.agent.settings.max_result_bytes,
+        len(json.dumps(result, separators=(",", ":"))),
+    )
+    if size <= most:
+        return result
+    logger.warning(
+        "the result of agent %r on thread %r is told once and not kept: it takes %d bytes as JSON; "
+        "at most %d are kept (max_result_bytes)",
+        *(execution.run.agent, execution.run.thread_id, size, most),
+    )
+    return None
 
 
 def continuation_of(execution: Execution, continuation: Json) -> Json:

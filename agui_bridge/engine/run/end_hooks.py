@@ -6,13 +6,13 @@ Source: seed 001_e2fced3b13d7ce4f.txt, "after_agent hooks"; docs/stopping.md.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from agui_bridge.adapters import Run
 from agui_bridge.engine.run.execution import Execution
+from agui_bridge.hooks import HookThreads
 from agui_bridge.protocol.threads.run_ends import Ending, EndReason, Finished, Stopped
 
 __all__ = ["RunEndHook", "tell_run_end"]
@@ -20,10 +20,13 @@ __all__ = ["RunEndHook", "tell_run_end"]
 logger: Final = logging.getLogger("agui_bridge")
 
 RunEndHook = Callable[[Run, EndReason], Awaitable[None] | None]
-"""Called once for each run, when its end is stored and its stream is complete."""
+"""Called once for each run, when its end is stored and its stream is complete; a plain one in a
+thread."""
+
+_THREADS: Final = HookThreads("run-end")
 
 _PATIENCE: Final = 30.0
-"""Seconds after which a hook is cancelled: behind one that hangs, the others would not be told."""
+"""Seconds after which a hook is left: behind one that hangs, the others would not be told."""
 
 
 async def tell_run_end(hooks: Sequence[RunEndHook], execution: Execution, ending: Ending) -> None:
@@ -39,11 +42,8 @@ async def tell_run_end(hooks: Sequence[RunEndHook], execution: Execution, ending
         limit = asyncio.timeout(_PATIENCE)
         try:
             async with limit:
-                waiting = hook(run, reason)
-                if inspect.isawaitable(waiting):
-                    await waiting
-        except (Exception, SystemExit):
-            # Let through, sys.exit() would end the whole server.
+                await _THREADS.call(hook, run, reason)
+        except Exception:
             name = getattr(hook, "__qualname__", type(hook).__name__)
             what = f"was cancelled after {_PATIENCE:g} s" if limit.expired() else "failed"
             logger.exception("on_run_end hook %s %s (run %r)", name, what, run.run_id)

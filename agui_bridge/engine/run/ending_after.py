@@ -6,8 +6,9 @@ Source: docs/contract.md, "What goes on the wire" and "Stop".
 from __future__ import annotations
 
 import logging
-from typing import Final
+from typing import Final, Literal
 
+from agui_bridge.engine.run.refused_request import refused_request
 from agui_bridge.errors import AdapterError, AgentMistake, NotDelivered, StoreUnavailable
 from agui_bridge.protocol.threads.run_ends import (
     Ending,
@@ -43,8 +44,13 @@ def ending_after(error: BaseException | None, *, stopped: bool, reopens: bool) -
         return Stopped()
     if reopens:
         return Undelivered(str(error))
+    refusal = refused_request(error)
+    refused: Literal["request", "content"] | None = None
+    if refusal is not None:
+        refused = "content" if refusal.filtered else "request"
     if isinstance(error, AdapterError) and not isinstance(error, AgentMistake):
         logger.warning("%s", error)
-        return Failed(error.code, str(error))
+        return Failed(error.code, str(error), refused)
     logger.error("the agent raised an error", exc_info=error)
-    return Failed("AGENT_ERROR")
+    told = f"The model's server refuses the request ({refusal.status})." if refusal else None
+    return Failed("AGENT_ERROR", told, refused)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -19,7 +20,8 @@ from agui_bridge.adapters import Handoff, Pause, Run, close_items
 from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.observing.telemetry import InputTelemetry
-from agui_bridge.engine.run.claim import Claim
+from agui_bridge.engine.run.claim import Claim, Opening
+from agui_bridge.engine.run.context import Context
 from agui_bridge.engine.run.decided_calls import DecidedCalls
 from agui_bridge.engine.run.ending_after import ending_after
 from agui_bridge.engine.run.keeper import Keeper
@@ -41,7 +43,7 @@ from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
 from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.records import Interrupt, StopRequest, ThreadRecord
 from agui_bridge.protocol.threads.run_ends import Ending, Lost, Stopped
-from agui_bridge.protocol.wire.run_events import state_snapshot
+from agui_bridge.protocol.wire.run_events import messages_snapshot, state_snapshot
 from agui_bridge.protocol.wire.sse import encode, encode_text
 
 __all__ = ["Execution"]
@@ -50,6 +52,10 @@ logger: Final = logging.getLogger("agui_bridge")
 
 _BURST = 256
 """Items of an agent that never suspends, before others have their turn: a millisecond's worth."""
+
+
+_SOONEST_TEXT = 0.1
+"""Seconds between two looks at what a run is saying, at least: all of the process look then."""
 
 
 class Execution:
@@ -64,12 +70,14 @@ class Execution:
         claimed: the interrupts that this run carries out, by id, as last written.
         decisions: what was decided on them, by interrupt id.
         calls: what was approved and is to be carried out.
+        context: what of the conversation the agent is sent.
         partial: text of a message that a stop cut off.
         listeners: who wants to see its end.
         over: set once the run's end is stored (or can't be).
         joinable: whether others may still follow its stream: its end is not being made.
         unsent: a result of the history that the stream has not told yet.
         goes_on: the input that carries its pause on, where nobody has to answer it.
+        opening: what the client is told first.
         heard: whether the agent has got what the run brings, as far as one can tell.
     """
 
@@ -107,13 +115,13 @@ class Execution:
             settled_calls=self.history.calls.answered,
             known_messages=self.history.ids,
             known_activities=[m["id"] for m in messages if m["role"] == "activity"],
-            relayed=(relayed := self.agent.adapter.capabilities.relays),
+            relayed=self._relayed,
         )
-        self._relayed = relayed
         # What others have is not kept again: with more than 29 attributes each execution would
         # have a dict of its own, of 1.5 KB.
         self._keeper = keeper
-        self._repairs = claim.repairs
+        self.opening: Opening = claim.opening
+        self.context: Context = claim.context
         self._told_state = self._delivered = self._abandoned = self._reached = False
         self.calls: DecidedCalls = DecidedCalls(claim.asked_about, claim.carried, claim.decisions)
         self._signal = Signal()
@@ -150,6 +158,10 @@ class Execution:
         return frozenset((*self.run.not_begun, *cut_off, *unreached))
 
     @property
+    def _relayed(self) -> bool:
+        return self.agent.adapter.capabilities.relays
+
+    @property
     def resumed(self) -> bool:
         """Whether this run carries out the answers to a pause."""
         return bool(self.claimed)
@@ -163,8 +175,10 @@ class Execution:
         pump = asyncio.create_task(self.watch.adapter(self.run, self._pump))
         pump.add_done_callback(lambda _: self._signal.set())
         settings = self.agent.settings
-        interval = min(settings.flush_interval, settings.lease_seconds / 6)
-        keeping = self._keeper.keep(self, interval, self._signal.set)
+        pace = settings.text_interval
+        often = min(settings.flush_interval, max(pace or math.inf, _SOONEST_TEXT))
+        interval = min(often, settings.lease_seconds / 6)
+        keeping = self._keeper.keep(self, interval, self._signal.set, text_interval=pace)
         self.stream.pipe.on_detach = self._signal.set
         try:
             return await self._supervise(pump)
@@ -187,13 +201,17 @@ class Execution:
         Results that were supplied come after it as events: a client puts an event's result
         behind its call, but what a snapshot adds at the end of its list.
         """
-        if not (self.resumed or self._repairs or self.approved_calls):
+        opening = self.opening
+        if opening.level and not (self.resumed or opening.repairs or self.approved_calls):
             return
-        supplied = {event["messageId"] for event in self._repairs}
+        supplied = {event.get("messageId") for event in opening.repairs}
+        if opening.told_alone is not None:
+            alone = self.history.messages[: opening.told_alone]
+            self.stream.send(messages_snapshot([m for m in alone if m["id"] not in supplied]))
         known = [m for m in self.history.messages if m["id"] not in supplied]
         self.stream.snapshots(self.history.state, known)
         self._told_state = True
-        for event in self._repairs:
+        for event in opening.repairs:
             self.stream.send(event)
 
     # --- the adapter's items ---
@@ -269,13 +287,14 @@ class Execution:
 
     async def emit(self, event: WireEvent) -> None:
         """Fold an event into the history and send it; a decided call's result is stored first."""
-        kind = event["type"]
+        kind, state = event["type"], self.history.state
+        if not fold(event, self.history, relayed=self._relayed):
+            return
         if kind == "STATE_DELTA" and not self._told_state:
             # A delta fits only the state that it was made from: the client must have that.
-            self.stream.send(state_snapshot(self.history.state))
+            self.stream.send(state_snapshot(state))
         if kind in ("STATE_DELTA", "STATE_SNAPSHOT"):
             self._told_state = True
-        fold(event, self.history, relayed=self._relayed)
         if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self.calls:
             self.unsent = event
             await self._settle(event["toolCallId"])

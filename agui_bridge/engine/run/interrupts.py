@@ -24,6 +24,7 @@ from agui_bridge.protocol.answers.decisions import (
 from agui_bridge.protocol.answers.question_schemas import declinable, without_null
 from agui_bridge.protocol.field_faults import place_of_fault, told_field_fault
 from agui_bridge.protocol.json_values import clean
+from agui_bridge.protocol.own_metadata import with_own
 from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
@@ -32,7 +33,6 @@ from agui_bridge.protocol.threads.records import (
     Json,
     ToolCall,
 )
-from agui_bridge.protocol.wire.own_metadata import with_own
 from agui_bridge.protocol.wire.run_events import public_interrupt
 
 __all__ = ["raise_interrupts"]
@@ -113,7 +113,8 @@ def _interrupt(
         subagent_run_id=ask.subagent_run_id,
         metadata=_metadata(ask.metadata, unchecked),
         audit=(AuditEntry(InterruptStatus.OPEN, now, "agent"),),
-        about=ask.about,
+        about=ask.about if isinstance(ask.about, str) else None,
+        permits=ask.permits,
     )
     _check(interrupt)
     return interrupt

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from agui_bridge.engine.run.leases import Owner
+from agui_bridge.engine.run.text_pace import TextPace
 from agui_bridge.engine.streaming.clock import Clock, Timer
 from agui_bridge.engine.streaming.wheel import Turned, Wheel, Wheels
-from agui_bridge.errors import Fenced, StoreUnavailable
-from agui_bridge.protocol.threads.history import History
+from agui_bridge.errors import Fenced, StoreError, StoreUnavailable
+from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.records import StopRequest
 from agui_bridge.stores.base import Store
 
@@ -75,20 +76,28 @@ class Keeper:
         self._store = store
         self._rounds: dict[float, _Round] = {}
 
-    def keep(self, kept: Kept, interval: float, changed: Callable[[], None]) -> Keeping:
+    def keep(
+        self,
+        kept: Kept,
+        interval: float,
+        changed: Callable[[], None],
+        *,
+        text_interval: float | None = None,
+    ) -> Keeping:
         """Begin to keep a run, in the context of the caller.
 
         Args:
             kept: the run.
             interval: seconds between two looks.
             changed: called when the lease is lost, at the latest when it ends.
+            text_interval: seconds between two looks at what it is saying, see `TextPace`.
         """
         rounds = self._rounds
         if interval not in rounds:
             # All runs of a process have leases of one length.
             wheel = self.wheels.of(kept.owner.lease_seconds / _TURNS_IN_A_LEASE)
             rounds[interval] = _Round(self._store, self.clock, interval, wheel)
-        keeping = Keeping(kept, changed, rounds[interval])
+        keeping = Keeping(kept, changed, rounds[interval], TextPace(text_interval))
         rounds[interval].add(keeping)
         return keeping
 
@@ -96,17 +105,24 @@ class Keeper:
 class Keeping:
     """A run that is being kept. It has a task only while it writes."""
 
-    __slots__ = ("_context", "_round", "_writing", "changed", "place", "renewing", "run")
+    __slots__ = (
+        *("_context", "_round", "_telling", "_writing"),
+        *("changed", "place", "renewing", "run", "text"),
+    )
 
     place: set[Turned]
 
-    def __init__(self, run: Kept, changed: Callable[[], None], its_round: _Round) -> None:
+    def __init__(
+        self, run: Kept, changed: Callable[[], None], its_round: _Round, text: TextPace
+    ) -> None:
         self.run: Kept = run
         self.changed: Callable[[], None] = changed
         self.renewing: bool = False
+        self.text: TextPace = text
         self._round = its_round
         self._context = contextvars.copy_context()
         self._writing: asyncio.Task[None] | None = None
+        self._telling: asyncio.Task[None] | None = None
 
     @property
     def busy(self) -> bool:
@@ -146,12 +162,37 @@ class Keeping:
         finally:
             self._writing = None
 
+    def keep_text(self, now: float) -> bool:
+        """Begin to keep what the run is saying, if it is time; whether to look again soon.
+
+        It is no hurry, and never keeps a lease from being renewed: nobody waits for it.
+        """
+        if self._telling is not None:
+            return True
+        said = self.text.take(self.run.history, now)
+        if said is not None:
+            loop = asyncio.get_running_loop()
+            self._telling = loop.create_task(self._tell(said), context=self._context)
+        return said is not None or self.text.behind
+
+    async def _tell(self, said: StoredMessage) -> None:
+        try:
+            await self.run.owner.keep_words(said)
+        except StoreError as error:
+            self.text.failed()
+            logger.debug("what the run is saying can't be kept: %s", error)
+        except Exception:
+            logger.exception("what the run is saying can't be kept")
+        finally:
+            self._telling = None
+
     async def aclose(self) -> None:
         """Look no more; a write that is under way is carried through by the owner."""
         self._round.discard(self)
-        if (writing := self._writing) is not None:
-            writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)
+        if under_way := [task for task in (self._writing, self._telling) if task is not None]:
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
 
 
 class _Round:
@@ -211,7 +252,8 @@ class _Round:
             elif not keeping.run.history.is_stored(keeping.stir):
                 keeping.write()
             else:
-                self._stirred.discard(keeping)
+                if not keeping.keep_text(now):
+                    self._stirred.discard(keeping)
                 if now < owner.renew_at:
                     self._late.discard(keeping)
                 else:

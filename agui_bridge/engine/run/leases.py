@@ -7,19 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Protocol, TypeVar
 
 from agui_bridge.engine.streaming.clock import Clock, StoreTime
-from agui_bridge.errors import Conflict, Fenced, StoreUnavailable
+from agui_bridge.errors import Conflict, Fenced, StoreError, StoreUnavailable, WritesLost
 from agui_bridge.frozen import replace
+from agui_bridge.protocol.contract.end_transitions import close_lost_claim
 from agui_bridge.protocol.contract.transitions import Change
-from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord
+from agui_bridge.protocol.contract.written import Written
+from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.records import (
+    Interrupt,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
 from agui_bridge.stores.base import Committed, Expected, GrantStore, Store
 
 __all__ = ["Owner", "commit_safely"]
 
 logger: Final = logging.getLogger("agui_bridge")
+
+T = TypeVar("T")
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
@@ -63,10 +74,18 @@ async def commit_safely(
         Conflict: the guard does not hold.
         StoreUnavailable: it was time to give up; whether the change arrived is unknown.
     """
+    return await _until_answered(
+        lambda: store.commit(key, change, expected, write_id), clock, give_up
+    )
+
+
+async def _until_answered(
+    ask: Callable[[], Awaitable[T]], clock: Clock, give_up: Callable[[], bool]
+) -> T:
     pause = _FIRST_PAUSE
     while True:
         try:
-            return await store.commit(key, change, expected, write_id)
+            return await ask()
         except StoreUnavailable:
             if give_up():
                 raise
@@ -126,6 +145,8 @@ class Owner:
         self.mint = mint
         self._renewed_at = claimed_at
         self._lock = asyncio.Lock()
+        self._words: str | None = None
+        self._written = Written()
 
     @property
     def deadline(self) -> float:
@@ -156,6 +177,15 @@ class Owner:
         self.notice_expiry()
         if self.lost:
             raise Fenced("the lease of this run is over; it may do nothing more")
+
+    async def keep_words(self, said: StoredMessage) -> None:
+        """Keep what the run is saying as far as it has come, for other processes.
+
+        Raises:
+            StoreUnavailable: the store did not answer.
+        """
+        self._words = said.id
+        await self._store.keep_words(self.key, self.token, said)
 
     async def announce_stop(self, timeout: float) -> None:
         """Note in the store that this run is being stopped, and until when at most.
@@ -202,33 +232,96 @@ class Owner:
             change = build(self.record, self.time.now())
             if change.record.run is not None:
                 change = replace(change, lease_seconds=self.lease_seconds)
+            if self._words is not None and (
+                change.record.run is None or any(m.id == self._words for m in change.messages)
+            ):
+                change = replace(change, drops_words=True)
 
             def give_up() -> bool:
                 now = self._clock.monotonic()
                 return now >= min(began + self._store_retry, self.deadline)
 
             try:
-                committed = await commit_safely(
-                    self._writes,
-                    self._clock,
-                    self.key,
-                    change,
-                    Expected(lease=self.token),
-                    self.mint(),
-                    give_up=give_up,
-                )
+                committed = await self._send(change, self.record.write_id, give_up)
             except Conflict as error:
                 if await self._was_mine(change):
+                    # That others have gone on from there tells nothing of what replicas have.
+                    await self._store.ping()
                     return
                 self.lost = True
                 raise Fenced("the lease of this run is over; somebody else owns it") from error
             except StoreUnavailable:
                 undo()
                 raise
+            self._written.note(change)
             self.record = committed.record
             self.time.seen(committed.now)
             # The store counted the lease from some moment after this one.
             self._renewed_at = max(self._renewed_at, began)
+
+    async def close_lost_claim(
+        self, claimed: Sequence[Interrupt], said: Callable[[], Sequence[StoredMessage]]
+    ) -> None:
+        """Close the questions that this run carries out, if the store has lost their claim.
+
+        Nobody else leaves a thread in the pause whose claim this run has: a failover has lost the
+        claim. Whoever answers again would have it executed again, and where nobody does, the
+        history would say that it was not executed.
+
+        Args:
+            claimed: the questions, as last written.
+            said: gives all messages, once they are needed.
+        """
+        batch = self.record.batch
+        if batch is None:
+            return
+        try:
+            loaded = await self._store.load(self.key, messages=True)
+            now = loaded.record
+            if now is None or now.status is not ThreadStatus.INTERRUPTED or now.batch != batch:
+                return
+            known = {row.id: row for row in loaded.messages}
+            messages = [row for row in said() if known.get(row.id) != row]
+            change = close_lost_claim(loaded, self.record, claimed, messages=messages)
+            expected = Expected(version=now.version)
+            await self._writes.commit(self.key, change, expected, self.mint())
+        except StoreError as error:
+            logger.error("the store has lost a claim that was acted upon: %s", error)
+        else:
+            logger.error(
+                "the store has lost a claim that was acted upon (agent %s, thread %s): its "
+                "questions are closed",
+                *(self.key.agent, self.key.thread),
+            )
+
+    async def _send(self, change: Change, after: str, give_up: Callable[[], bool]) -> Committed:
+        """Commit; where the store has lost what was written before, with all of that."""
+        while True:
+            expected = Expected(lease=self.token, after=after)
+            try:
+                return await commit_safely(
+                    self._writes,
+                    self._clock,
+                    self.key,
+                    change,
+                    expected,
+                    self.mint(),
+                    give_up=give_up,
+                )
+            except WritesLost:
+                # Or it has a write whose acknowledgement was lost: all of it holds that, too.
+                loaded = await _until_answered(
+                    lambda: self._store.load(self.key), self._clock, give_up
+                )
+                if loaded.record is None:
+                    raise Fenced("the thread of this run is gone") from None
+                after = loaded.record.write_id
+                change = self._written.whole(change, loaded.record.chain)
+                logger.warning(
+                    "the store does not have what a run wrote last (agent %s, thread %s): all that "
+                    "the run wrote is written again",
+                    *(self.key.agent, self.key.thread),
+                )
 
     async def _was_mine(self, change: Change) -> bool:
         """Whether a conflicting last write had in truth arrived, its acknowledgement lost.

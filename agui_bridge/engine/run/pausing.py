@@ -17,6 +17,7 @@ from agui_bridge.engine.run.commit_end import (
     commit_end,
     continuation_of,
     emit_all,
+    kept_result,
     memo_of,
     still_pending,
     usage_of,
@@ -29,10 +30,11 @@ from agui_bridge.protocol.approvals.narrowing import lacks_approvers, narrowed
 from agui_bridge.protocol.contract.end_transitions import FinalWrite
 from agui_bridge.protocol.json_values import clean, same_json
 from agui_bridge.protocol.threads.records import Batch, Interrupt, Json, ToolCall
+from agui_bridge.protocol.threads.run_ends import Finished
 from agui_bridge.protocol.wire.run_events import interrupt_outcome
 
 if TYPE_CHECKING:
-    from agui_bridge.adapters import Pause
+    from agui_bridge.adapters import Ask, Pause
     from agui_bridge.engine.run.execution import Execution
 
 __all__ = ["pause_run"]
@@ -61,7 +63,6 @@ async def pause_run(execution: Execution, pause: Pause) -> None:
     continuation = continuation_of(execution, pause.continuation)
     await _say_question(execution, waiting)
     await _show_calls(execution, interrupts)
-    _check_known(execution, interrupts)
     asking: dict[str, list[str]] = {}
     for interrupt in interrupts:
         if interrupt.subagent_run_id is not None:
@@ -79,7 +80,9 @@ async def pause_run(execution: Execution, pause: Pause) -> None:
         pending_calls=still_pending(execution, pause.frontend_calls),
         handoff=waiting_handoff(execution),
         memo=memo_of(execution),
+        result=kept_result(execution, result),
     )
+    execution.context.settle(execution.history, Finished())
     await commit_end(execution, end)
     if not waiting:
         body = execution.run.input.model_dump(by_alias=True, exclude_none=True)
@@ -97,7 +100,7 @@ async def _with_rules(
     asked_by, joined_by = (askers[0], askers[1:]) if askers else (None, ())
     found = []
     for ask, interrupt in zip(pause.asks, interrupts, strict=True):
-        call = interrupt.tool_call
+        tool, args = _call_of(execution, ask, pause.asks)
         question = Question(
             scope=key.scope,
             agent=key.agent,
@@ -105,9 +108,9 @@ async def _with_rules(
             asked_by=asked_by or execution.run.principal.actor,
             reason=interrupt.reason,
             message=interrupt.message,
-            tool=call.name if call is not None else None,
+            tool=tool,
             # A copy: what the hook does to it is not what people are asked.
-            args=deepcopy(dict(call.args)) if call is not None else None,
+            args=deepcopy(dict(args)) if args is not None else None,
             metadata=deepcopy(interrupt.metadata),
         )
         rule = await find_rule(execution.agent.approvals, question)
@@ -118,8 +121,34 @@ async def _with_rules(
                 f"Nobody could answer the question about {question.tool or question.reason!r}, "
                 f"which was not asked: {lacking}."
             )
-        found.append(replace(interrupt, rule=rule, asked_by=asked_by, joined_by=joined_by))
+        about = tool if interrupt.tool_call is None else None
+        found.append(
+            replace(interrupt, rule=rule, asked_by=asked_by, joined_by=joined_by, about_tool=about)
+        )
     return tuple(found)
+
+
+def _call_of(
+    execution: Execution, ask: Ask, asks: Sequence[Ask]
+) -> tuple[str | None, Mapping[str, Json] | None]:
+    """Tool and arguments of the call that a question is about; None where it is about none.
+
+    Raises:
+        ProtocolViolation: nobody has begun the call. Clients show the question there.
+    """
+    call = ask.tool_call or ask.about
+    if isinstance(call, str):
+        # What a neighbour asks to run is shown with the questions.
+        call = next((a.tool_call for a in asks if a.tool_call and a.tool_call.id == call), call)
+    if call is None:
+        return None, None
+    if isinstance(call, ToolCall):
+        return clean(call.name), clean(dict(call.args))
+    shown = _shown(execution, call)
+    if shown is None:
+        raise ProtocolViolation(f"a question is about tool call {call!r}, which nobody has begun")
+    args = _arguments(shown)
+    return shown["name"], args if isinstance(args, dict) else None
 
 
 async def _say_question(execution: Execution, interrupts: Sequence[Interrupt]) -> None:
@@ -151,15 +180,6 @@ async def _show_calls(execution: Execution, interrupts: Sequence[Interrupt]) -> 
             await emit_all(execution, shown_now)
 
 
-def _check_known(execution: Execution, interrupts: Sequence[Interrupt]) -> None:
-    """A question may belong only to a call that clients know: they show it there."""
-    for interrupt in interrupts:
-        if interrupt.about is not None and _shown(execution, interrupt.about) is None:
-            raise ProtocolViolation(
-                f"a question is about tool call {interrupt.about!r}, which nobody has begun"
-            )
-
-
 def _shown(execution: Execution, call_id: str) -> Mapping[str, Json] | None:
     """The function of a call that the conversation has, as the person sees it."""
     for message in reversed(execution.history.messages):
@@ -172,11 +192,15 @@ def _shown(execution: Execution, call_id: str) -> Mapping[str, Json] | None:
 
 def _check_shown(shown: Mapping[str, Json], call: ToolCall) -> None:
     """What was shown is what runs: a question may not pin another tool or other arguments."""
-    try:
-        arguments = json.loads(shown["arguments"] or "{}")
-    except ValueError:
-        arguments = None
-    if shown["name"] != call.name or not same_json(arguments, call.args):
+    if shown["name"] != call.name or not same_json(_arguments(shown), call.args):
         raise ProtocolViolation(
             f"the question about tool call {call.id} differs from the call that was shown"
         )
+
+
+def _arguments(shown: Mapping[str, Json]) -> Json:
+    """The arguments of a function; None where they are no JSON."""
+    try:
+        return json.loads(shown["arguments"] or "{}")
+    except ValueError:
+        return None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.streaming.pipe import Pipe
@@ -15,9 +16,10 @@ from agui_bridge.protocol.contract.requests import Ruling
 from agui_bridge.protocol.dialects import proposal_of
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.lifecycle.joining_reader import Openings
+from agui_bridge.protocol.threads.going_back import Kept
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Interrupt, Json
-from agui_bridge.protocol.versions import CARRIERS
+from agui_bridge.protocol.wire.kept_turns import told_kept
 from agui_bridge.protocol.wire.refusals import (
     empty_message,
     refused_event,
@@ -34,6 +36,8 @@ from agui_bridge.protocol.wire.run_events import (
 from agui_bridge.protocol.wire.sse import encode
 
 __all__ = ["EventStream"]
+
+logger: Final = logging.getLogger("agui_bridge")
 
 FOLLOWER_PATIENCE = 2.0
 """Seconds that a run waits for one who only looks on."""
@@ -64,6 +68,8 @@ class EventStream:
         self._begun = False
         self._null = False
         self._openings = Openings()
+        self._altered = self._dialect.altered
+        self._unread: set[str] = set()
 
     @property
     def begun(self) -> bool:
@@ -82,9 +88,9 @@ class EventStream:
         self._openings.note(event)
         if event["type"] == "STATE_SNAPSHOT":
             self._null = event["snapshot"] is None
-        if event["type"] in CARRIERS:
+        if event["type"] in self._altered:
             for each in (self, *self.followers):
-                each.pipe.write(encode(each._dialect.content(event)))
+                each._tell(event)
         else:
             self.pipe.write(chunk := encode(event))
             self.relay(chunk)
@@ -92,9 +98,21 @@ class EventStream:
     def send_question(self, event: WireEvent) -> None:
         """Send an event of the message that says a question, to clients that need it."""
         if self._dialect.asks_apart:
-            self.relay(encode(event))
+            for follower in self.followers:
+                follower._tell(event)
         else:
             self.send(event)
+
+    def _tell(self, event: WireEvent) -> None:
+        """Write a content event to this stream's own pipe, as its client can read it."""
+        if (told := self._dialect.content(event, self._left_out)) is not None:
+            self.pipe.write(encode(told))
+
+    def _left_out(self, what: str) -> None:
+        """Say in the log, once a stream, what its client can't read."""
+        if what not in self._unread:
+            self._unread.add(what)
+            logger.warning("run %.80r: the client is too old for %s, left out", self._run_id, what)
 
     def relay(self, chunk: bytes) -> None:
         """Pass a content event on, as it was written to this stream's own pipe."""
@@ -209,11 +227,25 @@ class EventStream:
         """A tool call as the last snapshot told it, for dialects that name it in the question."""
         return proposal_of(self._told, call_id)
 
-    def restate(self, loaded: Loaded, outcome: Mapping[str, Json] | None = None) -> None:
+    def restate(
+        self,
+        loaded: Loaded,
+        outcome: Mapping[str, Json] | None = None,
+        answered: Sequence[str] | None = None,
+        *,
+        kept: Kept | None = None,
+    ) -> None:
         """Tell where the thread stands: snapshots and its present outcome; nothing is run.
 
         Snapshots rather than deltas, because deltas would append to what the client has. A
         thread that does not exist (or is another scope's) has no snapshots.
+
+        Args:
+            loaded: the thread, with its messages.
+            outcome: by default the one that it has now.
+            answered: ids of the interrupts whose answers are told of again: with the newest run's
+                result only if they are what it carried out. None: of the thread, with it.
+            kept: why nothing was taken back, where the client's list ends early.
         """
         self.begin()
         now = outcome if outcome is not None else outcome_now(loaded)
@@ -223,7 +255,10 @@ class EventStream:
             if self._asks_anew(now):
                 self._say_nothing(messages)
             self.snapshots(loaded.record.state, messages)
-        self.finish(now, asks=loaded.waiting)
+        for event in told_kept(kept):
+            self.send(event)
+        result = loaded.result if answered is None else loaded.result_of(answered)
+        self.finish(now, result=result, asks=loaded.waiting)
 
     def reject(self, loaded: Loaded, code: str, message: str) -> None:
         """Refuse an input, with where the thread stands, as `restate`."""
@@ -253,6 +288,7 @@ class EventStream:
         for event in events:
             follower.send(event)
         self.followers.append(follower)
+        self._altered |= follower._altered
 
     async def drained(self) -> None:
         """Wait until every reader has room, or has gone, or the run is released.

@@ -86,6 +86,7 @@ async def thread_interrupts(service: Service, request: Request) -> Response:
     rows = await engine.store.list_interrupts(
         key.scope, agent=key.agent, thread=key.thread, status=status, limit=limit
     )
+    rows = await engine.as_seen(rows)
     seen = [listed(row, principal, service.references) for row in rows]
     found: InterruptList = {"interrupts": [_audited(row, principal) for row in seen]}
     return json_response(found)
@@ -128,6 +129,8 @@ async def answer_interrupt(service: Service, request: Request) -> Response:
         told["code"] = outcome.code
     if outcome.message is not None:
         told["message"] = outcome.message
+    if outcome.result is not None:
+        told["result"] = outcome.result
     return json_response(told)
 
 

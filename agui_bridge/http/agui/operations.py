@@ -20,7 +20,7 @@ from agui_bridge.protocol.dialects import DialectChoice
 from agui_bridge.protocol.wire.refusals import RefusalChoice
 from agui_bridge.shapes.readable_schema import OF_IDS
 
-__all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS", "REFUSALS"]
+__all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS", "REFUSALS", "VERSION"]
 
 Json = dict[str, Any]
 
@@ -34,12 +34,28 @@ _BEFORE: Final[Json] = {
     "example": 1767225600.5,
 }
 
+_EARLIER: Final[Json] = {
+    "name": "before",
+    "in": "query",
+    "description": "What `earlier` of an answer says: the messages archived before those.",
+    "schema": {"type": "string", "pattern": "^[0-9]{1,19}$"},
+    "example": "120001",
+}
+
 _DIALECT: Final[Json] = {
     "name": "dialect",
     "in": "query",
     "description": "How pauses look on the wire and are answered; by default what the header "
     "AG-UI-Dialect names, else the agent's setting.",
     "schema": {"type": "string", "enum": list(get_args(DialectChoice))},
+}
+
+VERSION: Final[Json] = {
+    "name": "protocolVersion",
+    "in": "query",
+    "description": "The client's version, where the input declares none: of AG-UI, or 0.0.N of "
+    "@ag-ui/client. By default what the header AG-UI-Protocol-Version says.",
+    "schema": {"type": "string", "examples": ["0.0.42"]},
 }
 
 REFUSALS: Final[Json] = {
@@ -166,7 +182,7 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answer="Events",
         example=_STREAM,
         body="RunInput",
-        query=(_DIALECT, REFUSALS),
+        query=(_DIALECT, REFUSALS, VERSION),
         codes=(
             *OF_AN_AGENT,
             *OF_A_BODY,
@@ -222,36 +238,42 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answer="Events",
         example=_STREAM,
         body="RunInput",
-        query=(_DIALECT,),
+        query=(_DIALECT, VERSION),
         codes=(*OF_A_BODY, *OF_A_THREAD, "UNSUPPORTED_VERSION", "TOO_MANY_RUNS"),
     ),
     ("GET", "/agents/{agent}/threads/{thread}/connect"): Operation(
         "watchThread",
         "Threads",
         "Show a thread, and follow what runs on it to its end, without a body",
-        "The same for curl and EventSource, in the shapes of AG-UI 1.0. EventSource connects again "
-        "when a stream has ended: close it at RUN_FINISHED or RUN_ERROR.",
+        "The same for curl and EventSource, in the shapes of AG-UI 1.0 if no other "
+        "version is declared. EventSource connects again when a stream has ended: close it at "
+        "RUN_FINISHED or RUN_ERROR.",
         answer="Events",
         example=_STREAM,
-        query=(_DIALECT,),
-        codes=(*OF_A_THREAD, "TOO_MANY_RUNS"),
+        query=(_DIALECT, VERSION),
+        codes=(*OF_A_THREAD, "UNSUPPORTED_VERSION", "TOO_MANY_RUNS"),
     ),
     ("GET", "/agents/{agent}/threads/{thread}"): Operation(
         "getThread",
         "Threads",
         "Show a thread: messages, state, open questions",
+        "Of a thread that is at its size, the oldest messages are archived: `earlier` says where "
+        "they are, page by page, the newest of them first.",
         answer="Thread",
         example={
             "threadId": "thread-1",
             "agent": "ops",
             "status": "interrupted",
             "messages": [_USER_MESSAGE],
+            "earlier": None,
             "state": {},
             "interrupts": [{**INTERRUPT, "toolCall": CALL}],
             "pendingToolCallIds": [],
+            "result": None,
             "createdAt": CREATED,
             "updatedAt": CHANGED,
         },
+        query=(_EARLIER,),
         codes=OF_A_THREAD,
     ),
     ("DELETE", "/agents/{agent}/threads/{thread}"): Operation(

@@ -9,9 +9,10 @@ from starlette.requests import Request
 
 from agui_bridge.errors import Refused
 
-__all__ = ["flag", "seconds", "whole"]
+__all__ = ["flag", "position", "seconds", "whole"]
 
 _WHOLE: Final = re.compile("[0-9]{1,9}")
+_POSITION: Final = re.compile("[0-9]{1,19}")
 _SECONDS: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 
 
@@ -26,6 +27,20 @@ def whole(request: Request, name: str, default: int, most: int) -> int:
         return default
     if not (_WHOLE.fullmatch(value) and 1 <= int(value) <= most):
         raise Refused("INVALID_INPUT", f"{name}: must be a whole number from 1 to {most}.")
+    return int(value)
+
+
+def position(request: Request, name: str) -> int | None:
+    """A position in a thread, as an answer before gave it, if it is there.
+
+    Raises:
+        Refused: INVALID_INPUT.
+    """
+    value = request.query_params.get(name)
+    if value is None:
+        return None
+    if not (_POSITION.fullmatch(value) and int(value) < 2**63):
+        raise Refused("INVALID_INPUT", f"{name}: must be what `earlier` of an answer says.")
     return int(value)
 
 

@@ -12,7 +12,7 @@ from agui_bridge.engine.engine import mint
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.errors import Refused
-from agui_bridge.http.agui.runs import dialect_of, read_input
+from agui_bridge.http.agui.runs import declaring, dialect_of, read_input, version_of
 from agui_bridge.http.agui.threads import unknown_thread
 from agui_bridge.http.bodies import json_body
 from agui_bridge.http.callers import asked_of
@@ -30,7 +30,7 @@ async def connect_to_thread(service: Service, request: Request) -> Answer:
     principal, agent, key = await asked_of(service, request)
     choice = dialect_of(request, agent.settings)
     async with json_body(service, request, principal.scope) as body:
-        parsed = await read_input(service, principal, body, choice)
+        parsed = await read_input(service, principal, declaring(request, body), choice)
     if parsed.input.thread_id != key.thread:
         raise Refused(
             "INVALID_INPUT", "threadId: must be the thread of the path.", {"field": "threadId"}
@@ -39,7 +39,10 @@ async def connect_to_thread(service: Service, request: Request) -> Answer:
 
 
 async def watch_thread(service: Service, request: Request) -> Answer:
-    """`GET …/threads/{thread}/connect`: the same for curl and EventSource, in the 1.0 shapes."""
+    """`GET …/threads/{thread}/connect`: the same for curl and EventSource, in the 1.0 shapes.
+
+    Another version can be declared by the query or a header.
+    """
     principal, agent, key = await asked_of(service, request)
     if request.method == "HEAD":
         # Of a stream there is no head without its body, which would be waited for.
@@ -47,7 +50,8 @@ async def watch_thread(service: Service, request: Request) -> Answer:
         if (await engine.store.load(key)).record is None:
             raise unknown_thread()
         return Response(media_type="text/event-stream")
-    body = {"threadId": key.thread, "runId": mint(), "protocolVersion": "1.0", "messages": []}
+    version = version_of(request) or "1.0"
+    body = {"threadId": key.thread, "runId": mint(), "protocolVersion": version, "messages": []}
     parsed = parse_input(body, choice=dialect_of(request, agent.settings))
     return await _show(service, Submission(agent, principal, parsed))
 

@@ -15,6 +15,7 @@ from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.errors import Refused
+from agui_bridge.frozen import replace
 from agui_bridge.http.bodies import Body, json_body
 from agui_bridge.http.callers import agent_of, check_addressable, principal_of
 from agui_bridge.http.service import Service
@@ -25,12 +26,16 @@ from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
 
 __all__ = [
     "DIALECT_HEADER",
+    "NEWEST_HEADER",
     "REFUSALS_HEADER",
+    "VERSION_HEADER",
     "begin_run",
+    "declaring",
     "dialect_of",
     "read_input",
     "refusals_of",
     "run_agent",
+    "version_of",
 ]
 
 DIALECT_HEADER: Final = "ag-ui-dialect"
@@ -38,6 +43,12 @@ DIALECT_HEADER: Final = "ag-ui-dialect"
 
 REFUSALS_HEADER: Final = "ag-ui-refusals"
 """The request header that says how refusals are told."""
+
+VERSION_HEADER: Final = "ag-ui-protocol-version"
+"""The request header that declares the client's version, where its input can't."""
+
+NEWEST_HEADER: Final = "ag-ui-newest"
+"""The request header that gives the id of the page's newest turn message, when it goes back."""
 
 
 async def run_agent(
@@ -47,9 +58,12 @@ async def run_agent(
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
     choice, refusals = dialect_of(request, agent.settings), refusals_of(request)
-    policy = agent.settings.on_disconnect
+    policy, newest = agent.settings.on_disconnect, request.headers.get(NEWEST_HEADER)
     async with json_body(service, request, principal.scope) as body:
-        return await begin_run(service, principal, agent, body, policy, choice, refusals)
+        body = declaring(request, body)
+        return await begin_run(
+            service, principal, agent, body, policy, choice, refusals, newest=newest
+        )
 
 
 async def begin_run(
@@ -60,6 +74,8 @@ async def begin_run(
     on_disconnect: DisconnectPolicy,
     choice: DialectChoice,
     refusals: RefusalChoice | None,
+    *,
+    newest: str | None = None,
 ) -> EventStreamResponse:
     """Begin a run of an agent on an input; gives its stream.
 
@@ -68,6 +84,8 @@ async def begin_run(
         StoreUnavailable: the store did not answer before the run began.
     """
     parsed = await read_input(service, principal, body, choice)
+    if newest:
+        parsed = replace(parsed, newest=newest)
     engine = await service.open()
     submission = Submission(agent, principal, parsed, on_disconnect, refusals, heavy=body.heavy)
     pipe, _ = engine.submit(submission)
@@ -122,6 +140,24 @@ def refusals_of(request: Request) -> RefusalChoice | None:
     """
     asked = _asked(request, "refusals", REFUSALS_HEADER)
     return None if asked is None else refusal_choice(asked, "refusals")
+
+
+def version_of(request: Request) -> str | None:
+    """The version that a request declares apart from its input, by `?protocolVersion=` or a header.
+
+    Clients from before 1.0 have no member for it in the input, but can be given an address or
+    headers.
+    """
+    return _asked(request, "protocolVersion", VERSION_HEADER)
+
+
+def declaring(request: Request, body: Body) -> Body:
+    """A body with the version that the request declares, where the body itself declares none."""
+    value = body.value
+    if not isinstance(value, dict) or value.get("protocolVersion") is not None:
+        return body
+    version = version_of(request)
+    return body if version is None else replace(body, value={**value, "protocolVersion": version})
 
 
 def _asked(request: Request, parameter: str, header: str) -> str | None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agui_bridge.engine.run_elsewhere import messages_so_far
+from agui_bridge.http.agui.earlier import earlier_page, earlier_than
 from agui_bridge.http.agui.interrupts import pinned_call, unknown_thread
-from agui_bridge.http.agui.query import seconds, whole
+from agui_bridge.http.agui.query import position, seconds, whole
 from agui_bridge.http.bodies import json_body_if_any
 from agui_bridge.http.callers import agent_of, asked_of, principal_of
 from agui_bridge.http.endpoint import json_response
@@ -56,9 +58,12 @@ async def list_threads(service: Service, request: Request) -> Response:
 
 
 async def get_thread(service: Service, request: Request) -> Response:
-    """`GET …/threads/{thread}`: messages, state, status, open interrupts."""
+    """`GET …/threads/{thread}?before=`: messages, state, status, open interrupts."""
     _, _, key = await asked_of(service, request)
+    before = position(request, "before")
     engine = await service.open()
+    words = await engine.store.words(key)
+    page = await earlier_page(engine.store, key, before) if before is not None else None
     async with engine.reads.whole(key) as loaded:
         record = loaded.record
         if record is None:
@@ -67,10 +72,12 @@ async def get_thread(service: Service, request: Request) -> Response:
             "threadId": key.thread,
             "agent": key.agent,
             "status": record.status,
-            "messages": [message.message for message in loaded.messages],
+            "messages": messages_so_far(loaded, words) if page is None else page.shown(loaded),
+            "earlier": earlier_than(loaded) if page is None else page.earlier,
             "state": {} if record.state is None else record.state,
             "interrupts": [{**public_interrupt(ask), **pinned_call(ask)} for ask in loaded.waiting],
             "pendingToolCallIds": list(record.pending_calls),
+            "result": loaded.result,
             "createdAt": iso_time(record.created_at),
             "updatedAt": iso_time(record.updated_at),
         }

@@ -152,13 +152,18 @@ class Thread(TypedDict):
     status: ThreadStatus
     """What it is doing."""
     messages: list[MessageJson]
-    """The messages in context, in order."""
+    """The messages in order; at the end what a run is saying, as far as it is kept. With `before`
+    those that were archived before that."""
+    earlier: str | None
+    """`before` of the messages that were archived before these; null if none were."""
     state: Json
     """The shared state; an empty object if there is none."""
     interrupts: list[OpenInterruptJson]
     """The questions that wait for an answer."""
     pendingToolCallIds: list[str]
     """The frontend tool calls that wait for the application's result."""
+    result: Json
+    """RUN_FINISHED's of the newest run; null while it goes on, and if there is none."""
     createdAt: str
     """When it was created, in ISO 8601 and UTC."""
     updatedAt: str
@@ -190,6 +195,8 @@ class AnswerTaken(TypedDict):
     """Why it was refused, or how the run failed that carried it out; absent if it did not."""
     message: NotRequired[str]
     """The same for people."""
+    result: NotRequired[Json]
+    """RUN_FINISHED's of the run that carried it out; absent if there is none."""
     interrupt: AuditedInterruptJson
     """The question as it is now."""
 

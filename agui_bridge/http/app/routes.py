@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -30,7 +31,6 @@ from agui_bridge.http.endpoint import Endpoint, error_response, json_response
 from agui_bridge.http.hosts import HostGuard
 from agui_bridge.http.inbox.paths import INBOX_PATHS
 from agui_bridge.http.service import Service
-from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["ROUTES", "TAKEN", "build_app", "build_routes", "routes_of_its_own"]
 
@@ -39,21 +39,26 @@ Handler = Callable[[Service, Request], Awaitable[Any]]
 
 async def get_document(service: Service, request: Request) -> Response:
     """`GET /openapi.json`: this surface, described; public, since it tells of no agent or data."""
-    # The first one takes long to make, and streams would stand still meanwhile.
+    # It takes long to make, and streams would stand still meanwhile.
     server = request.scope.get("root_path") or "/"
-    return json_response(await asyncio.to_thread(_described, service, server))
+    authenticated = service.authenticate is not None
+    body = await asyncio.to_thread(_described, authenticated, server, service.copilotkit)
+    return Response(body, media_type="application/json")
 
 
-def _described(service: Service, server: str) -> Json:
+@lru_cache(maxsize=16)
+def _described(authenticated: bool, server: str, copilotkit: str | None) -> bytes:
+    """The document as it is sent: anybody may ask for it, as often as they like."""
     # Imported here: all that it describes the routes with is used for nothing else.
     from agui_bridge.http.app.openapi import openapi
 
-    return openapi(
+    document = openapi(
         [(method, path) for method, path, _ in (*ROUTES, _DOCUMENT)],
-        authenticated=service.authenticate is not None,
+        authenticated=authenticated,
         server=server,
-        copilotkit=service.copilotkit,
+        copilotkit=copilotkit,
     )
+    return bytes(json_response(document).body)
 
 
 ROUTES: tuple[tuple[str, str, Handler], ...] = (

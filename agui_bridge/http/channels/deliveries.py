@@ -39,7 +39,7 @@ class DeliveryJson(TypedDict):
     event: str
     """What is told."""
     state: DeliveryState
-    """`dropped`: the question was over; `dead`: it was given up."""
+    """`dropped`: it was not to be told any more; `dead`: it was given up."""
     attempts: int
     """How often it was tried."""
     dueAt: str

@@ -22,7 +22,8 @@ __all__ = ["post_interaction", "slack_routes"]
 
 async def post_interaction(service: Service, request: Request) -> Response:
     """Acknowledge at once, and do what was asked beside: Slack waits three seconds."""
-    channel = service.channels.get(request.path_params["name"])
+    name = request.path_params["name"]
+    channel = service.channels.get(name)
     if not isinstance(channel, Slack):
         raise Refused("NOT_FOUND", "There is no channel of this name in Slack.")
     async with raw_body(service, request, "agui-bridge channels") as body:
@@ -36,7 +37,8 @@ async def post_interaction(service: Service, request: Request) -> Response:
     if did is None:
         return Response()
     engine = await service.open()
-    desk = SlackDesk(channel, engine, service.agents, service.references)
+    scopes = service.channels.scopes[name]
+    desk = SlackDesk(channel, engine, service.agents, service.references, scopes)
     if isinstance(did, Click):
         engine.spawn(desk.click(did))
         return Response()

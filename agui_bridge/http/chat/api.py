@@ -8,8 +8,10 @@ Source: seed 000_9c3a40ec0d8c2fa7.txt, "HTTP API".
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,7 +24,7 @@ from agui_bridge.errors import Refused
 from agui_bridge.http.bodies import json_body
 from agui_bridge.http.callers import check_addressable, find_agent, principal_of
 from agui_bridge.http.chat.frames import A2UIFrames, Frames, LegacyFrames
-from agui_bridge.http.chat.interrupt_state import payload_of, pending_of, state_of
+from agui_bridge.http.chat.interrupt_state import checkpoint_of, payload_of, pending_of, state_of
 from agui_bridge.http.chat.refusal_statuses import in_its_statuses
 from agui_bridge.http.chat.reply import ChatReply
 from agui_bridge.http.endpoint import json_response
@@ -34,6 +36,9 @@ from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
 from agui_bridge.surfaces.ids import check_text_id
 
 __all__ = ["get_interrupt_state", "resume_chat", "stream_chat"]
+
+_LONGEST_KEY: Final = 255
+"""Characters of an Idempotency-Key."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +54,11 @@ async def stream_chat(service: Service, request: Request) -> EventStreamResponse
     principal = await principal_of(service, request)
     async with _object(service, request, principal) as (body, heavy):
         session = _session(service, principal, body)
-        said = {"id": mint(), "role": "user", "content": _text(body, "message")}
+        id = _id_of(request)
+        said = {"id": id, "role": "user", "content": _text(body, "message")}
         engine = await service.open()
         messages = [*await _seen_last(engine, session), said]
-        return await _reply(engine, session, request, heavy, messages=messages)
+        return await _reply(engine, session, request, heavy, said=id, messages=messages)
 
 
 @in_its_statuses
@@ -61,21 +67,27 @@ async def get_interrupt_state(service: Service, request: Request) -> Response:
     principal = await principal_of(service, request)
     session = _session(service, principal, request.query_params)
     engine = await service.open()
-    ask = pending_of(await engine.store.load(session.key), principal)
+    loaded = await engine.store.load(session.key)
+    ask = pending_of(loaded, principal)
+    result = {} if loaded.result is None else {"result": loaded.result}
     if ask is None:
-        return json_response({"interrupted": False})
-    return json_response({"interrupted": True, "state": state_of(session.key, ask)})
+        return json_response({"interrupted": False, **result})
+    return json_response({"interrupted": True, "state": state_of(session.key, ask), **result})
 
 
 @in_its_statuses
 async def resume_chat(service: Service, request: Request) -> EventStreamResponse:
-    """`POST /api/v1/chat/resume` `{agent_id, session_id, input}`: an answer, and what follows."""
+    """`POST /api/v1/chat/resume` `{agent_id, session_id, input}`: an answer, and what follows.
+
+    With `checkpoint_id` it answers that question and no other.
+    """
     principal = await principal_of(service, request)
     async with _object(service, request, principal) as (body, heavy):
         session = _session(service, principal, body)
         values = body.get("input")
         if not isinstance(values, dict):
             raise _fault("input", "must be a JSON object: a value for each field, by its name")
+        named = _text(body, "checkpoint_id") if "checkpoint_id" in body else None
         can = session.agent.adapter.capabilities
         if not (can.answer or can.approve):
             raise Refused("INTERRUPTS_UNSUPPORTED", f"Agent {session.agent.name!r} asks nothing.")
@@ -83,8 +95,28 @@ async def resume_chat(service: Service, request: Request) -> EventStreamResponse
         ask = pending_of(await engine.store.load(session.key), principal)
         if ask is None:
             raise Refused("INTERRUPT_NOT_PENDING", "This session has no pending interrupt.")
+        if named is not None and named != checkpoint_of(session.key, ask):
+            raise Refused(
+                "INTERRUPT_NOT_PENDING",
+                "The session does not ask the question of this checkpoint_id any more; it asks "
+                "another one. Nothing was answered.",
+            )
         entry = {"interruptId": ask.id, "status": "resolved", "payload": payload_of(ask, values)}
         return await _reply(engine, session, request, heavy, resume=[entry])
+
+
+def _id_of(request: Request) -> str:
+    """The id of a message and of its run: a new one, or that of the request's Idempotency-Key.
+
+    Raises:
+        Refused: INVALID_INPUT, the key is empty or too long.
+    """
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return mint()
+    if not 0 < len(key) <= _LONGEST_KEY:
+        raise _fault("Idempotency-Key", f"must have 1 to {_LONGEST_KEY} characters")
+    return hashlib.sha256(key.encode()).hexdigest()[:32]
 
 
 async def _seen_last(engine: Engine, session: _Session) -> list[Json]:
@@ -103,15 +135,24 @@ async def _seen_last(engine: Engine, session: _Session) -> list[Json]:
 
 
 async def _reply(
-    engine: Engine, session: _Session, request: Request, heavy: bool, **members: Json
+    engine: Engine,
+    session: _Session,
+    request: Request,
+    heavy: bool,
+    *,
+    said: str | None = None,
+    **members: Json,
 ) -> EventStreamResponse:
-    """Submit an input and answer with frames, or raise what it is refused for."""
+    """Submit an input and answer with frames, or raise what it is refused for.
+
+    A message has its id, `said`, in common with its run: by both it is known again.
+    """
     agent = session.agent
     # A message comes alone here: the conversation is the stored one, whatever the agent's setting.
     settings = replace(agent.settings, history="server")
     body = {
         "threadId": session.key.thread,
-        "runId": mint(),
+        "runId": said or mint(),
         "protocolVersion": "1.0",
         "messages": [],
         **members,
@@ -130,7 +171,7 @@ async def _reply(
     adapter = agent.adapter
     scanner = adapter.scanner if isinstance(adapter, AsksInWords) else None
     pipe, stream = engine.submit(submission)
-    reply = ChatReply(engine, session.key, pipe, stream, _frames(request), scanner)
+    reply = ChatReply(engine, session.key, pipe, stream, _frames(request), scanner, said)
     try:
         first = await reply.begin()
     except BaseException:

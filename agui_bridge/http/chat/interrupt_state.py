@@ -17,7 +17,7 @@ from agui_bridge.protocol.approvals.public import told_to
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Interrupt, Json, Principal, ThreadKey
 
-__all__ = ["payload_of", "pending_of", "state_of"]
+__all__ = ["checkpoint_of", "payload_of", "pending_of", "state_of"]
 
 
 def pending_of(loaded: Loaded, principal: Principal) -> Interrupt | None:
@@ -29,22 +29,29 @@ def pending_of(loaded: Loaded, principal: Principal) -> Interrupt | None:
 
 
 def state_of(key: ThreadKey, ask: Interrupt) -> dict[str, Any]:
-    """The InterruptState of a question.
-
-    Its checkpoint_id names agent, session and time, in nanoseconds; the questions of one pause
-    have one time, and are told apart by its last digits.
-    """
-    raised = ask.audit[0].at if ask.audit else 0.0
+    """The InterruptState of a question."""
     fields = _fields(ask)
-    nanoseconds = int(raised * 1_000_000) * 1000 + ask.position
     return {
         "session_id": key.thread,
         "agent_name": key.agent,
         "reason": _reason(ask),
         "fields": [field.to_json() for field in with_labels(fields, ask)],
-        "timestamp": int(raised),
-        "checkpoint_id": f"{key.agent}_{key.thread}_{nanoseconds}",
+        "timestamp": int(_raised(ask)),
+        "checkpoint_id": checkpoint_of(key, ask),
     }
+
+
+def checkpoint_of(key: ThreadKey, ask: Interrupt) -> str:
+    """What names a question: agent, session and time, in nanoseconds.
+
+    The questions of one pause have one time, and are told apart by its last digits.
+    """
+    nanoseconds = int(_raised(ask) * 1_000_000) * 1000 + ask.position
+    return f"{key.agent}_{key.thread}_{nanoseconds}"
+
+
+def _raised(ask: Interrupt) -> float:
+    return ask.audit[0].at if ask.audit else 0.0
 
 
 def payload_of(ask: Interrupt, values: Mapping[str, Json]) -> Json:

@@ -22,6 +22,14 @@ _A2UI: Final[Json] = {
     "example": "true",
 }
 
+_IDEMPOTENCY: Final[Json] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "Names the message: with the same key it is carried out once in its session.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "example": "8e03978e-40d5-43dd-bc93-6894a57f9324",
+}
+
 
 def _of_chat(name: str, description: str, example: str) -> Json:
     return {
@@ -44,7 +52,7 @@ CHAT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "On a session with a pending question nothing is sent: the question is repeated, unless "
         "`auto_resume` is on and the message answers it.",
         answer="ChatFrame",
-        query=(_A2UI,),
+        query=(_A2UI, _IDEMPOTENCY),
         body=chat.MESSAGE,
         codes=(*_CHAT_RUN, *OPENS_STORE),
         statuses=STATUSES,

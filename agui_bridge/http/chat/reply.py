@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agui_bridge.agents.sentences.line_ends import one_line
@@ -17,8 +18,9 @@ from agui_bridge.http.chat.interrupt_state import state_of
 from agui_bridge.http.chat.spoken_text import NewScanner, SpokenText
 from agui_bridge.protocol.contract.requests import AskAgain, Join, Reject, Replay
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.threads.records import ThreadKey
+from agui_bridge.protocol.threads.records import Json, ThreadKey
 from agui_bridge.protocol.wire.sse import KEEP_ALIVE, Decoder
+from agui_bridge.surfaces.json_text import as_text
 
 __all__ = ["ChatReply"]
 
@@ -35,6 +37,7 @@ class ChatReply:
         stream: what it is told in.
         frames: the output mode.
         new_scanner: scans the agent's messages for requests; None holds nothing back.
+        said: id of the message that the input brings; None for an answer.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class ChatReply:
         stream: EventStream,
         frames: Frames,
         new_scanner: NewScanner | None,
+        said: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._engine = engine
@@ -52,12 +56,13 @@ class ChatReply:
         self._pipe = pipe
         self._stream = stream
         self._frames = frames
+        self._said = said
         self._clock = clock
         self._text = SpokenText(new_scanner)
         self._decoder = Decoder()
         self._finished: WireEvent | None = None
         self._failed: WireEvent | None = None
-        self._ended = False
+        self._spoke = self._ended = False
 
     async def begin(self) -> bytes:
         """Wait until the run begins; gives what there is to send.
@@ -74,7 +79,7 @@ class ChatReply:
             ruling = self._stream.ruling
             if isinstance(ruling, Join) and chunk:
                 continue
-            if isinstance(ruling, Replay):
+            if isinstance(ruling, Replay) and self._said is None:
                 raise Refused("INTERRUPT_NOT_PENDING", "This question was answered before.")
             if isinstance(ruling, Reject) and ruling.code != _REPEATED:
                 raise Refused(ruling.code, ruling.message)
@@ -102,18 +107,33 @@ class ChatReply:
 
     def _take(self, chunk: bytes) -> str:
         """The text in a chunk. All that is ready becomes one frame: `content` grows with each."""
-        pieces = []
+        pieces: list[str] = []
         for frame in self._decoder.feed(chunk):
             event: WireEvent = json.loads(frame.data)
             if event["type"] == "RUN_FINISHED":
                 self._finished = event
             elif event["type"] == "RUN_ERROR":
                 self._failed = event
+            elif event["type"] == "MESSAGES_SNAPSHOT" and isinstance(self._stream.ruling, Replay):
+                pieces += self._replied(event["messages"])
             else:
                 pieces.append(self._text.hear(event))
         return "".join(pieces)
 
+    def _replied(self, messages: Sequence[Mapping[str, Json]]) -> Iterator[str]:
+        """What the agent said to a message that came before, told as it was then."""
+        after = itertools.dropwhile(lambda message: message["id"] != self._said, messages)
+        reply = itertools.takewhile(lambda message: message["role"] != "user", [*after][1:])
+        for message in reply:
+            of_its_own = message["role"] == "assistant" and not message.get("subagentRunId")
+            if of_its_own and message.get("content"):
+                of = {"messageId": message["id"], "role": "assistant"}
+                for kind, more in (("START", {}), ("CONTENT", {"delta": message["content"]})):
+                    yield self._text.hear({"type": f"TEXT_MESSAGE_{kind}", **of, **more})
+                yield self._text.hear({"type": "TEXT_MESSAGE_END", **of})
+
     def _told(self, text: str) -> bytes:
+        self._spoke = self._spoke or bool(text)
         return self._frames.text(text, self._clock()) if text else b""
 
     async def _end(self) -> bytes:
@@ -135,6 +155,10 @@ class ChatReply:
         except (StoreError, KeyError):
             self._failed = {"code": "STORE_UNAVAILABLE"}
         frames = [self._told(self._unasked(asked))]
+        result = (self._finished or {}).get("result")
+        if result is not None and not (self._spoke or interrupt):
+            # These clients know text only, and this is all that the run gave.
+            frames.append(self._told(as_text(result)))
         failed = self._failed is not None and self._failed["code"] != _REPEATED
         now = self._clock()
         if failed and self._failed is not None:

@@ -25,7 +25,13 @@ from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui.agents import capabilities_of
-from agui_bridge.http.agui.runs import begin_run, read_input, refusals_of
+from agui_bridge.http.agui.runs import (
+    NEWEST_HEADER,
+    begin_run,
+    declaring,
+    read_input,
+    refusals_of,
+)
 from agui_bridge.http.bodies import Body, json_body, json_body_if_any
 from agui_bridge.http.callers import agent_of, find_agent, key_of, principal_of
 from agui_bridge.http.endpoint import json_response
@@ -63,7 +69,7 @@ async def connect_agent(service: Service, request: Request) -> EventStreamRespon
     principal = await principal_of(service, request)
     agent = agent_of(service, request)
     async with json_body(service, request, principal.scope) as body:
-        return await _connect(service, principal, agent, body)
+        return await _connect(service, request, principal, agent, body)
 
 
 async def stop_agent(service: Service, request: Request) -> Response:
@@ -78,6 +84,8 @@ async def stop_agent(service: Service, request: Request) -> Response:
 async def dispatch(service: Service, request: Request) -> Response | EventStreamResponse:
     """`POST {base}`: each of the above, in an envelope."""
     principal = await principal_of(service, request)
+    # A choice that there is not is refused whatever the envelope asks for.
+    refusals_of(request)
     async with json_body(service, request, principal.scope) as body:
         return await _open(service, request, principal, body)
 
@@ -99,7 +107,7 @@ async def _open(
     if method == "agent/run":
         return await _run(service, request, principal, agent, body)
     if method == "agent/connect":
-        return await _connect(service, principal, agent, body)
+        return await _connect(service, request, principal, agent, body)
     thread = _param(params, "threadId")
     run_id = _run_id({} if body.value is None else body.value)
     return await _stop(service, principal, agent, thread, run_id)
@@ -135,12 +143,17 @@ async def _run(
     service: Service, request: Request, principal: Principal, agent: Agent, body: Body
 ) -> EventStreamResponse:
     choice, refusals = agent.settings.dialect, refusals_of(request)
-    return await begin_run(service, principal, agent, body, _ON_DISCONNECT, choice, refusals)
+    body = declaring(request, body)
+    newest = request.headers.get(NEWEST_HEADER)
+    return await begin_run(
+        service, principal, agent, body, _ON_DISCONNECT, choice, refusals, newest=newest
+    )
 
 
 async def _connect(
-    service: Service, principal: Principal, agent: Agent, body: Body
+    service: Service, request: Request, principal: Principal, agent: Agent, body: Body
 ) -> EventStreamResponse:
+    body = declaring(request, body)
     parsed = await read_input(service, principal, body, agent.settings.dialect)
     engine = await service.open()
     pipe, _ = show_thread(engine, Submission(agent, principal, parsed, _ON_DISCONNECT))

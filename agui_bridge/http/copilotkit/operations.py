@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.http.agui.operations import REFUSALS
+from agui_bridge.http.agui.operations import REFUSALS, VERSION
 from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
 from agui_bridge.shapes.readable_schema import OF_IDS
 
@@ -113,7 +113,7 @@ COPILOTKIT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answer="CopilotkitAnswer",
         example={"stopped": True},
         stream=_STREAM,
-        query=(REFUSALS,),
+        query=(REFUSALS, VERSION),
         body=_ENVELOPE,
         codes=(*_RUN, "SHUTTING_DOWN"),
     ),
@@ -131,7 +131,7 @@ COPILOTKIT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "As POST /agents/{agent}, but the run goes on when the client goes away.",
         answer="Events",
         example=_STREAM,
-        query=(REFUSALS,),
+        query=(REFUSALS, VERSION),
         body="RunInput",
         codes=(*_RUN, "SHUTTING_DOWN"),
     ),
@@ -144,6 +144,7 @@ COPILOTKIT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answer="Events",
         example=_STREAM,
         body="RunInput",
+        query=(VERSION,),
         codes=_RUN,
     ),
     ("POST", f"{BASE}/agent/{{agent}}/stop/{{thread}}"): Operation(

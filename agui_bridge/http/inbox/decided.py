@@ -60,13 +60,15 @@ async def _rows(visit: Visit, filters: Filters, since: float | None) -> list[Int
     """What was asked since then, of each scope that who looks may see."""
     engine = await visit.service.open()
     after = None if since is None else (since, "", "", -1, "")
-    return [
-        row
-        for scope in scopes_of(visit.principal)
-        for row in await engine.store.list_interrupts(
-            scope, **filters.stored, after=after, limit=_LOOKED_AT
-        )
-    ]
+    return await engine.as_seen(
+        [
+            row
+            for scope in scopes_of(visit.principal)
+            for row in await engine.store.list_interrupts(
+                scope, **filters.stored, after=after, limit=_LOOKED_AT
+            )
+        ]
+    )
 
 
 def _shown(visit: Visit, rows: Sequence[InterruptRow], now: float) -> list[QuestionView]:

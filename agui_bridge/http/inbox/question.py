@@ -14,7 +14,8 @@ from agui_bridge.http.inbox.forms.deciding import UNDECIDED, Decided, read_decis
 from agui_bridge.http.inbox.forms.fields import Field
 from agui_bridge.http.inbox.telling.conversation import Conversation, conversation_of
 from agui_bridge.http.inbox.telling.outcome import Told, tell, tell_decided
-from agui_bridge.http.inbox.views import QuestionView, view_of
+from agui_bridge.http.inbox.telling.words import value_text
+from agui_bridge.http.inbox.views import Argument, QuestionView, view_of
 from agui_bridge.inbox.access import find_question
 from agui_bridge.inbox.answering import answer_question
 from agui_bridge.inbox.reference import Reference
@@ -51,7 +52,10 @@ async def question_page(visit: Visit) -> Response:
             via="link" if visit.place.link else "inbox",
             wait=PATIENCE,
         )
-        return await _shown(visit, reference, outcome.row, told=tell(outcome))
+        # A link may be passed on: who comes by it sees the question alone.
+        known = outcome.result is not None and not visit.place.link
+        result = Argument("Result", value_text(outcome.result)) if known else None
+        return await _shown(visit, reference, outcome.row, told=tell(outcome), result=result)
 
 
 async def _shown(
@@ -62,6 +66,7 @@ async def _shown(
     form: Form | None = None,
     decided: Decided | None = None,
     told: Told | None = None,
+    result: Argument | None = None,
 ) -> Response:
     """The page as it is now: as asked for, with a form's faults, or with what came of it."""
     view = view_of(row, visit.request.path_params["reference"], visit.principal, time.time())
@@ -80,6 +85,7 @@ async def _shown(
         sent=form or {},
         faults=faults,
         told=told,
+        result=result,
         conversation=await _conversation(visit, reference),
     )
 

@@ -83,6 +83,13 @@ class QuestionView:
         return call.name if call is not None else self.ask.message or self.ask.reason
 
     @property
+    def kind(self) -> str:
+        """What is asked, in a few words: whether a tool may run, or something else."""
+        if self.is_approval:
+            return "A tool wants to run"
+        return "A question" if self.ask.tool is None else f"A question about {self.ask.tool}"
+
+    @property
     def remember(self) -> list[tuple[str, str]]:
         """For whom its approval may be remembered, each with what it is called."""
         properties = (self.ask.response_schema or {}).get("properties", {})

@@ -6,22 +6,30 @@ wrote it, and reaches neither the store nor a client.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.answers.decisions import ANSWER, APPROVE, DECLINE, EDIT, RESPOND
 from agui_bridge.protocol.answers.question_schemas import DECLINED
-from agui_bridge.protocol.threads.approval_rule import ROLE
+from agui_bridge.protocol.field_rules import (
+    COUNT,
+    OBJECT,
+    TEXT,
+    FieldRule,
+    check_fields,
+    is_a,
+    is_number,
+    sequence_of,
+)
+from agui_bridge.protocol.threads.approval_rule import is_approver
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["LONGEST_WAIT", "Ask", "Handoff", "Pause"]
 
 LONGEST_WAIT: Final = 100 * 365 * 86400.0
 """Seconds that a question may wait for its answer; calendars end somewhere."""
-
-_LONGEST_SHOWN: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +42,12 @@ class Ask:
         reason: `tool_call`, `input_required`, `confirmation` or `<framework>:<name>`.
         message: plain text for people.
         tool_call: for a tool approval the proposed call; its arguments are pinned.
-        about: for any other question the id of the tool call that it belongs to, which the
-            conversation has: clients show the question there. The decision is an `Answer`; whatever
-            becomes of the call is yours to tell.
+        about: for any other question the tool call that it belongs to. Its id, where the
+            conversation has the call: clients show the question there. Else the call itself: then
+            clients are shown none. Approval rules hear of either. The decision is an `Answer`;
+            whatever becomes of the call is yours to tell.
+        permits: whether the answer lets a tool run, as that of an approval does whose call can't be
+            pinned. A message is then never taken for it.
         parameters: the tool's parameter JSON Schema: what edited arguments must satisfy.
         response_schema: JSON Schema of the payload; by default that of a tool approval when
             there is a tool call, of a confirmation when the reason is `confirmation`, else
@@ -60,7 +71,8 @@ class Ask:
     reason: str = "input_required"
     message: str | None = None
     tool_call: ToolCall | None = None
-    about: str | None = field(default=None, kw_only=True)
+    about: str | ToolCall | None = field(default=None, kw_only=True)
+    permits: bool = field(default=False, kw_only=True)
     parameters: Mapping[str, Json] | None = None
     response_schema: Mapping[str, Json] | None = None
     allowed: Sequence[str] | None = None
@@ -71,9 +83,11 @@ class Ask:
     quorum: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        _check(self, _ASK)
+        check_fields(self, _ASK, error=AgentMistake)
+        if isinstance(self.about, ToolCall):
+            check_fields(self.about, _TOOL_CALL, error=AgentMistake, label="Ask.about")
         if self.tool_call is not None:
-            _check(self.tool_call, _TOOL_CALL, "Ask.tool_call")
+            check_fields(self.tool_call, _TOOL_CALL, error=AgentMistake, label="Ask.tool_call")
             if self.about is not None:
                 raise AgentMistake("Ask.about must be None where there is an Ask.tool_call.")
         elif self.may_be_declined and DECLINED in (
@@ -109,7 +123,7 @@ class Pause:
     frontend_calls: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        _check(self, _PAUSE)
+        check_fields(self, _PAUSE, error=AgentMistake)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,99 +142,43 @@ class Handoff:
     continuation: Json = None
 
     def __post_init__(self) -> None:
-        _check(self, _HANDOFF)
+        check_fields(self, _HANDOFF, error=AgentMistake)
 
 
 # --- what the fields may be ---
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """What a field may be, in words and as a check."""
-
-    words: str
-    fits: Callable[[Any], bool]
-
-    def or_none(self) -> _Rule:
-        """The same, or None."""
-        return _Rule(f"{self.words} or None", lambda value: value is None or self.fits(value))
-
-
-def _is_one(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kind)
-
-
-def _are_all(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Whether it is a sequence of what fits; a text is none, though Python takes it for one."""
-    return lambda value: (
-        isinstance(value, Sequence) and not isinstance(value, str | bytes) and all(map(fits, value))
-    )
-
-
-def _is_wait(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 0 <= value <= LONGEST_WAIT
-
-
-def _is_approver(value: Any) -> bool:
-    return isinstance(value, str) and value not in ("", ROLE)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _is_decision(value: Any) -> bool:
-    return isinstance(value, str) and value in _DECISIONS
-
-
 _DECISIONS: Final = (APPROVE, DECLINE, EDIT, RESPOND, ANSWER)
-_TEXT = _Rule("a str", _is_one(str))
-_OBJECT = _Rule("a mapping", _is_one(Mapping))
-_IDS = _Rule("a sequence of tool call ids", _are_all(_is_one(str)))
+_SCHEMA: Final = FieldRule("a JSON Schema, as a mapping,", is_a(Mapping)).or_none()
+_IDS: Final = sequence_of("a sequence of tool call ids", is_a(str))
 
-_ASK: Final[Mapping[str, _Rule]] = {
-    "native_id": _TEXT,
-    "reason": _TEXT,
-    "message": _TEXT.or_none(),
-    "tool_call": _Rule("a ToolCall", _is_one(ToolCall)).or_none(),
-    "about": _Rule("a tool call id", _is_one(str)).or_none(),
-    "parameters": _Rule("a JSON Schema, as a mapping,", _is_one(Mapping)).or_none(),
-    "response_schema": _Rule("a JSON Schema, as a mapping,", _is_one(Mapping)).or_none(),
-    "allowed": _Rule(
-        "a sequence of " + ", ".join(map(repr, _DECISIONS)), _are_all(_is_decision)
+_ASK: Final[Mapping[str, FieldRule]] = {
+    "native_id": TEXT,
+    "reason": TEXT,
+    "message": TEXT.or_none(),
+    "tool_call": FieldRule("a ToolCall", is_a(ToolCall)).or_none(),
+    "about": FieldRule(
+        "a tool call id or a ToolCall", lambda value: isinstance(value, str | ToolCall)
     ).or_none(),
-    "expires_in": _Rule(f"0 to {LONGEST_WAIT:.0f} seconds", _is_wait).or_none(),
-    "subagent_run_id": _TEXT.or_none(),
-    "metadata": _OBJECT.or_none(),
-    "approvers": _Rule(
-        "a sequence of actors and role:NAME, not empty,",
-        lambda value: _are_all(_is_approver)(value) and bool(value),
+    "permits": FieldRule("a bool", is_a(bool)),
+    "parameters": _SCHEMA,
+    "response_schema": _SCHEMA,
+    "allowed": sequence_of(
+        "a sequence of " + ", ".join(map(repr, _DECISIONS)), _DECISIONS.__contains__
     ).or_none(),
-    "quorum": _Rule("1 or more", _is_count).or_none(),
+    "expires_in": FieldRule(
+        f"0 to {LONGEST_WAIT:.0f} seconds", lambda value: is_number(value, most=LONGEST_WAIT)
+    ).or_none(),
+    "subagent_run_id": TEXT.or_none(),
+    "metadata": OBJECT.or_none(),
+    "approvers": sequence_of(
+        "a sequence of actors and role:NAME, not empty,", is_approver, least=1
+    ).or_none(),
+    "quorum": COUNT.or_none(),
 }
-_TOOL_CALL: Final[Mapping[str, _Rule]] = {"id": _TEXT, "name": _TEXT, "args": _OBJECT}
-_PAUSE: Final[Mapping[str, _Rule]] = {
-    "asks": _Rule("a sequence of Ask", _are_all(_is_one(Ask))),
+_TOOL_CALL: Final[Mapping[str, FieldRule]] = {"id": TEXT, "name": TEXT, "args": OBJECT}
+_PAUSE: Final[Mapping[str, FieldRule]] = {
+    "asks": sequence_of("a sequence of Ask", is_a(Ask)),
     "frontend_calls": _IDS,
 }
-_HANDOFF: Final[Mapping[str, _Rule]] = {"tool_call_ids": _IDS}
-
-
-def _check(built: object, rules: Mapping[str, _Rule], label: str | None = None) -> None:
-    for name, rule in rules.items():
-        value = getattr(built, name)
-        if not rule.fits(value):
-            where = f"{label or type(built).__name__}.{name}"
-            raise AgentMistake(f"{where} must be {rule.words}, not {_shown(value)}.")
-
-
-def _shown(value: Any) -> str:
-    """The value in words: what it holds is the author's affair, and may fail to be shown."""
-    kind = type(value).__name__
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    if value is None or not isinstance(value, str | int | float):
-        return kind if value is not None else "None"
-    text = repr(value)
-    return f"{kind} {text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + '…'}"
+_HANDOFF: Final[Mapping[str, FieldRule]] = {"tool_call_ids": _IDS}

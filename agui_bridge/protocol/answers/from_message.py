@@ -73,8 +73,8 @@ class Reply:
 
 
 Extractor = Callable[[Reply], Answer | Awaitable[Answer | None] | None]
-"""Makes the answer of a reply; None when it is none. A payload that does not satisfy the schema
-counts as none too."""
+"""Makes the answer of a reply, async or plain (in a thread); None when it is none. A payload
+that does not satisfy the schema counts as none too."""
 
 
 def extract_by_rule(reply: Reply) -> Answer | None:

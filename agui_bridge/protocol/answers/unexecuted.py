@@ -18,6 +18,7 @@ __all__ = [
     "FAILED",
     "FAILED_AMID",
     "LOST",
+    "NOT_GIVEN",
     "STOPPED",
     "STOPPED_AMID",
     "UNKNOWN",
@@ -44,6 +45,11 @@ UNTOLD: Final = "No result was reported; whether this tool call was executed is 
 
 UNKNOWN: Final = frozenset({CANCELLED_AMID, FAILED_AMID, LOST, STOPPED_AMID, UNTOLD})
 """What a result that arrives late takes the place of."""
+
+# --- the application was to carry it out ---
+
+NOT_GIVEN: Final = "The application gave no result for this tool call before the person wrote on."
+"""What a result that the application still gives takes the place of."""
 
 # --- the framework came to its end without a word of it ---
 

@@ -21,6 +21,7 @@ from agui_bridge.protocol.contract.requests import (
     Entry,
     Hold,
     Join,
+    Keep,
     Recover,
     Reject,
     Replay,
@@ -50,6 +51,8 @@ __all__ = ["ROWS", "admit"]
 
 _TAKEN = "This answer was taken before, and is not carried out again."
 
+_CARRIED_OUT = "This input was taken before, and is not carried out again."
+
 _MOST_NAMED = 100
 """Interrupts that a refusal names: an input may name thousands that there are not."""
 
@@ -72,7 +75,7 @@ def admit(loaded: Loaded, request: Request) -> Ruling:
         ruling = row(loaded, request)
         if ruling is not None:
             return ruling
-    raise AssertionError("unreachable: row 19 or a row before it holds for every input")
+    raise AssertionError("unreachable: row 19b or a row before it holds for every input")
 
 
 def _lease_over(loaded: Loaded, request: Request) -> Ruling | None:
@@ -125,9 +128,7 @@ def _failed_before(loaded: Loaded, request: Request) -> Ruling | None:
     receipt = _identical_receipt(loaded, request)
     if receipt is None or receipt.outcome not in ("failed", "lost"):
         return None
-    code = receipt.code or ("AGENT_ERROR" if receipt.outcome == "failed" else "RUN_INDETERMINATE")
-    if code not in CODES:  # of another version of the bridge
-        code = "AGENT_ERROR"
+    code = _code_of(receipt)
     return _reject(code, f"{_TAKEN} {CODES[code].cause}", _ids(request))
 
 
@@ -163,6 +164,21 @@ def _never_raised(loaded: Loaded, request: Request) -> Ruling | None:
     return None
 
 
+def _repeated(loaded: Loaded, request: Request) -> Ruling | None:
+    receipt = loaded.receipts.get(request.receipt or "")
+    if receipt is None or request.entries or receipt.outcome == "undelivered":
+        return None
+    if _only_answered(loaded):
+        # What carries a pause on that nobody has to answer is the input that paused, again.
+        return None
+    if loaded.status is ThreadStatus.RUNNING:
+        return Join()
+    if receipt.outcome in ("failed", "lost"):
+        code = _code_of(receipt)
+        return _reject(code, f"{_CARRIED_OUT} {CODES[code].cause}", ())
+    return Replay(stopped=receipt.outcome == "stopped")
+
+
 def _running(loaded: Loaded, request: Request) -> Ruling | None:
     if loaded.status is not ThreadStatus.RUNNING or loaded.record is None:
         return None
@@ -188,13 +204,13 @@ def _unnamed(loaded: Loaded, request: Request) -> Ruling | None:
 
 
 def _all_expired(loaded: Loaded, request: Request) -> Ruling | None:
-    if loaded.all_expired and not request.entries:
-        return Start(closes_expired=True)
-    return None
+    if not loaded.all_expired or request.entries:
+        return None
+    return Start(closes_expired=True) if _begins(request) else Replay()
 
 
 def _rest_expired(loaded: Loaded, request: Request) -> Ruling | None:
-    if loaded.asks and not request.entries and not loaded.waiting:
+    if _only_answered(loaded) and not request.entries:
         return resume_of(loaded, settle(loaded, request))
     return None
 
@@ -203,7 +219,7 @@ def _auto_answer(loaded: Loaded, request: Request) -> Ruling | None:
     asks, auto = loaded.asks, request.auto_resume
     if not asks or request.entries or auto is None or not auto.follows_ask or not auto.entries:
         return None
-    if any(ask.expired(loaded.now) or ask.tool_call is not None for ask in asks):
+    if any(ask.expired(loaded.now) or not ask.takes_message for ask in asks):
         return None
     # The extractor's answer passes the very rows that a client's would.
     verdict = admit(loaded, replace(request, entries=auto.entries, auto_resume=None))
@@ -296,8 +312,22 @@ def _complete(loaded: Loaded, request: Request) -> Ruling | None:
     return resume_of(loaded, settle(loaded, request)) if loaded.asks else None
 
 
+def _part_of_results(loaded: Loaded, request: Request) -> Ruling | None:
+    return Keep() if request.brings_part else None
+
+
 def _idle(loaded: Loaded, request: Request) -> Ruling | None:
-    return Start()
+    return Start() if request.brings else None
+
+
+def _nothing_after_input(loaded: Loaded, request: Request) -> Ruling | None:
+    return Replay() if request.ends_with_input else None
+
+
+def _nothing(loaded: Loaded, request: Request) -> Ruling | None:
+    # On a thread that never was, nothing can be executed again: an agent may speak first.
+    begins = request.acts_on_state or loaded.record is None
+    return Start() if begins else Replay()
 
 
 Row = Callable[[Loaded, Request], Ruling | None]
@@ -312,6 +342,7 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("6", _cancels_expired),
     ("7", _batch_closed),
     ("8", _never_raised),
+    ("8a", _repeated),
     ("9", _running),
     ("9b", _unnamed),
     ("10", _all_expired),
@@ -327,7 +358,10 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("17", _some_of_several),
     ("17b", _vote_of_several),
     ("18", _complete),
+    ("18b", _part_of_results),
     ("19", _idle),
+    ("19a", _nothing_after_input),
+    ("19b", _nothing),
 )
 """Row number and rule; the first that returns a ruling decides."""
 
@@ -366,6 +400,22 @@ def _identical(loaded: Loaded, request: Request, given: Mapping[str, RecordedAns
 def _given(loaded: Loaded) -> dict[str, RecordedAnswer]:
     """Answers that are held or being carried out; the answers of closed batches are receipts."""
     return {i.id: i.answer for i in loaded.batch_interrupts() if i.answer is not None}
+
+
+def _only_answered(loaded: Loaded) -> bool:
+    """Whether the questions are all answered or expired, and one of them is not expired."""
+    return bool(loaded.asks) and not loaded.waiting and not loaded.all_expired
+
+
+def _begins(request: Request) -> bool:
+    """Whether an input begins a run on an idle thread."""
+    return request.brings or (request.acts_on_state and not request.ends_with_input)
+
+
+def _code_of(receipt: Receipt) -> str:
+    code = receipt.code or ("AGENT_ERROR" if receipt.outcome == "failed" else "RUN_INDETERMINATE")
+    # It may be of another version of the bridge.
+    return code if code in CODES else "AGENT_ERROR"
 
 
 def _receipt_of(loaded: Loaded, interrupt_id: str) -> Receipt | None:

@@ -15,6 +15,7 @@ from agui_bridge.protocol.contract.transitions import (
     actor_of,
     answers_of,
     closed_by_answer,
+    input_receipt,
     moved,
 )
 from agui_bridge.protocol.threads.history import StoredMessage
@@ -27,12 +28,13 @@ from agui_bridge.protocol.threads.records import (
     InterruptStatus,
     Json,
     Receipt,
+    ReceiptOutcome,
     RunEnding,
     ThreadRecord,
     ThreadStatus,
 )
 
-__all__ = ["FinalWrite", "end_run", "late_result", "reopen"]
+__all__ = ["FinalWrite", "close_lost_claim", "end_run", "give_back", "late_result", "reopen"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,11 @@ class FinalWrite:
         pending_calls: frontend calls that wait for the application.
         handoff: continuation for their results.
         unheard: ids of the messages that the run was to bring to its agent, and did not.
+        returning: ids of messages that this run was not sent, and that the next one is again.
+        held_context: the `context` that they came with.
         iteration: model steps that the run had begun, None if unknown.
         memo: what the adapter noted for its next run.
+        result: what the run gave, to be told again.
         kept: how far the conversation is that its framework has; None leaves what was known.
         unsettled: statuses of claimed interrupts whose approved call has no result: cancelled where
             it certainly never began, else indeterminate. The others take what their answers mean.
@@ -61,8 +66,11 @@ class FinalWrite:
     pending_calls: tuple[str, ...] = ()
     handoff: Json = None
     unheard: tuple[str, ...] = ()
+    returning: tuple[str, ...] = ()
+    held_context: tuple[Mapping[str, Json], ...] = ()
     iteration: int | None = None
     memo: Json = None
+    result: Json = None
     kept: Kept | None = None
     unsettled: Mapping[str, InterruptStatus] = field(default_factory=dict)
 
@@ -104,6 +112,10 @@ def end_run(
                 at=now,
             ),
         )
+    # An input that no agent has heard was not carried out: sent again, it is.
+    undelivered = end.outcome == "failed" and bool(end.unheard)
+    outcome: ReceiptOutcome = "undelivered" if undelivered else end.outcome
+    receipts += input_receipt(record.run, outcome, now, code=end.code)
     interrupted = end.batch is not None
     return Change(
         record=replace(
@@ -115,13 +127,16 @@ def end_run(
             closed=tuple(batch for batch in record.closed if batch not in told),
             pending_calls=end.pending_calls,
             handoff=end.handoff,
-            ended=RunEnding(record.run.token, end.outcome, end.iteration)
+            ended=RunEnding(record.run.token, end.outcome, end.iteration, end.result)
             if record.run
             else record.ended,
-            unheard=end.unheard,
+            unheard=(*end.returning, *end.unheard),
+            held_context=end.held_context,
             memo=end.memo,
             rewound=record.rewound if end.kept is None else (),
+            archived=record.archived if end.kept is None else (),
             kept=end.kept or record.kept,
+            past=True if superseded else record.past,
         ),
         interrupts=(
             *(
@@ -162,6 +177,7 @@ def reopen(
     claimed: Sequence[Interrupt],
     *,
     unheard: Sequence[str] = (),
+    context: Sequence[Mapping[str, Json]] = (),
     messages: Sequence[StoredMessage] = (),
     memo: Json = None,
     now: float,
@@ -172,6 +188,7 @@ def reopen(
         record: the owner's record.
         claimed: the interrupts that the run was to carry out, as last written.
         unheard: ids of the messages that came along.
+        context: what the agent was to have besides.
         messages: rows to write: calls with the arguments that were proposed, where the claim wrote
             edited ones.
         memo: what the adapter noted for its next run.
@@ -183,11 +200,119 @@ def reopen(
             status=ThreadStatus.INTERRUPTED,
             run=None,
             unheard=tuple(unheard),
+            held_context=tuple(context),
             memo=memo,
         ),
         interrupts=tuple(
             moved(replace(ask, answer=None, votes=()), InterruptStatus.OPEN, now, "bridge")
             for ask in claimed
+        ),
+        receipts=input_receipt(record.run, "undelivered", now),
+        messages=tuple(messages),
+    )
+
+
+def give_back(
+    claim: Change,
+    before: Loaded,
+    *,
+    said: Sequence[str] = (),
+    returned: Sequence[str] = (),
+    messages: Sequence[StoredMessage] = (),
+    now: float,
+) -> Change:
+    """Nobody knows whether a failover would keep a claim, so nothing is executed: undo it.
+
+    Votes and held answers stand as before; the answer that came with the claim was not accepted.
+    What was said besides is told to the agent with the next run, as after `reopen`.
+
+    Args:
+        claim: what was committed.
+        before: the thread that it was committed on.
+        said: ids of the messages that it brought, but for results.
+        returned: ids of the results of frontend calls, which leave again, to be sent again.
+        messages: rows to write: calls with the arguments that were proposed, where the claim wrote
+            edited ones.
+        now: the store's time.
+    """
+    asked = claim.record.batch is not None
+    old = before.record
+    return Change(
+        record=replace(
+            claim.record,
+            status=ThreadStatus.INTERRUPTED if asked else ThreadStatus.IDLE,
+            run=None,
+            unheard=(*(old.unheard if old else ()), *said),
+            pending_calls=old.pending_calls if old else (),
+            handoff=old.handoff if old else None,
+            returned=old.returned if old else (),
+            past=True if returned else claim.record.past,
+        ),
+        receipts=input_receipt(claim.record.run, "undelivered", now),
+        interrupts=tuple(
+            _as_before(ask, before.interrupts[ask.id], now)
+            for ask in claim.interrupts
+            if ask.status is InterruptStatus.CLAIMED
+        ),
+        messages=tuple(messages),
+        superseded=tuple(returned),
+    )
+
+
+def _as_before(ask: Interrupt, before: Interrupt, now: float) -> Interrupt:
+    """A claimed question as it was; who gave a held answer is named again."""
+    undone = replace(ask, answer=before.answer, votes=before.votes)
+    if before.status is InterruptStatus.ANSWERED:
+        held = before.changes[-1]
+        return moved(undone, before.status, now, held.actor, held.via)
+    return moved(undone, before.status, now, "bridge")
+
+
+def close_lost_claim(
+    loaded: Loaded,
+    record: ThreadRecord,
+    claimed: Sequence[Interrupt],
+    *,
+    messages: Sequence[StoredMessage] = (),
+) -> Change:
+    """The store has lost a claim that was acted upon, and asks the same questions again.
+
+    Who acted upon it closes them: what has a result is settled, the outcome of the rest is unknown.
+
+    Args:
+        loaded: the thread, interrupted as before the claim.
+        record: the owner's record.
+        claimed: the interrupts that the run carried out, as last written.
+        messages: what the thread lacks of what was said.
+    """
+    now, batch = loaded.record, record.batch
+    assert now is not None and batch is not None, "there was a claim, and its questions are there"
+    lease = record.run.token if record.run else None
+    return Change(
+        record=replace(
+            now,
+            status=ThreadStatus.IDLE,
+            run=None,
+            batch=None,
+            closed=(*now.closed, ClosedBatch(batch.continuation, "lost")),
+            ended=RunEnding(lease, "lost") if lease is not None else now.ended,
+            memo=None,
+        ),
+        interrupts=tuple(
+            moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge")
+            if ask.status is InterruptStatus.CLAIMED
+            else ask
+            for ask in claimed
+        ),
+        receipts=(
+            Receipt(
+                batch=batch.id,
+                outcome="lost",
+                answers=answers_of(claimed),
+                code="RUN_INDETERMINATE",
+                lease=lease,
+                at=loaded.now,
+            ),
         ),
         messages=tuple(messages),
     )

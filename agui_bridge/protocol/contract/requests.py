@@ -14,6 +14,7 @@ __all__ = [
     "Entry",
     "Hold",
     "Join",
+    "Keep",
     "Recover",
     "Reject",
     "Replay",
@@ -59,6 +60,12 @@ class Request:
         unnamed_answer: it has an answer that does not say to which interrupt.
         auto_resume: None when auto-resume is off for this request.
         skip_unknown: ignore entries for ids that the thread never raised instead of refusing.
+        brings: whether it brings something to answer: a user message that was never had, the
+            results of frontend calls, or the known user message that its list ends with, again.
+        ends_with_input: whether its list ends with a user message or a tool's result.
+        acts_on_state: whether its agent runs on an input that brings nothing.
+        brings_part: it brings results of frontend calls, and others are still awaited.
+        receipt: key of its receipt; None where its list has nothing by which to know it again.
         principal: who sends it.
         via: through what, for the history; see `AuditEntry`.
     """
@@ -69,6 +76,11 @@ class Request:
     unnamed_answer: bool = False
     auto_resume: AutoResume | None = None
     skip_unknown: bool = False
+    brings: bool = True
+    ends_with_input: bool = True
+    acts_on_state: bool = False
+    brings_part: bool = False
+    receipt: str | None = None
     principal: Principal = field(default_factory=Principal)
     via: str | None = None
 
@@ -111,6 +123,11 @@ class Hold:
 
     answers: Mapping[str, RecordedAnswer]
     votes: Mapping[str, tuple[Vote, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Store these results of frontend calls, call no adapter: others are still awaited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,4 +175,4 @@ class Reject:
     interrupt_ids: tuple[str, ...] = ()
 
 
-Ruling = Start | Resume | Hold | Replay | Join | AskAgain | Recover | Reject
+Ruling = Start | Resume | Hold | Keep | Replay | Join | AskAgain | Recover | Reject

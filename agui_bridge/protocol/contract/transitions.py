@@ -6,11 +6,12 @@ the store decides whether (compare-and-swap). Status words are those of contract
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.requests import Hold, Resume
+from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.audit_chain import AuditRow
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
@@ -39,10 +40,13 @@ __all__ = [
     "answers_of",
     "claim_resume",
     "claim_start",
+    "close_stranded",
     "close_unanswered",
     "closed_by_answer",
     "flush",
     "hold",
+    "input_receipt",
+    "keep_results",
     "moved",
     "recover",
 ]
@@ -69,6 +73,8 @@ class Change:
         not_after: store time from which the change is refused: an answer that was in time when
             it was admitted may be committed too late.
         audit: rows of the thread's audit chain, which are only ever added.
+        drops_words: the text so far that was kept of its run (`Store.keep_words`) goes: it stands
+            among the messages now, or its run is over.
     """
 
     record: ThreadRecord
@@ -79,6 +85,7 @@ class Change:
     lease_seconds: float | None = None
     not_after: float | None = None
     audit: tuple[AuditRow, ...] = ()
+    drops_words: bool = False
 
 
 def claim_start(
@@ -90,6 +97,8 @@ def claim_start(
     closes_expired: bool,
     messages: Sequence[StoredMessage] = (),
     superseded: Sequence[str] = (),
+    archived: Sequence[StoredMessage] = (),
+    left_out: Sequence[str] = (),
     returned: Collection[str] = (),
     state: Json,
     lease_seconds: float | None = None,
@@ -99,24 +108,42 @@ def claim_start(
 
     Results that it brings of frontend calls (`returned`) are taken by this run, once: if it is
     lost, the handoff that waited for them is over too. Where the client went back, what the adapter
-    noted of the conversation goes with the messages that it was made of.
+    noted of the conversation goes with the messages that it was made of. So it does where the
+    oldest turns leave for the thread's size (`archived`): they are written once more, with their
+    mark. Of suspects that it leaves out (`left_out`) its agent is told as of those that were taken
+    back.
     """
-    record = loaded.record or ThreadRecord(key=key, version=fresh_version)
+    record = loaded.record or ThreadRecord(key=key, version=fresh_version, begun_by=lease.actor)
+    now = loaded.now
     closing = close_unanswered(loaded, "expired", lease.actor) if closes_expired else None
     if closing is not None:
         record = closing.record
     if returned:
         record = replace(_without_calls(record, returned), handoff=None)
-    if superseded:
-        kept = record.kept and record.kept.before(loaded.messages, superseded)
-        rewound = tuple(dict.fromkeys((*record.rewound, *superseded)))
-        record = replace(record, memo=None, rewound=rewound, kept=kept)
+    left = tuple(message.id for message in archived)
+    if leaving := (*superseded, *left):
+        kept = record.kept and record.kept.before(loaded.messages, leaving)
+        gone = (*record.gone_calls, *_calls_in(loaded.messages, leaving))
+        record = replace(
+            record,
+            memo=None,
+            rewound=tuple(dict.fromkeys((*record.rewound, *superseded))),
+            archived=(*record.archived, *left),
+            gone_calls=gone,
+            kept=kept,
+            past=True,
+        )
+    if archived:
+        until = max(record.archived_until or 0, *(message.position for message in archived))
+        record = replace(record, archived_until=until)
+    if left_out:
+        record = replace(record, rewound=tuple(dict.fromkeys((*record.rewound, *left_out))))
     return Change(
         record=_running(record, lease, state, askers),
         interrupts=closing.interrupts if closing else (),
-        receipts=closing.receipts if closing else (),
-        messages=tuple(messages),
-        superseded=tuple(superseded),
+        receipts=(*(closing.receipts if closing else ()), *_claimed_input(lease, now)),
+        messages=(*archived, *messages),
+        superseded=leaving,
         lease_seconds=lease_seconds,
     )
 
@@ -140,6 +167,7 @@ def claim_resume(
         interrupts=tuple(
             _claimed(ask, ruling, loaded.now, lease.actor, via) for ask in loaded.batch_interrupts()
         ),
+        receipts=_claimed_input(lease, loaded.now),
         messages=tuple(messages),
         lease_seconds=lease_seconds,
         not_after=_earliest(
@@ -155,12 +183,24 @@ def hold(
     via: str | None = None,
     *,
     messages: Sequence[StoredMessage] = (),
+    state: Json = ...,
+    context: Sequence[Mapping[str, Json]] = (),
     askers: Sequence[str] = (),
 ) -> Change:
     """Rows 17 and 17b: some answers of the batch, and votes, are kept until the rest is here.
 
-    What was said besides comes to the agent with the run that carries the answers out, and those
-    who said it are among the `askers` of that run.
+    What else the input brings comes to the agent with the run that carries the answers out, and
+    those who said something, or changed the state, are among the `askers` of that run.
+
+    Args:
+        loaded: the thread.
+        ruling: what is kept of the batch.
+        actor: who answers.
+        via: through what.
+        messages: what was said besides.
+        state: the shared state from now on; ... where the input brings none.
+        context: the input's; empty where it brings none.
+        askers: who asks for the run, if the input asks for anything.
     """
     named = [
         ask
@@ -168,11 +208,14 @@ def hold(
         if ask.id in ruling.answers or ask.id in ruling.votes
     ]
     record = _existing(loaded)
+    changes_state = state is not ... and not same_json(state, record.state)
     return Change(
         record=replace(
             record,
+            state=state if changes_state else record.state,
             unheard=(*record.unheard, *(message.id for message in messages)),
-            askers=tuple(askers) if messages else record.askers,
+            held_context=tuple(context) or record.held_context,
+            askers=tuple(askers) if messages or changes_state else record.askers,
         ),
         messages=tuple(messages),
         interrupts=tuple(
@@ -192,8 +235,9 @@ def recover(loaded: Loaded, messages: Sequence[StoredMessage] = ()) -> Change:
     ended = RunEnding(record.run.token, "lost") if record.run else record.ended
     # What an adapter noted is of the run before the lost one, which may have changed all of it.
     idle = replace(record, status=ThreadStatus.IDLE, run=None, batch=None, ended=ended, memo=None)
+    lost = input_receipt(record.run, "lost", loaded.now, code="RUN_INDETERMINATE")
     if record.batch is None:
-        return Change(record=idle, messages=tuple(messages))
+        return Change(record=idle, receipts=lost, messages=tuple(messages))
     asks = loaded.batch_interrupts()
     return Change(
         record=replace(idle, closed=(*record.closed, _closed(record.batch, "lost"))),
@@ -211,6 +255,7 @@ def recover(loaded: Loaded, messages: Sequence[StoredMessage] = ()) -> Change:
                 lease=record.run.token if record.run else None,
                 at=loaded.now,
             ),
+            *lost,
         ),
         messages=tuple(messages),
     )
@@ -234,12 +279,27 @@ def close_unanswered(
             batch=None,
             run=None,
             closed=(*record.closed, _closed(record.batch, cause)),
+            # What was said with it comes with the next run; by itself it is about what is over.
+            held_context=record.held_context if record.unheard else (),
         ),
         interrupts=tuple(
             moved(ask, status, loaded.now, actor) for ask in loaded.batch_interrupts()
         ),
         receipts=(Receipt(batch=record.batch.id, outcome=outcome, at=loaded.now),),
         messages=tuple(messages),
+    )
+
+
+def close_stranded(loaded: Loaded, asks: Iterable[Interrupt]) -> Change:
+    """Questions that are claimed on a thread that does not run: what became of them is unknown.
+
+    A store that lost its last writes may hold such, and one that an older version wrote to.
+    """
+    return Change(
+        record=_existing(loaded),
+        interrupts=tuple(
+            moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge") for ask in asks
+        ),
     )
 
 
@@ -268,6 +328,40 @@ def flush(
     )
 
 
+def keep_results(
+    loaded: Loaded, messages: Sequence[StoredMessage], returned: Collection[str]
+) -> Change:
+    """Row 18b: results of frontend calls are kept until all are here, and late ones for ever.
+
+    Args:
+        loaded: the idle thread.
+        messages: rows to write.
+        returned: ids of the calls that wait no longer for a result of their own.
+    """
+    record = _existing(loaded)
+    waited_for = tuple(dict.fromkeys((*record.returned, *returned)))
+    told = {m.message["toolCallId"] for m in messages} - {*record.pending_calls}
+    kept = record.kept.but(told) if record.kept is not None and told else record.kept
+    return Change(record=replace(record, returned=waited_for, kept=kept), messages=tuple(messages))
+
+
+def input_receipt(
+    run: RunLease | None,
+    outcome: ReceiptOutcome,
+    at: float,
+    *,
+    code: str | None = None,
+) -> tuple[Receipt, ...]:
+    """What became of the input that began a run: one row to write, or none."""
+    if run is None or run.receipt is None:
+        return ()
+    return (Receipt(run.receipt, outcome, code=code, lease=run.token, at=at),)
+
+
+def _claimed_input(lease: RunLease, at: float) -> tuple[Receipt, ...]:
+    return input_receipt(lease, "claimed", at)
+
+
 def _running(
     record: ThreadRecord, lease: RunLease, state: Json, askers: Sequence[str]
 ) -> ThreadRecord:
@@ -278,6 +372,9 @@ def _running(
         state=state,
         # What a run that is lost has told its agent is unknown: nothing is told twice.
         unheard=(),
+        held_context=(),
+        # They come to the agent with this run, or never.
+        returned=(),
         askers=tuple(askers),
     )
 
@@ -310,6 +407,16 @@ def _without_calls(record: ThreadRecord, returned: Collection[str]) -> ThreadRec
     """A record in which frontend calls whose results are here wait no longer."""
     left = tuple(call for call in record.pending_calls if call not in returned)
     return replace(record, pending_calls=left)
+
+
+def _calls_in(messages: Iterable[StoredMessage], ids: Collection[str]) -> Iterator[str]:
+    """Ids of the tool calls of some messages."""
+    return (
+        call["id"]
+        for stored in messages
+        if stored.id in ids
+        for call in stored.message.get("toolCalls") or ()
+    )
 
 
 def _existing(loaded: Loaded) -> ThreadRecord:

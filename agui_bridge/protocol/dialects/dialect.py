@@ -1,20 +1,28 @@
 """What a dialect is, and those of AG-UI's own versions.
 
-A client that declares no version gets only shapes that `@ag-ui/client` 0.0.59 accepts. A
-downgrade is a pure transformation: never another outcome, other ids or another order.
+A client that declares no version gets only shapes that `@ag-ui/client` 0.0.59 accepts, one that
+declares an older release what that one does. A downgrade is a pure transformation: never another
+outcome, other ids or another order.
 
 Source: AG-UI 1.0, versioning; docs/contract.md, "What goes on the wire".
 """
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from agui_bridge.frozen import dataclass
+from agui_bridge.protocol.dialects.releases import (
+    LAST_RELEASE,
+    Note,
+    altered_for,
+    event_for_release,
+)
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.versions import FIRST, first_version_event
+from agui_bridge.protocol.versions import CARRIERS, FIRST, first_version_event
 
 __all__ = [
     "CHAT",
@@ -70,6 +78,8 @@ class Dialect:
             as assistant-ui does when the conversation that it is told ends with the assistant's.
         asks_apart: whether its clients show a question apart, so that the message in which the
             bridge says it would be the same once more.
+        release: of `@ag-ui/client` 0.0.x, whose shapes the stream is held to; None: it is that of a
+            client of 1.0.
     """
 
     name: str
@@ -79,6 +89,7 @@ class Dialect:
     restates: bool = True
     hangs_questions: bool = False
     asks_apart: bool = False
+    release: int | None = None
 
     def outgoing(self, event: WireEvent, call_of: CallOf = _unknown) -> Sequence[WireEvent]:
         """The event as this dialect's clients accept it.
@@ -89,9 +100,30 @@ class Dialect:
         """
         return self.finish(event, call_of) if event["type"] == "RUN_FINISHED" else (event,)
 
-    def content(self, event: WireEvent) -> WireEvent:
-        """An event within a run as this dialect's clients know it."""
-        return event if self.version != FIRST else first_version_event(event)
+    @property
+    def altered(self) -> frozenset[str]:
+        """The types of the events that `content` may change or leave out."""
+        return _altered(self.version, self.release)
+
+    def content(self, event: WireEvent, note: Note = lambda _: None) -> WireEvent | None:
+        """An event within a run as this dialect's clients know it.
+
+        Args:
+            event: of any type but the end of a run.
+            note: is told what was left out, for the log.
+
+        Returns:
+            None when there is nothing that these clients can read.
+        """
+        if self.version == FIRST:
+            event = first_version_event(event)
+        return event if self.release is None else event_for_release(event, self.release, note)
+
+
+@functools.cache
+def _altered(version: str, release: int | None) -> frozenset[str]:
+    carriers = CARRIERS if version == FIRST else frozenset()
+    return carriers if release is None else carriers | altered_for(release)
 
 
 def _same(event: WireEvent, _: CallOf) -> Sequence[WireEvent]:
@@ -122,6 +154,8 @@ def _before_one(event: WireEvent, _: CallOf) -> Sequence[WireEvent]:
 
 V1 = Dialect("1.0", answers_singly=False, finish=_same)
 V1_1 = Dialect("1.1", answers_singly=False, finish=_same, version="1.1")
-V0 = Dialect("0.x", answers_singly=False, finish=_before_one, hangs_questions=True)
+V0 = Dialect(
+    "0.x", answers_singly=False, finish=_before_one, hangs_questions=True, release=LAST_RELEASE
+)
 CHAT = Dialect("chat", answers_singly=True, finish=_same, asks_apart=True)
 """SuperAgent's chat API, whose surface makes frames of its own of the 1.0 shapes."""

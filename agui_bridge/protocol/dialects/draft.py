@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from agui_bridge.errors import Refused
+from agui_bridge.frozen import replace
 from agui_bridge.protocol.answers.decisions import approval_schema
 from agui_bridge.protocol.dialects.dialect import STOP_REASON, CallOf, Dialect
 from agui_bridge.protocol.json_values import WireEvent
@@ -29,9 +30,13 @@ _TOLD: Final = ("message", "responseSchema", "expiresAt")
 # --- the server's side ----------------------------------------------------------------------
 
 
-def draft_dialect() -> Dialect:
-    """Answers in the draft's shapes, the first open question of several."""
-    return _DRAFT
+def draft_dialect(version: Dialect) -> Dialect:
+    """Answers in the draft's shapes, the first open question of several.
+
+    Args:
+        version: of AG-UI; of it the stream has what a client from before 1.0 can read.
+    """
+    return replace(_DRAFT, release=version.release)
 
 
 def read_draft(resume: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ def langgraph_dialect(version: Dialect, *, outcome: bool) -> Dialect:
         return (custom, plain)
 
     name = "langgraph-both" if outcome else "langgraph"
-    return Dialect(name, not outcome, finish, version.version)
+    return Dialect(name, not outcome, finish, version.version, release=version.release)
 
 
 def _value(interrupt: Mapping[str, Any], call_of: CallOf) -> dict[str, Any]:

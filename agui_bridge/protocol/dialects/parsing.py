@@ -22,6 +22,8 @@ from agui_bridge.protocol.contract.requests import Entry
 from agui_bridge.protocol.dialects.dialect import V0, V1, V1_1, Dialect, DialectChoice
 from agui_bridge.protocol.dialects.draft import draft_dialect, read_draft
 from agui_bridge.protocol.dialects.langgraph import langgraph_dialect, read_command
+from agui_bridge.protocol.dialects.newest import newest_told
+from agui_bridge.protocol.dialects.releases import LAST_RELEASE, OUTCOMES, release_of
 from agui_bridge.protocol.field_faults import MUST_BE_A_STRING, place_of_fault, told_field_fault
 from agui_bridge.protocol.input_limits import (
     UNLIMITED,
@@ -77,6 +79,8 @@ class ParsedInput:
             one, and would wipe what the thread has.
         dialect: how to answer.
         refusals: how it asks to be refused, by `forwardedProps.refusals`; None: it does not say.
+        newest: the sign of a page that goes back: id of the newest turn message that it had before,
+            by `forwardedProps.agui_bridge.newest`; None: it gives none.
         unnamed_answer: whether it answers an interrupt without saying which one.
         warnings: what was ignored or could not be understood, for the log.
     """
@@ -87,6 +91,7 @@ class ParsedInput:
     has_state: bool
     dialect: Dialect
     refusals: RefusalChoice | None = None
+    newest: str | None = None
     unnamed_answer: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -153,7 +158,12 @@ def parse_in_steps(
         raise Refused("INVALID_INPUT", f"{field}: must not be empty.", {"field": field})
     check_ids(parsed, limits)
     dialect, warnings = _negotiate(parsed.protocol_version)
-    dialect = _chosen(shaped.dialect if choice == "auto" else choice, dialect)
+    if choice == "auto":
+        choice = shaped.dialect
+        if choice == "ag-ui" and (dialect.release or LAST_RELEASE) < OUTCOMES:
+            # Such a client can tell a pause by nothing else, and answers by `forwardedProps`.
+            choice = "langgraph-both"
+    dialect = _chosen(choice, dialect)
     if shaped.dialect == "langgraph":
         # Such a client knows one question at a time, whatever else it is told.
         dialect = replace(dialect, answers_singly=True)
@@ -170,6 +180,7 @@ def parse_in_steps(
         has_state=body.get("state") not in (None, {}),
         dialect=dialect,
         refusals=_refusals(parsed.forwarded_props),
+        newest=newest_told(parsed.forwarded_props),
         unnamed_answer=shaped.unnamed,
         warnings=warnings,
     )
@@ -217,7 +228,7 @@ def _refusals(props: Any) -> RefusalChoice | None:
 def _chosen(choice: DialectChoice, version: Dialect) -> Dialect:
     """The dialect of the answer: as chosen, on top of the declared version."""
     if choice == "draft":
-        return draft_dialect()
+        return draft_dialect(version)
     if choice in ("langgraph", "langgraph-both"):
         return langgraph_dialect(version, outcome=choice == "langgraph-both")
     return version
@@ -312,7 +323,8 @@ def _short(text: str) -> str:
 
 def _negotiate(declared: str | None) -> tuple[Dialect, tuple[str, ...]]:
     if declared is None or declared.startswith("0."):
-        return V0, ()
+        release = LAST_RELEASE if declared is None else release_of(declared)
+        return V0 if release == LAST_RELEASE else replace(V0, release=release), ()
     version = parse_version(declared)
     if version is None:
         return V1_1, (f"protocolVersion {declared[:40]!r} can't be read; {NEWEST} is spoken",)

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from agui_bridge.errors import AgentMistake
+from agui_bridge.protocol.field_rules import (
+    COUNT,
+    NAME,
+    OBJECT,
+    SECONDS,
+    TEXT,
+    FieldRule,
+    check_fields,
+    is_a,
+    sequence_of,
+)
 
-__all__ = ["ROLE", "ApprovalRule", "Escalation", "Remember"]
+__all__ = ["ROLE", "ApprovalRule", "Escalation", "Remember", "is_approver"]
 
 ROLE: Final = "role:"
 """What an approver begins with that is a role; any other is an actor."""
@@ -30,12 +41,20 @@ class Escalation:
         notify: names of channels that are told.
         extend: seconds by which the question's expiry moves, to a hundred years from now at most;
             0 leaves it.
+
+    Raises:
+        AgentMistake: a field is of another type; it names the field.
     """
 
     after: float
     approvers: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
     extend: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, _ESCALATION, error=AgentMistake)
+        for name in ("approvers", "notify"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +66,18 @@ class Remember:
         args: which arguments count as the same, by JSON pointer; None: exactly these.
         expires_in: seconds that it is remembered; None takes the default.
         max_uses: how often it may be used; None: any number of times.
+
+    Raises:
+        AgentMistake: a field is of another type; it names the field.
     """
 
     holder: Holder
     args: Mapping[str, Any] | None = None
     expires_in: float | None = None
     max_uses: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _REMEMBER, error=AgentMistake)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +117,11 @@ class ApprovalRule:
     within: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("approvers", "each_of", "notify", "remind", "escalate", "remember", "within"):
-            value = getattr(self, name)
-            if isinstance(value, str) or not isinstance(value, tuple | list):
-                raise AgentMistake(f"ApprovalRule.{name} must be a list, not {value!r:.80}.")
-            if name in ("each_of", "within"):
-                value = tuple(_names(group, name) for group in value)
-                if not all(value):
-                    raise AgentMistake(f"ApprovalRule.{name} has a group with nobody in it.")
-            object.__setattr__(self, name, tuple(value))
-        _names(self.approvers, "approvers")
-        if type(self.quorum) is not int or self.quorum < 1:
-            raise AgentMistake(f"ApprovalRule.quorum must be 1 or more, not {self.quorum!r:.80}.")
-        if not isinstance(self.self_approval, bool):
-            raise AgentMistake("ApprovalRule.self_approval must be True or False.")
-        if self.declines not in ("one", "all"):
-            raise AgentMistake('ApprovalRule.declines must be "one" or "all".')
+        check_fields(self, _RULE, error=AgentMistake)
+        for name in ("approvers", "notify", "remind", "escalate", "remember"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in ("each_of", "within"):
+            object.__setattr__(self, name, tuple(map(tuple, getattr(self, name))))
 
     @property
     def votes(self) -> int:
@@ -115,12 +129,42 @@ class ApprovalRule:
         return max(self.quorum, len(self.each_of))
 
 
-def _names(group: object, field_name: str) -> tuple[str, ...]:
-    if isinstance(group, str) or not isinstance(group, tuple | list):
-        raise AgentMistake(f"ApprovalRule.{field_name} must hold lists, not {group!r:.80}.")
-    for name in group:
-        if not isinstance(name, str) or not name or name == ROLE:
-            raise AgentMistake(
-                f"ApprovalRule.{field_name} must name actors or {ROLE}NAME, not {name!r:.80}."
-            )
-    return tuple(group)
+def is_approver(value: object) -> bool:
+    """Whether a value can be an approver: an actor, or a role as `role:NAME`.
+
+    Args:
+        value: of any kind.
+    """
+    return isinstance(value, str) and value not in ("", ROLE)
+
+
+_HOLDERS: Final = get_args(Holder)
+_APPROVERS: Final = sequence_of("a list of actors and role:NAME", is_approver)
+_GROUP: Final = sequence_of("a list of actors and role:NAME, not empty", is_approver, least=1)
+_GROUPS: Final = sequence_of(f"a list of groups, each {_GROUP.words},", _GROUP.fits)
+_CHANNELS: Final = sequence_of("a list of names of channels", NAME.fits)
+_ESCALATION: Final[Mapping[str, FieldRule]] = {
+    "after": SECONDS,
+    "approvers": _APPROVERS,
+    "notify": _CHANNELS,
+    "extend": SECONDS,
+}
+_REMEMBER: Final[Mapping[str, FieldRule]] = {
+    "holder": FieldRule(f"one of {', '.join(map(repr, _HOLDERS))}", _HOLDERS.__contains__),
+    "args": OBJECT.or_none(),
+    "expires_in": SECONDS.or_none(),
+    "max_uses": COUNT.or_none(),
+}
+_RULE: Final[Mapping[str, FieldRule]] = {
+    "name": TEXT.or_none(),
+    "approvers": _APPROVERS,
+    "quorum": COUNT,
+    "each_of": _GROUPS,
+    "self_approval": FieldRule("True or False", is_a(bool)),
+    "declines": FieldRule('"one" or "all"', ("one", "all").__contains__),
+    "notify": _CHANNELS,
+    "remind": sequence_of("a list of seconds", SECONDS.fits),
+    "escalate": sequence_of("a list of Escalation", is_a(Escalation)),
+    "remember": sequence_of("a list of Remember", is_a(Remember)),
+    "within": _GROUPS,
+}

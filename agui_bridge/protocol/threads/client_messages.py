@@ -1,14 +1,20 @@
 """What counts of the messages that a client sends.
 
 A client's list is its view of the thread, not the thread: it may be stale, optimistic or
-forged (contract.md, "Messages and state").
+forged (contract.md, "Messages and state"). A **turn message** is a user's or an assistant's; it is
+**known** while it stands in the thread, archived or not, and was **had** if it does, or was taken
+back.
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from agui_bridge.frozen import dataclass
+from agui_bridge.protocol.own_metadata import own_of, with_own_member
+from agui_bridge.protocol.threads.going_back import GoingBack, Kept, is_turn
+from agui_bridge.protocol.threads.messages.archived import archived_for
+from agui_bridge.protocol.threads.messages.past import PastMessages
+from agui_bridge.protocol.threads.messages.repeats import calls_of, find_retold
 from agui_bridge.protocol.threads.messages.stored import StoredMessage, StoredMessages
 
 __all__ = [
@@ -25,7 +31,11 @@ class ClientMessages:
     """What a client's list adds to the stored messages, and what it takes back."""
 
     added: tuple[Message, ...] = ()
-    """User messages of unseen ids, and results of pending frontend calls, in its order."""
+    """User messages that were never had, and results of pending frontend calls, in its order."""
+    late: tuple[Message, ...] = ()
+    """Results of frontend calls that were told as not given meanwhile."""
+    again: str | None = None
+    """Id of the known user message that the list ends with, where it is to be answered again."""
     superseded: tuple[str, ...] = ()
     """Ids of stored messages that stand after the point to which the client went back."""
     reached: frozenset[str] = frozenset()
@@ -34,6 +44,22 @@ class ClientMessages:
     What the author of that message can have seen: only an ask among these can have been
     answered by it. With nothing added, all the stored messages that the client has.
     """
+    ends_with_input: bool = False
+    """Whether the list ends with a user message or a tool's result."""
+    kept: Kept | None = None
+    """Why nothing was taken back, where the list ends before the thread does."""
+
+    @property
+    def brings(self) -> bool:
+        """Whether there is something to answer."""
+        return bool(self.added) or self.again is not None
+
+
+_FREELY = GoingBack()
+_NO_PAST = PastMessages()
+
+_ENDS = ("user", "assistant", "tool")
+"""Roles of messages that a list can end with; instructions and the like stand anywhere."""
 
 
 def merge_client_messages(
@@ -41,52 +67,91 @@ def merge_client_messages(
     incoming: Sequence[Message],
     *,
     pending_calls: Collection[str] = (),
-    allow_rewind: bool = True,
+    back: GoingBack = _FREELY,
+    past: PastMessages = _NO_PAST,
+    not_given: str | None = None,
+    begins: bool = False,
 ) -> ClientMessages:
     """Decide what counts of a client's list where the server keeps the history.
 
-    The client has gone back (edit, regenerate) when its known ids, in its order, are the
-    beginning of the stored ones and what follows has a user or assistant message in it.
-    Stored messages of other roles are passed over where the client lacks them: not every
-    client keeps them. A result stays with its call, whether the client has it or not.
-
-    A client that keeps no ids (Agent Framework's `AGUIChatClient`) gives its messages new ones in
-    each request. A user message that says what a stored one says that the list lacks, and stands
-    at its place among what is known, is that one: it is not added again.
+    A list goes back if its known turn messages are the first of the thread's, it lacks later ones,
+    brings a user message (a new one, or the known one that it ends with), and `back` finds no
+    fault. Stored messages of other roles, and archived ones before the last that it has, are passed
+    over where the client lacks them: not every client keeps them. A result stays with its call,
+    whether the client has it or not.
 
     Args:
-        stored: The messages in context, sorted by position.
+        stored: The messages that stand in the thread, sorted by position.
         incoming: The client's list; the first of several with one id counts.
         pending_calls: Frontend tool calls that wait for the client's tool message.
-        allow_rewind: Whether the client may go back.
+        back: By what it is decided whether the list goes back.
+        past: What left the context, as far as the list names it or says it again.
+        not_given: What stands as the result of a call whose own result may still come.
+        begins: Whether the thread begins with this list: what an application has the agent say
+            first (`initialMessages`) is kept, as its words alone.
     """
-    listed, stored = _without_repeats(incoming), StoredMessages.of(stored)
+    listed, stored, had = _without_repeats(incoming), StoredMessages.of(stored), past.ids
     known = stored.by_id
-    superseded = _superseded(stored, [m["id"] for m in listed if m["id"] in known])
-    if not allow_rewind or not superseded:
-        superseded = ()
-    waiting = set(pending_calls)
-    if waiting:
-        gone = set(superseded)
-        kept = [message.message for message in stored if message.id not in gone]
-        waiting &= {call["id"] for call in _calls(kept)}
+    retold = find_retold(stored, past, listed)
+    ids: list[str] = [retold.get(message["id"]) or message["id"] for message in listed]
+    new = {
+        message["id"]
+        for message, id in zip(listed, ids, strict=True)
+        if message.get("role") == "user" and id not in known and id not in had
+    }
+    # A client that learns of a result late puts it behind its newest message.
+    last = _last(listed, ("user", "assistant"))
+    again = ids[last] if last is not None and listed[last]["role"] == "user" else None
+    stands = known.get(again) if again is not None else None
+    if (
+        stands is None
+        # What was done in a page is done once.
+        or "action" in own_of(stands.message)
+        or any(m.get("toolCallId") in pending_calls for m in listed)
+    ):
+        again = None
+    end = _last(listed, _ENDS)
+    turns = _turns(stored, set(ids))
+    superseded, kept = _go_back(stored, turns, listed, ids, back, again=again, new=new, past=past)
+    waiting, late = _awaited(stored, pending_calls, superseded, not_given)
     added: list[Message] = []
+    told_late: list[Message] = []
     reached: set[str] = set()
     passed: set[str] = set()
-    retold = _retold(stored, listed)
-    for message in listed:
-        sent_as: str = message["id"]
-        message_id = retold.get(sent_as, sent_as)
-        if message_id in known:
-            passed.add(message_id)
+    for message, id in zip(listed, ids, strict=True):
+        if id in known:
+            passed.add(id)
             continue
-        if message.get("role") == "tool" and message.get("toolCallId") in waiting:
-            waiting.discard(message["toolCallId"])
-        elif message.get("role") != "user":
-            continue
-        added.append(message)
-        reached = set(passed)
-    return ClientMessages(tuple(added), superseded, frozenset(reached if added else passed))
+        call = message.get("toolCallId") if message.get("role") == "tool" else None
+        if call in late:
+            late.discard(call)
+            told_late.append(message)
+        elif call in waiting:
+            waiting.discard(call)
+            added.append(message)
+            reached = set(passed)
+        elif message["id"] in new:
+            added.append(message)
+            reached = set(passed)
+        elif begins and _is_said(message):
+            added.append(with_own_member(message, "initial", True))
+    if added or not (superseded or (turns and turns[-1].id == again)):
+        again = None
+    return ClientMessages(
+        tuple(added),
+        tuple(told_late),
+        again,
+        superseded,
+        frozenset(reached if added else passed),
+        end is not None and listed[end]["role"] != "assistant",
+        kept,
+    )
+
+
+def _is_said(message: Message) -> bool:
+    """Whether it is words of the assistant's, and no call."""
+    calls = message.get("toolCalls")
+    return message.get("role") == "assistant" and bool(message.get("content")) and not calls
 
 
 def _without_repeats(messages: Sequence[Message]) -> list[Message]:
@@ -96,81 +161,91 @@ def _without_repeats(messages: Sequence[Message]) -> list[Message]:
     return list(first.values())
 
 
-def _retold(stored: StoredMessages, listed: Sequence[Message]) -> dict[str, str]:
-    """Return, by their new ids, the stored ids of user messages that were sent before."""
-    # One message alone has nothing behind it.
-    if len(listed) < 2:
-        return {}
-    ids = {message["id"] for message in listed}
-    lacking = [m for m in stored if m.message["role"] == "user" and m.id not in ids]
-    if not lacking:
-        return {}
-    lacked = [message.position for message in lacking]
-    found: dict[str, str] = {}
-    before = 0
-    for message, after in zip(listed, _next_places(listed, stored), strict=True):
-        if message["id"] in stored.by_id or message.get("role") != "user":
-            before = max(before, _place(message, stored))
-            continue
-        for candidate in lacking[bisect_right(lacked, before) : bisect_left(lacked, after)]:
-            if candidate.message["content"] == message["content"]:
-                found[message["id"]] = candidate.id
-                before = candidate.position
-                break
-    return found
+def _last(listed: Sequence[Message], roles: Collection[str]) -> int | None:
+    """Return the place of the last message of some roles."""
+    places = range(len(listed) - 1, -1, -1)
+    return next((place for place in places if listed[place].get("role") in roles), None)
 
 
-def _next_places(listed: Sequence[Message], stored: StoredMessages) -> list[int]:
-    """Return, for each message, where the next one stands that is known; 0 where none follows."""
-    after: list[int] = []
-    following = 0
-    for message in reversed(listed):
-        after.append(following)
-        following = _place(message, stored) or following
-    return after[::-1]
-
-
-def _place(message: Message, stored: StoredMessages) -> int:
-    """Return where a message stands, by its id or that of a call of it; 0 if nothing tells."""
-    if (known := stored.by_id.get(message["id"])) is not None:
-        return known.position
-    calls = [*(call["id"] for call in _calls([message])), message.get("toolCallId", "")]
-    carriers = (stored.carriers[call] for call in calls if call in stored.carriers)
-    return max((stored.by_id[carrier].position for carrier in carriers), default=0)
-
-
-def _superseded(stored: Sequence[StoredMessage], listed: Sequence[str]) -> tuple[str, ...]:
-    """Return what stands after the client's last known message, if it has gone back."""
-    if not listed:
-        return ()
-    has = set(listed)
-    turns = [m for m in stored if _is_turn(m.message)]
-    ids = {m.id for m in turns}
-    # A client that learns of a result late puts it behind its newest message: only turns count.
-    reached = [message_id for message_id in listed if message_id in ids]
-    if not reached or [m.id for m in turns[: len(reached)]] != reached:
-        return ()
-    last = turns[len(reached) - 1]
-    kept_calls = {
-        call["id"] for call in _calls([m.message for m in stored if m.position <= last.position])
+def _awaited(
+    stored: StoredMessages,
+    pending: Collection[str],
+    superseded: Collection[str],
+    not_given: str | None,
+) -> tuple[set[str], set[str]]:
+    """Frontend calls that wait for a result, and those that were told as not given."""
+    gone = set(superseded)
+    late = {
+        m.message["toolCallId"]
+        for m in stored
+        if m.message["role"] == "tool" and m.message["content"] == not_given and m.id not in gone
     }
-    after = [
+    waiting = set(pending)
+    if waiting:
+        waiting &= {call["id"] for call in calls_of(m.message for m in stored if m.id not in gone)}
+    return waiting, late
+
+
+def _turns(stored: StoredMessages, listed: Collection[str]) -> list[StoredMessage]:
+    """The turn messages that a list is compared with.
+
+    Without those archived ones that it lacks in the middle: pages drop what was refused.
+    """
+    turns = [m for m in stored if is_turn(m.message)]
+    ends = next((n for n in range(len(turns), 0, -1) if turns[n - 1].id in listed), 0)
+    before = (m for m in turns[:ends] if m.id in listed or archived_for(m.message) is None)
+    return [*before, *turns[ends:]]
+
+
+def _go_back(
+    stored: StoredMessages,
+    turns: Sequence[StoredMessage],
+    listed: Sequence[Message],
+    ids: Sequence[str],
+    back: GoingBack,
+    *,
+    again: str | None,
+    new: Collection[str],
+    past: PastMessages,
+) -> tuple[tuple[str, ...], Kept | None]:
+    """Return what a list takes back, or why it takes nothing back though it ends early."""
+    if not back.allowed or not (new or again):
+        return (), None
+    of_thread = {m.id for m in turns}
+    # Of another role is what a client learns of late, and puts behind its newest message.
+    reached = [id for id in ids if id in of_thread]
+    kept = len(reached)
+    if kept >= len(turns) or [m.id for m in turns[:kept]] != reached:
+        return (), None
+    if kept == 0 and not past.archived.isdisjoint(ids):
+        return (), "archived"
+    if kept == 0 and back.sign is None:
+        # Nothing but new messages: of a client that keeps no list.
+        return (), None
+    gone = _after(stored, turns[kept - 1] if kept else None, set(ids))
+    fault = back.fault(
+        turns,
+        kept,
+        gone,
+        brings_new=bool(new),
+        holds_superseded=not past.taken_back.isdisjoint(ids),
+    )
+    return (tuple(m.id for m in gone), None) if fault is None else ((), fault)
+
+
+def _after(
+    stored: StoredMessages, last: StoredMessage | None, listed: Collection[str]
+) -> list[StoredMessage]:
+    """Return what stands after a message, without what the client has and results of what stays."""
+    until = last.position if last is not None else -1
+    kept_calls = {call["id"] for call in calls_of(m.message for m in stored if m.position <= until)}
+    return [
         message
         for message in stored
-        if message.position > last.position
-        and message.id not in has
+        if message.position > until
+        and message.id not in listed
         and message.message.get("toolCallId") not in kept_calls
     ]
-    return tuple(m.id for m in after) if any(_is_turn(m.message) for m in after) else ()
-
-
-def _is_turn(message: Message) -> bool:
-    return message["role"] in ("user", "assistant")
-
-
-def _calls(messages: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    for message in messages:
-        yield from message.get("toolCalls") or ()
 
 
 def merge_for_client_history(
@@ -178,26 +253,35 @@ def merge_for_client_history(
     incoming: Sequence[Message],
     *,
     pending_calls: Collection[str] = (),
+    left_out: Collection[str] = (),
 ) -> list[Message]:
     """Make the context where the client keeps the history.
 
     Its list is the context, but the tool calls and results that the store knows are the
-    store's: arguments can't be altered, results neither forged, left out nor repeated.
+    store's: arguments can't be altered, results neither forged, left out nor repeated. What is
+    archived is not in it, under whichever id it comes.
 
     Args:
         stored: The messages that the store has, sorted by position.
         incoming: The client's list; the first of several with one id counts.
         pending_calls: Known frontend calls, whose result may come from the client.
+        left_out: Ids of the stored messages that the agent is not sent.
 
     Returns:
         New messages where something differs, the client's own dicts elsewhere.
     """
     messages = [message.message for message in stored]
-    calls = {call["id"]: call for call in _calls(messages)}
+    calls = {call["id"]: call for call in calls_of(messages)}
     results = {m["toolCallId"]: m for m in messages if m["role"] == "tool"}
     context: list[Message] = []
-    answered: set[str] = set()
-    for message in _without_repeats(incoming):
+    listed = _without_repeats(incoming)
+    retold = find_retold(StoredMessages.of(stored), _NO_PAST, listed) if left_out else {}
+    gone = [m.message for m in stored if m.id in left_out]
+    # Neither do their calls' results follow, whoever has them.
+    answered = {call["id"] for call in calls_of(gone)}
+    for message in listed:
+        if message["id"] in left_out or retold.get(message["id"]) in left_out:
+            continue
         call_id = message.get("toolCallId") if message.get("role") == "tool" else None
         if call_id is not None:
             # Stored results follow their call, below; a second result is none.

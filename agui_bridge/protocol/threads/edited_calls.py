@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["proposed_arguments", "with_executed", "with_proposed"]
+__all__ = ["proposed_arguments", "with_arguments", "with_executed", "with_proposed"]
 
 _OURS, _PROPOSED = "agui_bridge", "proposed"
 
@@ -36,7 +36,7 @@ def with_executed(message: Mapping[str, Any], call_id: str, arguments: str) -> d
     """
     (before,) = (c["function"]["arguments"] for c in message["toolCalls"] if c["id"] == call_id)
     proposed = {call_id: before, **proposed_arguments(message.get("metadata"))}
-    return _marked(_with_arguments(message, call_id, arguments), proposed)
+    return _marked(with_arguments(message, call_id, arguments), proposed)
 
 
 def with_proposed(message: Mapping[str, Any], call_id: str) -> dict[str, Any]:
@@ -45,10 +45,11 @@ def with_proposed(message: Mapping[str, Any], call_id: str) -> dict[str, Any]:
     before = proposed.pop(call_id, None)
     if before is None:
         return dict(message)
-    return _marked(_with_arguments(message, call_id, before), proposed)
+    return _marked(with_arguments(message, call_id, before), proposed)
 
 
-def _with_arguments(message: Mapping[str, Any], call_id: str, arguments: str) -> dict[str, Any]:
+def with_arguments(message: Mapping[str, Any], call_id: str, arguments: str) -> dict[str, Any]:
+    """A message whose call has other arguments, a JSON object as text."""
     calls = [
         {**call, "function": {**call["function"], "arguments": arguments}}
         if call["id"] == call_id

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from agui_bridge.protocol.json_patch import apply_patch
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.messages.archived import archived_for, as_archived, marked_as
 from agui_bridge.protocol.threads.messages.entries import Entries
 from agui_bridge.protocol.threads.messages.stored import KnownCalls, StoredMessage, StoredMessages
 from agui_bridge.protocol.threads.messages.streamed import (
@@ -113,6 +114,38 @@ class History:
             if (entry := self._entries.get(message.id)) is not None:
                 entry.dirty = True
 
+    def said_so_far(self, most: int) -> StoredMessage | None:
+        """The assistant's message that is streamed now, without its tool calls; None if none is.
+
+        Of several the last. A message of a subagent is left out: it is told with what began that.
+
+        Args:
+            most: characters of it at most.
+        """
+        for entry in reversed(self._entries.changing()):
+            if entry.open and entry.message["role"] == "assistant":
+                text = entry.settle().get("content")
+                if isinstance(text, str) and text and "subagentRunId" not in entry.message:
+                    told = some_of(entry.message, "id", "role", "name", "metadata")
+                    return StoredMessage(entry.id, entry.position, {**told, "content": text[:most]})
+        return None
+
+    def take_up(self, said: StoredMessage) -> None:
+        """Add what `said_so_far` gave of a run that was lost since, marked as cut off.
+
+        What stands there already and is as long stays as it is.
+        """
+        text, entry = said.message["content"], self._entries.get(said.id)
+        if entry is None:
+            entry = self._put(StreamedMessage(said.position, {**said.message}))
+        else:
+            stands = entry.settle().get("content") or ""
+            if not isinstance(stands, str) or len(stands) >= len(text):
+                return
+            entry.change(content=text)
+            self._messages = None
+        entry.merge_metadata(TRUNCATED)
+
     def truncate_open(self) -> list[StoredMessage]:
         """Mark the messages that are still streaming as cut off; return them as they are.
 
@@ -128,6 +161,26 @@ class History:
         """Return the ids of messages that a MESSAGES_SNAPSHOT has removed since the last time."""
         dropped, self._dropped = self._dropped, []
         return [message_id for message_id in dropped if message_id not in self._entries]
+
+    def archive(self, ids: Sequence[str], reason: str) -> list[StoredMessage]:
+        """Take messages out, and return them as they are to be stored: marked, if none was yet.
+
+        Args:
+            ids: of the messages.
+            reason: why they leave the context.
+        """
+        if not ids:
+            return []
+        self._messages = self._known = None
+        taken = self._entries.remove(ids)
+        gone = {*ids}
+        self._carriers = {call: id for call, id in self._carriers.items() if id not in gone}
+        return [
+            stored
+            if archived_for(stored.message) is not None
+            else stored._replace(message=as_archived(stored.message, reason))
+            for stored in taken
+        ]
 
     def add(self, message: dict[str, Any]) -> None:
         """Add a message that a client sent: a tool's result to its call, others at the end.
@@ -146,6 +199,19 @@ class History:
         if (entry := self._carrier_of(call_id)) is not None:
             self._messages = self._known = None
             entry.put(rewrite(entry.settle()))
+
+    def rewrite(self, message_id: str, rewrite: Callable[[dict[str, Any]], Any]) -> None:
+        """Put what `rewrite` makes of a message in its place, if there is one."""
+        if (entry := self._entries.get(message_id)) is not None:
+            self._messages = None
+            entry.put(rewrite(entry.settle()))
+
+    def replace_result(self, call_id: str, content: Any) -> None:
+        """Give a call's result another content, if it has one."""
+        for message in self.messages:
+            if message.get("toolCallId") == call_id:
+                self.rewrite(message["id"], lambda found: {**found, "content": content})
+                return
 
     def apply(self, event: WireEvent) -> None:
         """Fold one event in; those without messages or state in them change nothing.
@@ -333,13 +399,16 @@ class History:
     def _snapshot(self, event: WireEvent) -> None:
         """Reconcile with a snapshot: same ids are replaced, others dropped, new ones added.
 
-        Reasoning, and activities, stay when the snapshot says nothing about them.
+        Reasoning, and activities, stay when the snapshot says nothing about them; so does what is
+        archived, which no agent is sent, and what it says about one does not bring it back.
         """
         incoming = {message["id"]: message for message in event["messages"]}
         roles = {message["role"] for message in incoming.values()}
         types = _authoritative_types(event)
 
         def stays(message: dict[str, Any]) -> bool:
+            if archived_for(message) is not None:
+                return True
             if message["role"] == "reasoning":
                 return "reasoning" not in roles
             if message["role"] != "activity":
@@ -353,9 +422,8 @@ class History:
         for entry in before:
             message_id = entry.message["id"]
             if message_id in incoming:
-                replaced = StreamedMessage(
-                    entry.position, incoming.pop(message_id), open=entry.open
-                )
+                said = dict(marked_as(incoming.pop(message_id), entry.message))
+                replaced = StreamedMessage(entry.position, said, open=entry.open)
                 replaced.dirty = entry.dirty or replaced.message != entry.settle()
                 self._put(replaced)
             elif stays(entry.message):

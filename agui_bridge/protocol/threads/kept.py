@@ -52,6 +52,10 @@ class Kept:
         left = [m.position for m in stored if m.id not in gone and m.message["role"] != "tool"]
         return Kept(min(self.until, max(left, default=0)), self.open_calls)
 
+    def but(self, calls: Collection[str]) -> Kept:
+        """The same where the results of calls came later, in place of what was told of them."""
+        return Kept(self.until, tuple(dict.fromkeys((*self.open_calls, *calls))))
+
     @classmethod
     def lacks(
         cls, kept: Kept | None, stored: Sequence[StoredMessage], now: Sequence[Mapping[str, Any]]

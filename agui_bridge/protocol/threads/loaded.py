@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import (
     Interrupt,
+    InterruptStatus,
+    Json,
     Receipt,
     RunLease,
     ThreadRecord,
@@ -61,11 +63,36 @@ class Loaded:
     def run_lost(self) -> bool:
         """Whether the thread is running and its lease is over: nobody carries it on."""
         run = self.run
-        return self.status is ThreadStatus.RUNNING and (run is None or run.ends_at <= self.now)
+        return self.status is ThreadStatus.RUNNING and (run is None or run.term.is_over(self.now))
 
     def runs(self, token: str) -> bool:
         """Whether the run of a lease token is still the one under way, its lease not over."""
         return self.run is not None and self.run.token == token and not self.run_lost
+
+    @property
+    def result(self) -> Json:
+        """What the newest run gave; None while it goes on, and where it did not end by itself."""
+        record = self.record
+        if record is None or record.run is not None or record.ended is None:
+            return None
+        return record.ended.result if record.ended.outcome == "finished" else None
+
+    def result_of(self, interrupt_ids: Iterable[str]) -> Json:
+        """The same, for who names interrupts: None unless that run answered or asked them.
+
+        Args:
+            interrupt_ids: those for which this look was taken.
+        """
+        record = self.record
+        if record is None or record.ended is None:
+            return None
+        for batch in {self.interrupts[i].batch for i in interrupt_ids if i in self.interrupts}:
+            receipt = self.receipts.get(batch)
+            if receipt is not None and receipt.lease == record.ended.token:
+                return self.result
+            if record.batch is not None and record.batch.id == batch:
+                return self.result
+        return None
 
     @cached_property
     def asks(self) -> tuple[Interrupt, ...]:
@@ -87,6 +114,14 @@ class Loaded:
     def all_expired(self) -> bool:
         """Whether there are such questions, and the time of every one is over."""
         return bool(self.asks) and all(ask.expired(self.now) for ask in self.asks)
+
+    @property
+    def stranded(self) -> tuple[Interrupt, ...]:
+        """Those of its interrupts that are claimed, though nothing runs that could settle them."""
+        if self.status is ThreadStatus.RUNNING:
+            return ()
+        asks = self.interrupts.values()
+        return tuple(ask for ask in asks if ask.status is InterruptStatus.CLAIMED)
 
     def batch_interrupts(self) -> tuple[Interrupt, ...]:
         """The interrupts of the record's own batch, in order."""

@@ -10,12 +10,15 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+from agui_bridge.errors import ConfigurationError
 from agui_bridge.frozen import dataclass
+from agui_bridge.protocol.field_rules import NAME, FieldRule, check_fields, collection_of
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.audit_chain import ChainHead
 from agui_bridge.protocol.threads.kept import Kept
+from agui_bridge.protocol.threads.lease_term import LeaseTerm
 
 __all__ = [
     "AuditEntry",
@@ -50,12 +53,29 @@ class Principal:
         actor: is named in the history, and in approval rules.
         roles: what the actor is for approval rules, where they say `role:NAME`.
         reviews: other scopes whose questions, never whose threads, may be seen and answered.
+
+    Raises:
+        ConfigurationError: a field is of another type, such as one text in place of several
+            names; it names the field.
     """
 
     scope: str = "default"
     actor: str = "anonymous"
     roles: frozenset[str] = frozenset()
     reviews: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self, _PRINCIPAL, error=ConfigurationError)
+        object.__setattr__(self, "roles", frozenset(self.roles))
+        object.__setattr__(self, "reviews", tuple(self.reviews))
+
+
+_PRINCIPAL: Final[Mapping[str, FieldRule]] = {
+    "scope": NAME,
+    "actor": NAME,
+    "roles": collection_of('a set of names, such as frozenset({"admin"})', NAME.fits),
+    "reviews": collection_of('a sequence of scopes, such as ("team",)', NAME.fits),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +204,9 @@ class Interrupt:
         native_id: the framework's own name for the question.
         tool_call: for tool approvals the call, with the arguments that are asked about.
         about: id of the tool call that any other question belongs to.
+        about_tool: the tool of that call, or of one that the conversation does not have; None
+            where it is about none, or an earlier version stored it.
+        permits: whether its answer lets a tool run, though no call is pinned.
         allowed: the decisions that a tool approval offers; of another question answer and decline
             where it may be declined, else empty.
         expires_at: store time after which it can't be answered, or None.
@@ -216,6 +239,8 @@ class Interrupt:
     joined_by: tuple[str, ...] = ()
     rule: ApprovalRule | None = None
     votes: tuple[Vote, ...] = ()
+    about_tool: str | None = None
+    permits: bool = False
 
     @property
     def changes(self) -> tuple[AuditEntry, ...]:
@@ -228,13 +253,27 @@ class Interrupt:
 
     @property
     def tool(self) -> str | None:
-        """Name of the tool whose call is asked about; None for any other question."""
-        return self.tool_call.name if self.tool_call is not None else None
+        """Name of the tool whose call it is about, whether it may run or anything else."""
+        return self.tool_call.name if self.tool_call is not None else self.about_tool
 
     @property
     def call_id(self) -> str | None:
         """Id of the tool call that it is about, whether it may run or anything else."""
         return self.tool_call.id if self.tool_call is not None else self.about
+
+    @property
+    def lets_run(self) -> bool:
+        """Whether its answer decides if a tool runs, whether or not the call is pinned."""
+        return self.tool_call is not None or self.permits or self.reason == "tool_call"
+
+    @property
+    def takes_message(self) -> bool:
+        """Whether auto-resume may read a message as the answer.
+
+        Who decides about a call by a rule does so explicitly, whatever is asked about the call.
+        """
+        ruled = self.rule is not None and (self.call_id is not None or self.tool is not None)
+        return not self.lets_run and not ruled
 
     def expired(self, now: float) -> bool:
         """Whether it can no longer be answered at store time `now`."""
@@ -261,17 +300,25 @@ class Batch:
     run_id: str = ""
 
 
-ReceiptOutcome = Literal["finished", "stopped", "failed", "lost", "expired", "cancelled"]
-"""How a batch was closed: expired and cancelled without answers, else by a run that ended so."""
+ReceiptOutcome = Literal[
+    "finished", "stopped", "failed", "lost", "expired", "cancelled", "claimed", "undelivered"
+]
+"""How a batch was closed: expired and cancelled without answers, else by a run that ended so.
+
+An input's is `claimed` until its run has ended, and `undelivered` where that reached nobody.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A closed batch: its answers by interrupt id, and how its run ended.
+    """How a run ended: of a closed batch, with its answers by interrupt id, or of an input.
 
     Attributes:
+        batch: id of the batch, or the key of the input (`engine.input.receipts`).
+        outcome: how the run ended.
         code: the error code of a failed or lost run.
         lease: token of the run that closed it, by which an owner knows its own receipt.
+        at: store time (seconds).
     """
 
     batch: str
@@ -284,12 +331,25 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class RunLease:
-    """The run that owns a running thread: until `ends_at` only the token's owner may write."""
+    """The run that owns a running thread: while it holds only the token's owner may write.
+
+    Attributes:
+        receipt: key of the receipt of the input that began it; None where it has none.
+        ends_at: as the last two: see `LeaseTerm`.
+    """
 
     run_id: str
     token: str
     ends_at: float
     actor: str = "anonymous"
+    receipt: str | None = None
+    given_at: float | None = None
+    doubted_until: float | None = None
+
+    @property
+    def term(self) -> LeaseTerm:
+        """How long it holds."""
+        return LeaseTerm(self.ends_at, self.given_at, self.doubted_until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,11 +360,13 @@ class RunEnding:
         token: of that run's lease.
         outcome: how it ended.
         iteration: model steps that it had begun; None where nobody counted them.
+        result: what it gave, as JSON; None where it gave nothing, or too much.
     """
 
     token: str
     outcome: Literal["finished", "stopped", "failed", "lost"]
     iteration: int | None = None
+    result: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +409,19 @@ class ThreadRecord:
         ended: how the last run ended.
         memo: what the adapter noted of the thread, for its next run.
         unheard: ids of messages whose runs reached no agent; the next run brings them again.
+        held_context: the newest `context` of inputs that no agent has had; the next run has it,
+            unless its own input brings one.
         rewound: ids of messages that clients took back since a run last ended by itself.
+        gone_calls: ids of the tool calls of messages that clients took back, ever: new ones get
+            others.
+        begun_by: the actor whose message began it; messages of others name theirs. None where an
+            earlier version stored it.
+        past: whether messages ever left the context; None where an earlier version stored it.
+        archived: ids of messages that left the context for the thread's size since a run last ended
+            by itself.
+        archived_until: position of the last message that left the context for the thread's size;
+            None where none did.
+        returned: ids of frontend calls whose results are here, and wait for the others'.
         kept: how far the conversation was then.
         askers: actors who asked for the run of now, or for the last one: whoever began it, then
             those whose messages came to it while it was paused.
@@ -372,7 +446,14 @@ class ThreadRecord:
     handoff: Json = None
     ended: RunEnding | None = None
     unheard: tuple[str, ...] = ()
+    held_context: tuple[Mapping[str, Json], ...] = ()
     rewound: tuple[str, ...] = ()
+    gone_calls: tuple[str, ...] = ()
+    begun_by: str | None = None
+    past: bool | None = False
+    archived: tuple[str, ...] = ()
+    archived_until: int | None = None
+    returned: tuple[str, ...] = ()
     kept: Kept | None = None
     memo: Json = None
     askers: tuple[str, ...] = ()

@@ -35,10 +35,16 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The adapter raised. `message` None stands for the code's own cause."""
+    """The adapter raised. `message` None stands for the code's own cause.
+
+    Attributes:
+        refused: what of the request a model's endpoint refuses, where that is why: `request`, or
+            `content`, where it says that it is what is said there.
+    """
 
     code: str
     message: str | None = None
+    refused: Literal["request", "content"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, get_args
 
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.own_metadata import with_own
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.protocol.wire.own_metadata import with_own
 
 __all__ = [
     "REFUSED_EVENT",

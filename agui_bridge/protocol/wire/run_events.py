@@ -12,10 +12,10 @@ from typing import Any
 from agui_bridge.frozen import replace
 from agui_bridge.protocol.approvals.public import public_approval
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.own_metadata import with_own
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Interrupt, Json, ThreadStatus
 from agui_bridge.protocol.versions import NEWEST
-from agui_bridge.protocol.wire.own_metadata import with_own
 
 __all__ = [
     "CANCELLED",

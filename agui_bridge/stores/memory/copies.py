@@ -31,6 +31,7 @@ _LONGEST_INT = 14_000
 def copy_thread(record: ThreadRecord) -> ThreadRecord:
     """Copy a record; one that holds nothing mutable is returned as it is."""
     batch, state, handoff = record.batch, _copy(record.state), _copy(record.handoff)
+    ended = record.ended
     memo = _copy(record.memo)
     continuation = _copy(batch.continuation) if batch is not None else None
     if batch is not None and continuation is not batch.continuation:
@@ -41,6 +42,8 @@ def copy_thread(record: ThreadRecord) -> ThreadRecord:
         and handoff is record.handoff
         and memo is record.memo
         and not record.closed
+        and (ended is None or ended.result is None)
+        and not record.held_context
     ):
         return record
     return replace(
@@ -49,6 +52,8 @@ def copy_thread(record: ThreadRecord) -> ThreadRecord:
         state=state,
         handoff=handoff,
         memo=memo,
+        ended=ended and replace(ended, result=_copy(ended.result)),
+        held_context=tuple(_copy(dict(entry)) for entry in record.held_context),
         closed=tuple(ClosedBatch(_copy(one.continuation), one.cause) for one in record.closed),
     )
 

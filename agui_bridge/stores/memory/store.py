@@ -22,6 +22,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
+from agui_bridge.stores import codec
 from agui_bridge.stores.base import (
     Change,
     Committed,
@@ -46,6 +47,7 @@ from agui_bridge.stores.memory.audit import MemoryAudit
 from agui_bridge.stores.memory.deliveries import MemoryDeliveries
 from agui_bridge.stores.memory.grants import MemoryGrants
 from agui_bridge.stores.memory.thread import StoredThread
+from agui_bridge.stores.pages import first_within
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["MemoryStore"]
@@ -73,14 +75,21 @@ class MemoryStore:
         self.deliveries = MemoryDeliveries(self._threads, clock)
 
     async def load(
-        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+        self,
+        key: ThreadKey,
+        interrupt_ids: Sequence[str] = (),
+        *,
+        messages: bool = False,
+        receipt: str | None = None,
     ) -> Loaded:
         """Take one consistent look at a thread (see `Store.load`)."""
         thread = self._threads.get(key)
         if thread is None:
             return Loaded(None, self._now())
+        self._doubt(thread)
         batches = {thread.interrupts[id].batch for id in interrupt_ids if id in thread.interrupts}
         batches |= {ask.batch for ask in thread.batch()}
+        closed = batches if receipt is None else {*batches, receipt}
         return Loaded(
             record=copies.copy_thread(thread.record),
             now=self._now(),
@@ -92,7 +101,7 @@ class MemoryStore:
             receipts={
                 batch: copies.copy_receipt(receipt)
                 for batch, receipt in thread.receipts.items()
-                if batch in batches
+                if batch in closed
             },
             messages=tuple(
                 copies.copy_message(message)
@@ -130,6 +139,8 @@ class MemoryStore:
         self.audit.put(key, change.audit)
         thread.superseded -= messages.keys()
         thread.superseded |= thread.messages.keys() & set(change.superseded)
+        if change.drops_words:
+            thread.words = None
         self._wakeups.notify(key)
         # What it shares with the change is the caller's own; with the store it shares nothing.
         return Committed(made, now)
@@ -140,9 +151,26 @@ class MemoryStore:
         for token, key in leases.items():
             thread = self._threads.get(key)
             if thread is not None and lease_holds(Head.of(thread.record), token, now):
-                thread.record = renewed(thread.record, now + seconds)
+                thread.record = renewed(thread.record, now, seconds)
                 held.add(token)
         return Renewed(frozenset(held), now)
+
+    async def keep_words(self, key: ThreadKey, lease: str, said: StoredMessage) -> bool:
+        """Keep a message as far as it has come (see `Store.keep_words`)."""
+        thread = self._threads.get(key)
+        kept = copies.copy_message(said)
+        if thread is None or not lease_holds(Head.of(thread.record), lease, self._now()):
+            return False
+        thread.words = (lease, kept)
+        return True
+
+    async def words(self, key: ThreadKey) -> StoredMessage | None:
+        """What is kept of the run that the thread runs (see `Store.words`)."""
+        thread = self._threads.get(key)
+        if thread is None or thread.words is None:
+            return None
+        lease, said = thread.words
+        return copies.copy_message(said) if lease == Head.of(thread.record).lease else None
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""
@@ -238,10 +266,24 @@ class MemoryStore:
                     if status in (None, ask.status) and waits and tool in (None, ask.tool):
                         yield InterruptRow(key, ask, rows.raised_at[ask.id])
 
-    async def history(self, key: ThreadKey) -> list[StoredMessage]:
-        """All messages of a thread in order (see `Store.history`)."""
+    async def history(
+        self, key: ThreadKey, *, before: int | None = None, most_bytes: int | None = None
+    ) -> list[StoredMessage]:
+        """Messages of a thread in order (see `Store.history`)."""
         thread = self._threads.get(key)
-        return [copies.copy_message(message) for message in _in_order(thread)] if thread else []
+        found = _in_order(thread) if thread else []
+        if before is not None:
+            found = [message for message in found if message.position < before]
+        if most_bytes is not None:
+            sizes = ((m.id, len(codec.encode(m.message))) for m in reversed(found))
+            found = found[-len(first_within(sizes, most_bytes)) :]
+        return [copies.copy_message(message) for message in found]
+
+    async def positions(self, key: ThreadKey, ids: Sequence[str]) -> dict[str, int]:
+        """Positions of messages (see `Store.positions`)."""
+        thread = self._threads.get(key)
+        held = thread.messages if thread else {}
+        return {id: held[id].position for id in ids if id in held}
 
     async def due(self, limit: int = 100) -> list[Due]:
         """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
@@ -250,7 +292,8 @@ class MemoryStore:
         for key, thread in self._threads.items():
             status, run = thread.record.status, thread.record.run
             if status is ThreadStatus.RUNNING:
-                if run is not None and run.ends_at <= now:
+                self._doubt(thread)
+                if run is not None and run.term.is_over(now):
                     found.append((run.ends_at, Due(key, "lease")))
             elif status is ThreadStatus.INTERRUPTED and (asks := thread.batch()):
                 ends = [ask.expires_at for ask in asks if ask.expires_at is not None]
@@ -299,6 +342,12 @@ class MemoryStore:
 
     async def aclose(self) -> None:
         """Nothing to release."""
+
+    def _doubt(self, thread: StoredThread) -> None:
+        """Note of a lease that ends too late until when it is waited for (see `LeaseTerm`)."""
+        run = thread.record.run
+        if run is not None and (until := run.term.doubt(self._now())) is not None:
+            thread.record = replace(thread.record, run=replace(run, doubted_until=until))
 
     def _forget_stop(self, record: ThreadRecord) -> None:
         if record.stop is not None:

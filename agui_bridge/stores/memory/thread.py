@@ -24,6 +24,7 @@ class StoredThread:
         superseded: ids of the messages that are not in context.
         announced: by interrupt whether its end is planned for too.
         deliveries: by id.
+        words: what a run is saying, behind the token of its lease.
     """
 
     record: ThreadRecord
@@ -34,6 +35,7 @@ class StoredThread:
     superseded: set[str] = field(default_factory=set)
     announced: dict[str, bool] = field(default_factory=dict)
     deliveries: dict[str, Delivery] = field(default_factory=dict)
+    words: tuple[str, StoredMessage] | None = None
 
     def batch(self) -> list[Interrupt]:
         """The interrupts of the record's own batch."""

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
-from agui_bridge.errors import StoreUnavailable
+from agui_bridge.errors import NotReplicated, StoreUnavailable
+from agui_bridge.event_loops import PerLoop
 from agui_bridge.stores.postgres.address import Address
 from agui_bridge.stores.postgres.errors import (
     FAILURES,
@@ -35,6 +36,9 @@ RELEASE_SECONDS = 1.0
 
 MARGIN = 0.9
 """The server gives up before we do, so that it does not go on without us."""
+
+WAITS_FOR_STANDBYS = "SyncRepWaitForLSN"
+"""The function of PostgreSQL that warns when such a wait ends early; its words are translated."""
 
 Rows: TypeAlias = list[asyncpg.Record]
 
@@ -96,41 +100,55 @@ async def set_up(connection: Any, address: Address, *, durable: bool = True) -> 
     await connection.execute("; ".join([*statements, wait]))
 
 
+class _Here:
+    """The pool of one event loop, and what is under way in it."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self.pool = pool
+        self.under_way: set[asyncio.Task[Rows]] = set()
+
+    def done(self, task: asyncio.Task[Rows]) -> None:
+        self.under_way.discard(task)
+        if not task.cancelled():
+            # Its caller may be gone: then nobody else asks.
+            task.exception()
+
+
 class Connections:
-    """The pool."""
+    """The pools: one for each event loop that the store is used in."""
 
-    def __init__(self, pool: asyncpg.Pool, address: Address, *, pooled: bool) -> None:
-        """Take over a pool; use `Connections.open`."""
-        self._pool = pool
-        self._seconds = address.command_timeout
-        self._pooled = pooled
-        limits = [f"SET LOCAL {name} = {value}" for name, value in _limits(address).items()]
-        begin = ["BEGIN ISOLATION LEVEL READ COMMITTED", *limits, DURABLE.format(local="true")]
-        self._begin = "; ".join(begin)
-        self._under_way: set[asyncio.Task[Rows]] = set()
-        self._closed = False
-
-    @classmethod
-    async def open(cls, address: Address, *, pooled: bool) -> Connections:
-        """Make a pool ready; connections are made when they are needed.
+    def __init__(self, address: Address, *, pooled: bool) -> None:
+        """Connect to nothing yet; connections are made when they are needed.
 
         Args:
             address: of the database.
             pooled: whether a pooler may change the server between two statements.
         """
+        self._address = address
+        self._here: PerLoop[_Here] = PerLoop(self._make, _close)
+        self._seconds = address.command_timeout
+        self._pooled = pooled
+        limits = [f"SET LOCAL {name} = {value}" for name, value in _limits(address).items()]
+        begin = ["BEGIN ISOLATION LEVEL READ COMMITTED", *limits, DURABLE.format(local="true")]
+        self._begin = "; ".join(begin)
+        self._closed = False
+
+    def _make(self) -> _Here:
+        address, pooled = self._address, self._pooled
 
         async def init(connection: Any) -> None:
             await set_up(connection, address)
 
-        pool = await asyncpg.create_pool(
-            address.dsn,
-            min_size=0,
-            max_size=address.pool_size,
-            connection_class=Connection,
-            init=None if pooled else init,
-            **_options(address, prepare=not pooled),
+        return _Here(
+            asyncpg.create_pool(
+                address.dsn,
+                min_size=0,
+                max_size=address.pool_size,
+                connection_class=Connection,
+                init=None if pooled else init,
+                **_options(address, prepare=not pooled),
+            )
         )
-        return cls(pool, address, pooled=pooled)
 
     async def run(
         self, statement: Statement, values: Mapping[str, Any], *, repeatable: bool = True
@@ -148,22 +166,19 @@ class Connections:
         """
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        task = asyncio.ensure_future(self._run(statement, statement.arguments(values), repeatable))
-        self._under_way.add(task)
-        task.add_done_callback(self._done)
+        here, arguments = self._here.get(), statement.arguments(values)
+        task = asyncio.ensure_future(self._run(here.pool, statement, arguments, repeatable))
+        here.under_way.add(task)
+        task.add_done_callback(here.done)
         return await asyncio.shield(task)
 
-    def _done(self, task: asyncio.Task[Rows]) -> None:
-        self._under_way.discard(task)
-        if not task.cancelled():
-            # Its caller may be gone: then nobody else asks.
-            task.exception()
-
-    async def _run(self, statement: Statement, arguments: list[Any], repeatable: bool) -> Rows:
+    async def _run(
+        self, pool: asyncpg.Pool, statement: Statement, arguments: list[Any], repeatable: bool
+    ) -> Rows:
         deadline = asyncio.get_running_loop().time() + self._seconds
         left = TRIES
         while True:
-            connection = await self._acquire(deadline)
+            connection = await self._acquire(pool, deadline)
             try:
                 return await self._once(connection, statement.sql, arguments, deadline)
             except FAILURES as error:
@@ -171,23 +186,47 @@ class Connections:
                 again = may_try_again(error) or (repeatable and connection_lost(error))
                 if is_standby(error) or isinstance(error, TimeoutError):
                     # The other connections lead to the same place, or to nowhere as well.
-                    await self._pool.expire_connections()
+                    await pool.expire_connections()
                 if not left or not again or asyncio.get_running_loop().time() >= deadline:
                     raise plainly(error) from None
             finally:
-                await self._release(connection)
+                await self._release(pool, connection)
             await asyncio.sleep(RETRY_PAUSE * (TRIES - 1 - left))
 
-    async def _acquire(self, deadline: float) -> Any:
+    async def _acquire(self, pool: asyncpg.Pool, deadline: float) -> Any:
         try:
             async with asyncio.timeout_at(deadline):
-                return await self._pool.acquire()
+                # The first makes it ready, which connects to nothing and waits for nothing.
+                await pool
+                return await pool.acquire()
         except TimeoutError:
             raise StoreUnavailable("the database did not answer: no connection in time") from None
         except FAILURES as error:
             raise plainly(error) from None
 
     async def _once(self, connection: Any, sql: str, arguments: list[Any], deadline: float) -> Rows:
+        cut_off: list[Any] = []
+
+        def listen(_: object, message: Any) -> None:
+            if message.server_source_function == WAITS_FOR_STANDBYS:
+                cut_off.append(message)
+
+        connection.add_log_listener(listen)
+        try:
+            rows = await self._fetch(connection, sql, arguments, deadline)
+        finally:
+            connection.remove_log_listener(listen)
+        if cut_off:
+            # Its COMMIT says that all is well: the write is there, but perhaps nowhere else.
+            raise NotReplicated(
+                "the wait for PostgreSQL's synchronous standbys was cancelled: whether the write "
+                "outlives a failover is unknown"
+            )
+        return rows
+
+    async def _fetch(
+        self, connection: Any, sql: str, arguments: list[Any], deadline: float
+    ) -> Rows:
         left = max(deadline - asyncio.get_running_loop().time(), 0.001)
         if not self._pooled:
             rows: Rows = await connection.fetch(sql, *arguments, timeout=left)
@@ -198,9 +237,9 @@ class Connections:
             await connection.execute("COMMIT")
             return rows
 
-    async def _release(self, connection: Any) -> None:
+    async def _release(self, pool: asyncpg.Pool, connection: Any) -> None:
         try:
-            await self._pool.release(connection, timeout=RELEASE_SECONDS)
+            await pool.release(connection, timeout=RELEASE_SECONDS)
         except FAILURES:
             # The pool has closed it. What the call gave or raised stands.
             return
@@ -208,10 +247,14 @@ class Connections:
     async def aclose(self) -> None:
         """Wait for what is under way, then close the connections."""
         self._closed = True
-        while self._under_way:
-            await asyncio.wait(self._under_way)
-        try:
-            async with asyncio.timeout(RELEASE_SECONDS):
-                await self._pool.close()
-        except FAILURES:
-            self._pool.terminate()
+        await self._here.aclose()
+
+
+async def _close(here: _Here) -> None:
+    while here.under_way:
+        await asyncio.wait(here.under_way)
+    try:
+        async with asyncio.timeout(RELEASE_SECONDS):
+            await here.pool.close()
+    except FAILURES:
+        here.pool.terminate()

@@ -106,7 +106,7 @@ class Notifications:
         self._heard.set()
         if self._task is not None:
             # Not cancelled: the driver does not take it well in the middle of a handshake.
-            await self._task
+            await asyncio.wait({self._task})
 
     async def _run(self) -> None:
         pause = FIRST_PAUSE

@@ -9,7 +9,7 @@ from agui_bridge.frozen import replace
 from agui_bridge.protocol.threads.records import ThreadKey, ThreadRecord
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed
-from agui_bridge.stores.sql.rows import read_stop, read_thread, thread_row, with_end
+from agui_bridge.stores.sql.rows import read_stop, read_thread, thread_row, with_term
 
 __all__ = ["change_values", "head_values", "read_committed", "read_record"]
 
@@ -27,6 +27,8 @@ def head_values(change: Change, write_id: str) -> Values:
         "lease": row["lease"],
         # Also of a lease that is not in force: the database may be who computes it.
         "lease_ends_at": record.run.ends_at if record.run else None,
+        "lease_given_at": record.run.given_at if record.run else None,
+        "lease_doubted_until": record.run.doubted_until if record.run else None,
         "lease_seconds": change.lease_seconds if record.run else None,
         "write_id": write_id,
         "data": row["data"],
@@ -66,6 +68,7 @@ def change_values(change: Change) -> tuple[dict[str, bool], Values]:
         "messages": bool(messages),
         "superseded": bool(others),
         "audit": bool(change.audit),
+        "words": change.drops_words,
     }
     return present, values
 
@@ -77,11 +80,11 @@ def read_record(row: Sequence[Any]) -> ThreadRecord | None:
 
 def read_committed(key: ThreadKey, change: Change, write_id: str, row: Sequence[Any]) -> Committed:
     """What a commit has stored: the change's record, with what the database says of it."""
-    version, created_at, updated_at, lease_ends_at, *stop = row
+    version, created_at, updated_at, ends_at, given_at, doubted_until, *stop = row
     record = replace(
         change.record,
         key=key,
-        run=with_end(change.record.run, lease_ends_at),
+        run=with_term(change.record.status, change.record.run, ends_at, given_at, doubted_until),
         version=version,
         stop=None if stop[0] is None else read_stop(stop),
         write_id=write_id,

@@ -31,6 +31,7 @@ BEGAN = "extract(epoch FROM statement_timestamp())::float8"
 """The store's time is the database's clock, but where tests give it."""
 
 STOP = ", ".join(tables.STOP)
+LEASE = ", ".join(tables.LEASE)
 RECORD = ", ".join(tables.RECORD)
 """What `sql.rows.read_thread` reads, in its order."""
 
@@ -42,6 +43,10 @@ AFTER = ":after_raised, :after_agent, :after_thread, :after_position::bigint, :a
 WAITS = ", ".join(f"'{status.value}'" for status in WAITING)
 OPEN = InterruptStatus.OPEN.value
 IDLE, INTERRUPTED = ThreadStatus.IDLE.value, ThreadStatus.INTERRUPTED.value
+
+
+DOUBTED = "CASE WHEN :lease_seconds::float8 IS NULL THEN :lease_doubted_until::float8 END"
+"""A lease that is given or renewed is in no doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +89,12 @@ class Statements:
         self.schema = schema
         self._now = GIVEN if timed else NOW
         self.began = GIVEN if timed else BEGAN
+        holds = f"""t.lease_ends_at > {self._now}
+        AND (t.lease_given_at > {self._now} AND t.lease_doubted_until <= {self._now}) IS NOT TRUE"""
+        self._holds = holds
         self._guard = f"""(:version::bigint IS NULL OR t.version = :version)
-    AND (:guard::text IS NULL OR (t.lease = :guard AND t.lease_ends_at > {self._now}))
+    AND (:guard::text IS NULL OR (t.lease = :guard AND {holds}))
+    AND (:after::text IS NULL OR t.write_id = :after)
     AND (:not_after::float8 IS NULL OR {self._now} < :not_after)"""
         self._prefix = "" if schema is None else '"' + schema.replace('"', '""') + '".'
         self._threads = self.table("agui_threads")
@@ -96,6 +105,10 @@ class Statements:
         self.record = Statement.of(
             f"SELECT {self._now}, {RECORD} FROM (SELECT) one LEFT JOIN {self._threads} t"
             f" ON {KEY.format('t')}"
+        )
+        self.touch = Statement.of(
+            f"UPDATE {self._threads} t SET write_id = :write_id"
+            f" WHERE {KEY.format('t')} AND t.write_id = :write_id RETURNING {self._now}, {RECORD}"
         )
         self.mark = Statement.of(
             f"SELECT version, {STOP} FROM {self._threads} t WHERE {KEY.format('t')}"
@@ -109,12 +122,16 @@ class Statements:
             f"SELECT {STOP} FROM {self._threads}"
             " WHERE stop_token IS NOT NULL AND stop_token = ANY (:tokens::text[])"
         )
-        self.history = Statement.of(
-            f"SELECT id, position, data FROM {self._messages} m WHERE {KEY.format('m')}"
-            ' ORDER BY position, id COLLATE "C"'
+        self.history = Statement.of(self._history())
+        self.positions = Statement.of(
+            f"SELECT id, position FROM {self._messages} m"
+            f" WHERE {KEY.format('m')} AND id = ANY (:ids::text[])"
         )
+        self.keep_words = Statement.of(self._keep_words())
+        self.words = Statement.of(self._words())
         self.request_stop = Statement.of(self._request_stop())
         self.renew = Statement.of(self._renew())
+        self.doubt = Statement.of(self._doubt())
         self.delete = Statement.of(
             f"DELETE FROM {self._threads} t WHERE {KEY.format('t')} AND {self._guard} RETURNING 1"
         )
@@ -145,7 +162,7 @@ WITH thread AS MATERIALIZED (
 SELECT {self._now},
     ARRAY(SELECT data FROM asks),
     ARRAY(SELECT r.data FROM {self._receipts} r
-        WHERE {r} AND r.batch = ANY (ARRAY(SELECT batch FROM asks))),
+        WHERE {r} AND r.batch = ANY (ARRAY(SELECT batch FROM asks) || :receipt::text[])),
     context.ids, context.positions, context.data,
     {", ".join(f"thread.{name}" for name in RECORD.split(", "))}
 FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
@@ -157,6 +174,18 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
     ) m
 ) context"""
 
+    def _history(self) -> str:
+        newest = 'position DESC, id COLLATE "C" DESC'
+        return f"""
+SELECT id, position, data FROM (
+    SELECT id, position, data, octet_length(data) AS bytes,
+        sum(octet_length(data)) OVER (ORDER BY {newest}) AS until
+    FROM {self._messages} m
+    WHERE {KEY.format("m")} AND (:before::bigint IS NULL OR position < :before)
+) m
+WHERE :most::bigint IS NULL OR until <= :most OR until = bytes
+ORDER BY position, id COLLATE "C\""""
+
     def _commit(
         self,
         *,
@@ -166,6 +195,7 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
         messages: bool,
         superseded: bool,
         audit: bool,
+        words: bool,
     ) -> Statement:
         """The compare-and-swap, with the rows that a change has."""
         parts = [f"thread AS ({self._insert_thread() if new else self._update_thread()})"]
@@ -182,6 +212,11 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
                 f"supersede AS (UPDATE {self._messages} m SET superseded = true FROM thread"
                 f" WHERE {KEY.format('m')} AND m.id = ANY (:superseded::text[]))"
             )
+        if words:
+            parts.append(
+                f"drop_words AS (DELETE FROM {self.table('agui_words')} w USING thread"
+                f" WHERE {KEY.format('w')})"
+            )
         text = ",\n".join(parts)
         return Statement.of(f"WITH {text}\nSELECT * FROM thread")
 
@@ -190,34 +225,64 @@ FROM (SELECT) one LEFT JOIN thread ON true, LATERAL (
     UPDATE {self._threads} t SET
         version = t.version + 1, status = :status, batch = :batch, lease = :lease,
         lease_ends_at = coalesce({self._now} + :lease_seconds::float8, :lease_ends_at::float8),
+        lease_given_at = {_given(self._now)}, lease_doubted_until = {DOUBTED},
         write_id = :write_id, updated_at = {self._now}, data = :data
     WHERE {KEY.format("t")} AND t.write_id <> :write_id
     AND {self._guard}
-    RETURNING version, created_at, updated_at, lease_ends_at, {STOP}"""
+    RETURNING version, created_at, updated_at, {LEASE}, {STOP}"""
 
     def _insert_thread(self) -> str:
         return f"""
     INSERT INTO {self._threads} (scope, agent, thread, version, status, batch, lease,
-        lease_ends_at, write_id, created_at, updated_at, data)
+        lease_ends_at, lease_given_at, lease_doubted_until, write_id, created_at, updated_at, data)
     SELECT :scope, :agent, :thread, :new_version, :status, :batch, :lease,
-        coalesce(clock.now + :lease_seconds::float8, :lease_ends_at::float8), :write_id,
-        clock.now, clock.now, :data
+        coalesce(clock.now + :lease_seconds::float8, :lease_ends_at::float8),
+        {_given("clock.now")}, {DOUBTED}, :write_id, clock.now, clock.now, :data
     FROM (SELECT {self._now} AS now OFFSET 0) clock
     WHERE :not_after::float8 IS NULL OR clock.now < :not_after
     ON CONFLICT DO NOTHING
-    RETURNING version, created_at, updated_at, lease_ends_at, {STOP}"""
+    RETURNING version, created_at, updated_at, {LEASE}, {STOP}"""
 
     def _renew(self) -> str:
         return f"""
 WITH held AS (
     UPDATE {self._threads} t SET
-        version = t.version + 1, lease_ends_at = {self._now} + :seconds::float8
+        version = t.version + 1, lease_ends_at = {self._now} + :seconds::float8,
+        lease_given_at = {self._now}, lease_doubted_until = NULL
     FROM unnest(:scopes::text[], :agents::text[], :threads::text[], :tokens::text[])
         AS own (scope, agent, thread, token)
-    WHERE {SAME.format("t", "own")} AND t.lease = own.token AND t.lease_ends_at > {self._now}
+    WHERE {SAME.format("t", "own")} AND t.lease = own.token AND {self._holds}
     RETURNING t.lease
 )
 SELECT {self._now}, ARRAY(SELECT lease FROM held)"""
+
+    def _keep_words(self) -> str:
+        # The lock keeps the thread from being deleted in between, and no write of the owner's off.
+        return f"""
+WITH thread AS (
+    SELECT FROM {self._threads} t
+    WHERE {KEY.format("t")} AND t.lease = :lease AND t.lease_ends_at > {self._now}
+    FOR KEY SHARE
+)
+INSERT INTO {self.table("agui_words")} (scope, agent, thread, lease, data)
+SELECT :scope, :agent, :thread, :lease, :data FROM thread
+ON CONFLICT (scope, agent, thread) DO UPDATE SET lease = excluded.lease, data = excluded.data
+RETURNING 1"""
+
+    def _words(self) -> str:
+        return f"""
+SELECT w.data FROM {self.table("agui_words")} w JOIN {self._threads} t
+    ON {SAME.format("w", "t")} AND w.lease = t.lease
+WHERE {KEY.format("w")}"""
+
+    def _doubt(self) -> str:
+        until = f"({self._now} + (t.lease_ends_at - t.lease_given_at))"
+        return f"""
+UPDATE {self._threads} t SET lease_doubted_until = {until}
+FROM unnest(:scopes::text[], :agents::text[], :threads::text[]) AS own (scope, agent, thread)
+WHERE {SAME.format("t", "own")} AND t.lease IS NOT NULL AND t.lease_given_at > {self._now}
+    AND t.lease_ends_at > t.lease_given_at
+    AND (t.lease_doubted_until IS NULL OR t.lease_doubted_until > {until})"""
 
     def _request_stop(self) -> str:
         # The same as `join_stops`, decided on the row as it is.
@@ -299,6 +364,13 @@ WITH leases AS (
     SELECT scope, agent, thread FROM {self._threads}
     WHERE lease IS NOT NULL AND lease_ends_at <= {self.began}
     ORDER BY lease_ends_at LIMIT :limit
+), ahead AS (
+    SELECT * FROM (
+        SELECT scope, agent, thread, lease_ends_at AS ends_at, lease_given_at AS given_at,
+            lease_doubted_until AS until
+        FROM {self._threads} WHERE lease IS NOT NULL AND lease_ends_at > {self.began}
+        ORDER BY lease_ends_at DESC LIMIT :limit
+    ) last WHERE given_at > {self.began}
 ), expired AS (
     SELECT t.scope, t.agent, t.thread
     FROM {self._interrupts} i JOIN {self._threads} t
@@ -309,8 +381,15 @@ WITH leases AS (
             AND (s.expires_at IS NULL OR s.expires_at > {self.began}))
     GROUP BY t.scope, t.agent, t.thread ORDER BY max(i.expires_at) LIMIT :limit
 )
-SELECT scope, agent, thread, 'lease' FROM leases
-UNION ALL SELECT scope, agent, thread, 'expiry' FROM expired LIMIT :limit"""
+(SELECT scope, agent, thread, 'lease' FROM leases
+UNION ALL SELECT scope, agent, thread, 'lease' FROM ahead WHERE until <= {self.began}
+UNION ALL SELECT scope, agent, thread, 'expiry' FROM expired LIMIT :limit)
+UNION ALL SELECT scope, agent, thread, 'doubt' FROM ahead
+WHERE until IS NULL OR until > {self.began} + (ends_at - given_at)"""
+
+
+def _given(now: str) -> str:
+    return f"CASE WHEN :lease_seconds::float8 IS NULL THEN :lease_given_at::float8 ELSE {now} END"
 
 
 def _upsert(name: str, place: str, table: tables.RowTable) -> str:

@@ -8,10 +8,12 @@ The store's time is the database's clock.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from agui_bridge.errors import Conflict
+from agui_bridge.errors import Conflict, NotReplicated, StoreUnavailable, WritesRefused
+from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
@@ -33,7 +35,7 @@ from agui_bridge.stores.base import (
     Renewed,
     ThreadRow,
 )
-from agui_bridge.stores.commit_rules import Head, check_commit
+from agui_bridge.stores.commit_rules import Head, check_commit, is_in_doubt
 from agui_bridge.stores.postgres.address import parse_address
 from agui_bridge.stores.postgres.audit import PostgresAudit
 from agui_bridge.stores.postgres.connections import Connections, connect, set_up
@@ -55,6 +57,8 @@ from agui_bridge.stores.sql.rows import (
     read_interrupt,
     read_message,
     read_stop,
+    read_words,
+    words_row,
 )
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
@@ -80,7 +84,11 @@ class PostgresStore:
         self._connections = connections
         self._statements = statements
         self._wakeups = Wakeups()
-        self._notifications = notifications(self._wakeups) if notifications else None
+        self._notifications: PerLoop[Notifications] | None = None
+        if notifications is not None:
+            self._notifications = PerLoop(
+                lambda: notifications(self._wakeups), lambda listening: listening.aclose()
+            )
         self._clock = clock
         self.audit: PostgresAudit = PostgresAudit(self._run, statements)
         self.grants: PostgresGrants = PostgresGrants(self._run, statements, timed=clock is not None)
@@ -107,7 +115,7 @@ class PostgresStore:
         """
         address = parse_address(url)
         pooled = await prepare_database(address, migrate=migrate)
-        connections = await Connections.open(address, pooled=pooled)
+        connections = Connections(address, pooled=pooled)
 
         async def listener() -> Any:
             connection = await connect(address, prepare=True)
@@ -125,15 +133,21 @@ class PostgresStore:
         return cls(connections, statements, notifications if listens else None, clock)
 
     async def load(
-        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+        self,
+        key: ThreadKey,
+        interrupt_ids: Sequence[str] = (),
+        *,
+        messages: bool = False,
+        receipt: str | None = None,
     ) -> Loaded:
         """Take one consistent look at a thread (see `Store.load`)."""
-        values = {"ids": list(interrupt_ids), "messages": messages}
+        wanted = [] if receipt is None else [receipt]
+        values = {"ids": list(interrupt_ids), "messages": messages, "receipt": wanted}
         (row,) = await self._run(self._statements.load, key, values)
         now, asks, receipts, ids, positions, data, *record = row
         interrupts = [codec.decode_interrupt(text) for text in asks]
         done = [codec.decode_receipt(text) for text in receipts]
-        return Loaded(
+        loaded = Loaded(
             record=read_record(record),
             now=now,
             interrupts={ask.id: ask for ask in interrupts},
@@ -142,6 +156,9 @@ class PostgresStore:
             if ids
             else (),
         )
+        if is_in_doubt(loaded):
+            await self._doubt([key])
+        return loaded
 
     async def commit(
         self, key: ThreadKey, change: Change, expected: Expected, write_id: str
@@ -158,25 +175,57 @@ class PostgresStore:
                     return read_committed(key, change, write_id, row)
                 now, record = await self._record(key)
                 if record is not None and record.write_id == write_id:
-                    return Committed(record, now)
+                    if (done := await self._write_again(key, write_id)) is not None:
+                        return done
+                    continue
                 check_commit(_head(record), expected, now, change.not_after)
             raise Conflict("the thread was changed by somebody else")
         finally:
             # Also after a cancellation or a lost connection: it may have been written.
             self._changed(key, told=not _is_flush(change, expected))
 
+    async def _write_again(self, key: ThreadKey, write_id: str) -> Committed | None:
+        """Write what an earlier try has written once more, and wait for the standbys to have it.
+
+        The earlier try may have been cut off while it waited for them: that it is found here
+        tells nothing of whether they have it.
+
+        Raises:
+            NotReplicated: they did not acknowledge it in time.
+        """
+        try:
+            rows = await self._run(self._statements.touch, key, {"write_id": write_id})
+        except WritesRefused:
+            raise
+        except StoreUnavailable as error:
+            raise NotReplicated(
+                f"the write is in PostgreSQL; whether it outlives a failover is unknown: {error}"
+            ) from None
+        for now, *record in rows:
+            if (found := read_record(record)) is not None:
+                return Committed(found, now)
+        return None
+
     async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
         """Have leases hold on (see `Store.renew`)."""
-        keys = leases.values()
-        values = {
-            "tokens": list(leases),
-            "scopes": [key.scope for key in keys],
-            "agents": [key.agent for key in keys],
-            "threads": [key.thread for key in keys],
-            "seconds": seconds,
-        }
+        values = _columns(leases.values()) | {"tokens": list(leases), "seconds": seconds}
         ((now, held),) = await self._run(self._statements.renew, None, values)
         return Renewed(frozenset(held), now)
+
+    async def keep_words(self, key: ThreadKey, lease: str, said: StoredMessage) -> bool:
+        """Keep a message as far as it has come (see `Store.keep_words`)."""
+        row = words_row({}, lease, said)
+        return bool(await self._run(self._statements.keep_words, key, row))
+
+    async def words(self, key: ThreadKey) -> StoredMessage | None:
+        """What is kept of the run that the thread runs (see `Store.words`)."""
+        rows = await self._run(self._statements.words, key)
+        return read_words(rows[0][0]) if rows else None
+
+    async def _doubt(self, keys: Sequence[ThreadKey]) -> None:
+        """Note of leases that end too late until when they are waited for (see `LeaseTerm`)."""
+        with suppress(StoreUnavailable):  # A server that takes no writes can still be read.
+            await self._run(self._statements.doubt, None, _columns(keys))
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""
@@ -253,15 +302,26 @@ class PostgresStore:
         ((found,),) = await self._run(statement, None, {"scope": scope, "limit": most, **wanted})
         return int(found)
 
-    async def history(self, key: ThreadKey) -> list[StoredMessage]:
-        """All messages of a thread in order (see `Store.history`)."""
-        rows = await self._run(self._statements.history, key)
+    async def history(
+        self, key: ThreadKey, *, before: int | None = None, most_bytes: int | None = None
+    ) -> list[StoredMessage]:
+        """Messages of a thread in order (see `Store.history`)."""
+        values = {"before": before, "most": most_bytes}
+        rows = await self._run(self._statements.history, key, values)
         return [read_message(tuple(row)) for row in rows]
+
+    async def positions(self, key: ThreadKey, ids: Sequence[str]) -> dict[str, int]:
+        """Positions of messages (see `Store.positions`)."""
+        rows = await self._run(self._statements.positions, key, {"ids": list(ids)})
+        return dict(map(tuple, rows))
 
     async def due(self, limit: int = 100) -> list[Due]:
         """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
         rows = await self._run(self._statements.due, None, {"limit": limit})
-        return [Due(ThreadKey(*key), reason) for *key, reason in rows]
+        found = [Due(ThreadKey(*key), reason) for *key, reason in rows if reason != "doubt"]
+        if in_doubt := [ThreadKey(*key) for *key, reason in rows if reason == "doubt"]:
+            await self._doubt(in_doubt)
+        return found
 
     async def delete(self, key: ThreadKey, expected: Expected) -> None:
         """Delete a thread with all its rows (see `Store.delete`)."""
@@ -300,7 +360,7 @@ class PostgresStore:
         Only a hint: changes made through this object wake at once, those of other processes
         by a notification, or by polling where notifications do not arrive.
         """
-        notifications = self._notifications
+        notifications = self._notifications.get() if self._notifications is not None else None
 
         async def look() -> tuple[Any, ...] | None:
             if notifications is not None and notifications.alive:
@@ -315,7 +375,7 @@ class PostgresStore:
     def watch_stops(self) -> AsyncGenerator[None, None]:
         """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`)."""
         if self._notifications is not None:
-            self._notifications.start()
+            self._notifications.get().start()
         return self._wakeups.watch(ANY_STOP)
 
     async def aclose(self) -> None:
@@ -345,15 +405,30 @@ class PostgresStore:
         word = digest(key)
         self._wakeups.notify(word)
         if told and self._notifications is not None:
-            self._notifications.tell(word)
+            self._notifications.get().tell(word)
 
 
 def _head(record: ThreadRecord | None) -> Head | None:
     return None if record is None else Head.of(record)
 
 
+def _columns(keys: Iterable[ThreadKey]) -> dict[str, Any]:
+    """The parameters of several threads."""
+    every = list(keys)
+    return {
+        "scopes": [key.scope for key in every],
+        "agents": [key.agent for key in every],
+        "threads": [key.thread for key in every],
+    }
+
+
 def _guard(expected: Expected, not_after: float | None) -> dict[str, Any]:
-    return {"version": expected.version, "guard": expected.lease, "not_after": not_after}
+    return {
+        "version": expected.version,
+        "guard": expected.lease,
+        "after": expected.after,
+        "not_after": not_after,
+    }
 
 
 def _is_flush(change: Change, expected: Expected) -> bool:

@@ -29,7 +29,8 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from agui_bridge.errors import StoreUnavailable, WritesRefused
+from agui_bridge.errors import NotReplicated, StoreUnavailable, WritesRefused
+from agui_bridge.event_loops import PerLoop
 from agui_bridge.stores.opening import ConnectionCut
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.connections import Cluster, Link, Server, single
@@ -58,6 +59,28 @@ NO_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
 """Answers of a server that still reads, by their first word."""
 
 
+class _Here:
+    """The connections of one event loop, and what is under way on them."""
+
+    def __init__(self, address: Address) -> None:
+        self.under_way = 0
+        self.all_done = asyncio.Event()
+        # The blocking pool of redis-py 5.0 locks itself out when a connection can't be made.
+        self.free = asyncio.Semaphore(address.connections)
+        self.link: Link = Cluster(address) if address.cluster else Server(address)
+        self._seconds = address.timeout
+
+    async def aclose(self) -> None:
+        try:
+            # A call that is cut off connects once more, and nobody would close that connection.
+            if self.under_way:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._seconds):
+                        await self.all_done.wait()
+        finally:
+            await self.link.aclose()
+
+
 class Client:
     """Runs commands and scripts on one server, or on a cluster."""
 
@@ -65,11 +88,7 @@ class Client:
         """Connect to nothing yet."""
         self.address = address
         self._closed = False
-        self._under_way = 0
-        self._all_done = asyncio.Event()
-        # The blocking pool of redis-py 5.0 locks itself out when a connection can't be made.
-        self._free = asyncio.Semaphore(address.connections)
-        self._link: Link = Cluster(address) if address.cluster else Server(address)
+        self._here: PerLoop[_Here] = PerLoop(lambda: _Here(address), _Here.aclose)
 
     async def run(self, script: Script, keys: Sequence[str], *arguments: object) -> Any:
         """Run one script and give its reply.
@@ -99,7 +118,7 @@ class Client:
                 if isinstance(result, Exception):
                     raise result
             if reached < address.wait:
-                raise StoreUnavailable(
+                raise NotReplicated(
                     f"{reached} of {address.wait} replicas of Redis have the write: whether it "
                     "outlives a failover is unknown"
                 )
@@ -155,9 +174,10 @@ class Client:
             ResponseError: the user may not ask.
             StoreUnavailable: no answer came.
         """
-        if not isinstance(self._link, Cluster):
+        link = self._link
+        if not isinstance(link, Cluster):
             return [await self.command("INFO")]
-        nodes = await self._within_time(self._link.primaries)
+        nodes = await self._within_time(link.primaries)
         return [await self.command("INFO", target_nodes=node) for node in nodes]
 
     def subscriber(self) -> Redis:
@@ -168,13 +188,11 @@ class Client:
     async def aclose(self) -> None:
         """Wait for what is under way, as long as a call may take, then close all connections."""
         self._closed = True
-        try:
-            # A call that is cut off connects once more, and nobody would close that connection.
-            if self._under_way:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._all_done.wait(), self.address.timeout)
-        finally:
-            await self._link.aclose()
+        await self._here.aclose()
+
+    @property
+    def _link(self) -> Link:
+        return self._here.get().link
 
     async def _evaluate(self, script: Script, keys: Sequence[str], arguments: Any) -> Any:
         try:
@@ -191,9 +209,10 @@ class Client:
     ) -> T:
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        self._under_way += 1
+        here = self._here.get()
+        here.under_way += 1
         try:
-            async with asyncio.timeout(self.address.timeout), self._free:
+            async with asyncio.timeout(self.address.timeout), here.free:
                 try:
                     return await body()
                 except (RedisConnectionError, OSError) as error:
@@ -211,9 +230,9 @@ class Client:
                 raise
             _raise_plainly(error, self.address.shown)
         finally:
-            self._under_way -= 1
-            if self._closed and not self._under_way:
-                self._all_done.set()
+            here.under_way -= 1
+            if self._closed and not here.under_way:
+                here.all_done.set()
 
 
 def word_of(error: Exception) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.lease_term import LeaseTerm
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
@@ -19,7 +20,7 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed, Expected, InterruptRow, Place
-from agui_bridge.stores.commit_rules import Head
+from agui_bridge.stores.commit_rules import Head, not_in_force
 from agui_bridge.stores.redis.keys import quote, unquote
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "guard_arguments",
     "lease_argument",
     "member_of",
+    "message_text",
     "place_of",
     "read_head",
     "read_interrupt",
@@ -98,6 +100,8 @@ class Write:
             record.status.value,
             _marked(Head.of(record).lease),
             _time(record.run.ends_at if record.run else None),
+            _time(record.run.given_at if record.run else None),
+            _time(record.run.doubted_until if record.run else None),
             _time(change.lease_seconds),
             _marked(record.batch.id if record.batch else None),
             self.data,
@@ -117,20 +121,20 @@ class Write:
             arguments += (quote(receipt.batch), codec.encode_receipt(receipt))
         arguments.append(str(len(change.messages)))
         for message in change.messages:
-            text = codec.encode([message.id, message.position, message.message])
-            arguments += (quote(message.id), text)
+            arguments += (quote(message.id), message_text(message))
         arguments.append(str(len(change.superseded)))
         arguments += map(quote, change.superseded)
         arguments.append(str(len(change.audit)))
         for row in change.audit:
             arguments += (quote(row.id), f"{_time(row.written_at)} {row.data}")
+        arguments.append("1" if change.drops_words else "")
         return arguments
 
     def done(self, reply: Reply) -> Committed:
         """What a taken commit made of the record; what is in it is the change's own."""
-        _, time, version, created, ends, stop = reply
+        _, time, version, created, ends, given, doubted, stop = reply
         record = replace(
-            _with_end(self.change.record, ends),
+            _with_term(self.change.record, self.change.record.status, ends, given, doubted),
             key=self.key,
             version=int(version),
             stop=read_stop(stop),
@@ -141,10 +145,11 @@ class Write:
         return Committed(record, float(time))
 
 
-def guard_arguments(expected: Expected) -> tuple[str, str]:
+def guard_arguments(expected: Expected) -> tuple[str, str, str]:
     """A guard as the scripts take it."""
     version = "" if expected.version is None else str(expected.version)
-    return version, _marked(expected.lease)
+    after = "" if expected.after is None else quote(expected.after)
+    return version, _marked(expected.lease), after
 
 
 def lease_argument(token: str) -> str:
@@ -159,7 +164,7 @@ def read_lease(text: str) -> str:
 
 def read_head(reply: Reply) -> Head | None:
     """The head of a thread, from the fields HEAD of the scripts."""
-    version, write_id, created, _updated, _status, lease, ends, stop, _batch = reply
+    version, write_id, created, _updated, _status, lease, ends, stop, _batch, *more = reply
     if version is None:
         return None
     return Head(
@@ -167,16 +172,17 @@ def read_head(reply: Reply) -> Head | None:
         write_id=unquote(write_id),
         created_at=float(created),
         lease=read_lease(lease) if lease else None,
-        lease_ends_at=float(ends) if lease else None,
+        term=LeaseTerm(float(ends), *map(_read_time, more)) if lease else None,
         stop=read_stop(stop),
     )
 
 
 def read_record(reply: Reply, key: ThreadKey) -> ThreadRecord:
     """A record, from the fields HEAD and its data."""
-    version, write_id, created, updated, status, _lease, ends, stop, _batch, data = reply
+    version, write_id, created, updated, status, _lease, ends, stop, _batch, *more = reply
+    given, doubted, data = more
     return replace(
-        _with_end(codec.decode_thread(data, key), ends),
+        _with_term(codec.decode_thread(data, key), ThreadStatus(status), ends, given, doubted),
         status=ThreadStatus(status),
         version=int(version),
         stop=read_stop(stop),
@@ -225,6 +231,11 @@ def read_message(text: str) -> StoredMessage:
     return StoredMessage(*codec.decode(text))
 
 
+def message_text(message: StoredMessage) -> str:
+    """A message as it is stored."""
+    return codec.encode([message.id, message.position, message.message])
+
+
 def read_messages(rows: Sequence[str]) -> list[StoredMessage]:
     """Messages in their order, from their rows in any."""
     return sorted(map(read_message, rows), key=lambda message: (message.position, message.id))
@@ -261,15 +272,28 @@ def first_of(limit: int, ranges: Sequence[Sequence[str]]) -> list[str]:
     return [name for _, name in found]
 
 
-def _with_end(record: ThreadRecord, ends: str) -> ThreadRecord:
-    """The record with the end of the lease as the script set it."""
+def _with_term(
+    record: ThreadRecord, status: ThreadStatus, ends: str, given: str | None, doubted: str | None
+) -> ThreadRecord:
+    """The record with the times of the lease as the script set them."""
     if record.run is None:
         return record
-    return replace(record, run=replace(record.run, ends_at=float(ends)))
+    run = replace(
+        record.run,
+        ends_at=float(ends),
+        given_at=_read_time(given),
+        doubted_until=_read_time(doubted),
+    )
+    return replace(record, run=run if status is ThreadStatus.RUNNING else not_in_force(run))
 
 
 def _time(seconds: float | None) -> str:
     return "" if seconds is None else repr(float(seconds))
+
+
+def _read_time(text: str | None) -> float | None:
+    """What `_time` wrote; an older version has written nothing."""
+    return float(text) if text else None
 
 
 def _marked(id: str | None) -> str:

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from itertools import islice
 
 from agui_bridge.errors import Conflict
+from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
@@ -47,11 +48,13 @@ from agui_bridge.stores.redis.rows import (
     guard_arguments,
     lease_argument,
     member_of,
+    message_text,
     place_of,
     read_head,
     read_interrupt,
     read_lease,
     read_listed,
+    read_message,
     read_messages,
     read_record,
     read_stop_member,
@@ -69,11 +72,20 @@ from agui_bridge.stores.redis.scripts.reading import (
     MARK,
     NEWEST,
     PING,
+    POSITIONS,
     SORT_BY_TOOL,
     STOPS,
     TIME,
+    WORDS,
 )
-from agui_bridge.stores.redis.scripts.writing import COMMIT, DELETE, PRUNE, RENEW, REQUEST_STOP
+from agui_bridge.stores.redis.scripts.writing import (
+    COMMIT,
+    DELETE,
+    KEEP_WORDS,
+    PRUNE,
+    RENEW,
+    REQUEST_STOP,
+)
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["RedisStore"]
@@ -101,7 +113,9 @@ class RedisStore:
         self._wakeups = Wakeups()
         self.audit: RedisAudit = RedisAudit(client, keys, self._time)
         self.grants: RedisGrants = RedisGrants(client, keys, self._time)
-        self._hints = Notifications(client, keys.channel, self._wakeups.notify)
+        self._hints: PerLoop[Notifications] = PerLoop(
+            lambda: Notifications(client, keys.channel, self._wakeups.notify), Notifications.aclose
+        )
         self.deliveries: RedisDeliveries = RedisDeliveries(client, keys, self._time)
 
     @classmethod
@@ -125,7 +139,12 @@ class RedisStore:
         return cls(client, keys, clock=clock)
 
     async def load(
-        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+        self,
+        key: ThreadKey,
+        interrupt_ids: Sequence[str] = (),
+        *,
+        messages: bool = False,
+        receipt: str | None = None,
     ) -> Loaded:
         """Take one consistent look at a thread (see `Store.load`)."""
         time, *found = await self._client.run(
@@ -133,6 +152,7 @@ class RedisStore:
             self._keys.of(tag_of(key)),
             self._time(),
             "1" if messages else "",
+            "" if receipt is None else quote(receipt),
             *dict.fromkeys(map(quote, interrupt_ids)),
         )
         if not found:
@@ -154,7 +174,7 @@ class RedisStore:
         """Take a change whole, or not at all (see `Store.commit`).
 
         What an owner stores on the way is not announced and waits for no replica: it decides
-        nothing, and a run that loses it in a failover is lost anyway.
+        nothing, and the owner writes it again if it finds it lost.
         """
         change = self.audit.sealed(key, change, write_id)
         tag = tag_of(key)
@@ -194,6 +214,19 @@ class RedisStore:
         replies = await self._client.run_each(RENEW, calls)
         held = frozenset(read_lease(lease) for _, some in replies for lease in some)
         return Renewed(held, max(float(time) for time, _ in replies))
+
+    async def keep_words(self, key: ThreadKey, lease: str, said: StoredMessage) -> bool:
+        """Keep a message as far as it has come (see `Store.keep_words`); of no replica.
+
+        It lies within the record, which every version deletes whole.
+        """
+        arguments = self._time(), lease_argument(lease), message_text(said)
+        return bool(await self._client.run(KEEP_WORDS, self._keys.of(tag_of(key)), *arguments))
+
+    async def words(self, key: ThreadKey) -> StoredMessage | None:
+        """What is kept of the run that the thread runs (see `Store.words`)."""
+        text = await self._client.run(WORDS, self._keys.of(tag_of(key)))
+        return None if text is None else read_message(text)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""
@@ -315,16 +348,25 @@ class RedisStore:
             more = await self._client.run_each(SORT_BY_TOOL, calls)
             shards = [keys for keys, left in zip(shards, more, strict=True) if left]
 
-    async def history(self, key: ThreadKey) -> list[StoredMessage]:
-        """All messages of a thread in order (see `Store.history`)."""
-        rows = await self._client.run(HISTORY, self._keys.of(tag_of(key)))
-        return read_messages([*rows[0], *rows[1]])
+    async def history(
+        self, key: ThreadKey, *, before: int | None = None, most_bytes: int | None = None
+    ) -> list[StoredMessage]:
+        """Messages of a thread in order (see `Store.history`)."""
+        bounds = ["" if bound is None else str(bound) for bound in (before, most_bytes)]
+        return read_messages(await self._client.run(HISTORY, self._keys.of(tag_of(key)), *bounds))
+
+    async def positions(self, key: ThreadKey, ids: Sequence[str]) -> dict[str, int]:
+        """Positions of messages (see `Store.positions`)."""
+        keys = self._keys.of(tag_of(key))
+        found = await self._client.run(POSITIONS, keys, *map(quote, ids)) if ids else []
+        return {id: int(at) for id, at in zip(ids, found, strict=True) if at}
 
     async def due(self, limit: int = 100) -> list[Due]:
         """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
         calls = [(keys, self._time(), limit) for keys in self._keys.of_shards()]
         replies = await self._client.run_each(DUE, calls)
         leases = first_of(limit, [reply[0] for reply in replies])
+        leases += first_of(limit - len(leases), [reply[2] for reply in replies])
         expiries = first_of(limit - len(leases), [reply[1] for reply in replies])
         return [
             *(Due(key_of(tag), "lease") for tag in leases),
@@ -372,6 +414,8 @@ class RedisStore:
         On a cluster to one in each shard, since each of its servers may refuse.
         """
         shards = self._keys.of_shards()
+        if self._client.address.wait:
+            return float(await self._client.run_and_wait(PING, shards[0], self._time()))
         asked = shards if self._client.address.cluster else shards[:1]
         times = await self._client.run_each(PING, [(keys, self._time()) for keys in asked])
         return float(times[0])
@@ -382,12 +426,12 @@ class RedisStore:
         Redis announces what decides something; polling finds the rest within half a second.
         """
         keys = self._keys.of(tag_of(key))
-        self._hints.start()
+        self._hints.get().start()
         return self._wakeups.watch(key, lambda: self._client.run(MARK, keys))
 
     def watch_stops(self) -> AsyncGenerator[None, None]:
         """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`)."""
-        self._hints.start()
+        self._hints.get().start()
         return self._wakeups.watch(ANY_STOP)
 
     async def aclose(self) -> None:

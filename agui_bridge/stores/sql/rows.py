@@ -9,6 +9,7 @@ from typing import Any
 from agui_bridge.frozen import replace
 from agui_bridge.protocol.threads.audit_chain import AuditRow
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.lease_term import LeaseTerm
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
@@ -21,7 +22,7 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import InterruptRow, Place
-from agui_bridge.stores.commit_rules import Head
+from agui_bridge.stores.commit_rules import Head, not_in_force
 
 __all__ = [
     "audit_row",
@@ -39,7 +40,7 @@ __all__ = [
     "receipt_row",
     "stop_row",
     "thread_row",
-    "with_end",
+    "with_term",
 ]
 
 Row = Sequence[Any]
@@ -54,12 +55,15 @@ def key_row(key: ThreadKey) -> Values:
 def thread_row(record: ThreadRecord) -> Values:
     """What a commit writes of a thread: all but its key and its stop request."""
     head = Head.of(record)
+    term = head.term
     return {
         "version": record.version,
         "status": record.status.value,
         "batch": record.batch.id if record.batch else None,
         "lease": head.lease,
-        "lease_ends_at": head.lease_ends_at,
+        "lease_ends_at": term and term.ends_at,
+        "lease_given_at": term and term.given_at,
+        "lease_doubted_until": term and term.doubted_until,
         "write_id": record.write_id,
         "created_at": record.created_at,
         "updated_at": record.updated_at,
@@ -136,31 +140,53 @@ def message_row(key: Values, message: StoredMessage) -> Values:
     }
 
 
+def words_row(key: Values, lease: str, said: StoredMessage) -> Values:
+    """The row of what a run is saying."""
+    text = codec.encode([said.id, said.position, said.message])
+    return {**key, "lease": lease, "data": text}
+
+
+def read_words(data: str) -> StoredMessage:
+    """What a run is saying, from its data."""
+    return StoredMessage(*codec.decode(data))
+
+
 def read_head(row: Row) -> Head:
     """The head of a thread, from the columns of `Statements.head`."""
-    version, write_id, created_at, lease, lease_ends_at, *stop = row
-    return Head(version, write_id, created_at, lease, lease_ends_at, _stop_if_any(stop))
+    version, write_id, created_at, lease, ends, given, doubted, *stop = row
+    term = None if ends is None else LeaseTerm(ends, given, doubted)
+    return Head(version, write_id, created_at, lease, term, _stop_if_any(stop))
 
 
 def read_thread(row: Row) -> ThreadRecord:
     """A record, from the columns `tables.RECORD`."""
-    scope, agent, thread, data, status, version, write_id, created_at, updated_at, ends, *stop = row
+    scope, agent, thread, data, status, version, write_id, created_at, updated_at, *more = row
+    (*term, token, force, until, actor) = more
     record = codec.decode_thread(data, ThreadKey(scope, agent, thread))
     return replace(
         record,
-        run=with_end(record.run, ends),
+        run=with_term(ThreadStatus(status), record.run, *term),
         status=ThreadStatus(status),
         version=version,
-        stop=_stop_if_any(stop),
+        stop=_stop_if_any((token, force, until, actor)),
         write_id=write_id,
         created_at=created_at,
         updated_at=updated_at,
     )
 
 
-def with_end(run: RunLease | None, ends_at: float | None) -> RunLease | None:
-    """The lease with its end, which the text does not have where it was computed or renewed."""
-    return run if run is None or ends_at is None else replace(run, ends_at=ends_at)
+def with_term(
+    status: ThreadStatus,
+    run: RunLease | None,
+    ends_at: float | None,
+    given_at: float | None,
+    doubted_until: float | None = None,
+) -> RunLease | None:
+    """The lease with its times, which the text does not have where they were computed."""
+    if run is None or ends_at is None:
+        return run
+    run = replace(run, ends_at=ends_at, given_at=given_at, doubted_until=doubted_until)
+    return run if status is ThreadStatus.RUNNING else not_in_force(run)
 
 
 def read_message(row: Row) -> StoredMessage:
@@ -171,7 +197,7 @@ def read_message(row: Row) -> StoredMessage:
 
 def read_messages(text: str | None) -> tuple[StoredMessage, ...]:
     """Messages in order, from what `sqlite.statements.load` gives of them."""
-    rows: list[Any] = codec.decode(f"[{text}]") if text else []
+    rows: list[Any] = codec.decode(text) if text else []
     # The order of the database's: by code points too.
     return tuple(StoredMessage(*row) for row in sorted(rows, key=itemgetter(1, 0)))
 

@@ -16,6 +16,7 @@ __all__ = [
     "AUDIT",
     "INTERRUPTS",
     "KEY",
+    "LEASE",
     "MESSAGES",
     "RECEIPTS",
     "RECORD",
@@ -30,15 +31,19 @@ KEY: Final = ("scope", "agent", "thread")
 STOP: Final = ("stop_token", "stop_force", "stop_until", "stop_actor")
 """The columns of a `StopRequest`."""
 
+LEASE: Final = ("lease_ends_at", "lease_given_at", "lease_doubted_until")
+"""The columns of a `LeaseTerm`."""
+
 RECORD: Final = (
     *KEY,
-    *("data", "status", "version", "write_id", "created_at", "updated_at", "lease_ends_at"),
+    *("data", "status", "version", "write_id", "created_at", "updated_at"),
+    *LEASE,
     *STOP,
 )
 """What `rows.read_thread` reads, in its order."""
 
 WRITTEN: Final = (
-    *("version", "status", "batch", "lease", "lease_ends_at", "write_id"),
+    *("version", "status", "batch", "lease", *LEASE, "write_id"),
     *("created_at", "updated_at", "data"),
 )
 """What `rows.thread_row` gives: what a commit writes of a thread besides its key."""

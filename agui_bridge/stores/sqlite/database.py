@@ -15,41 +15,18 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TypeVar
 
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.stores.sqlite.errors import plainly
+from agui_bridge.stores.sqlite.file import BUSY_SECONDS, DatabaseFile
 from agui_bridge.stores.sqlite.writer import Writer
 
-__all__ = ["BUSY_SECONDS", "SqliteDatabase", "connect"]
+__all__ = ["SqliteDatabase"]
 
 T = TypeVar("T")
 _Mark = tuple[int, int]
 
-BUSY_SECONDS = 5.0
-"""How long a transaction waits for other processes (or for its turn) before it gives up."""
-
 READERS = 4
-
-CONNECTION_PRAGMAS = (
-    "PRAGMA synchronous=FULL",
-    "PRAGMA foreign_keys=ON",
-    f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}",
-)
-
-
-def connect(path: str) -> sqlite3.Connection:
-    """A connection that begins no transaction of its own accord, for one thread at a time."""
-    # pysqlite's legacy control begins too late (not for SELECT) and never IMMEDIATE.
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    try:
-        for pragma in CONNECTION_PRAGMAS:
-            connection.execute(pragma)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 class SqliteDatabase:
@@ -59,17 +36,18 @@ class SqliteDatabase:
     database usable.
     """
 
-    def __init__(self, path: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, file: DatabaseFile, clock: Callable[[], float] = time.time) -> None:
         """Connect to nothing yet.
 
         Args:
-            path: of the file, absolute or relative to the working directory.
+            file: is closed with the database.
             clock: the store's time. All processes are on one machine, so its clock is theirs.
         """
         self.now = clock
-        self._log = f"{path}-wal"
-        self._readers = _Readers(path)
-        self._writer = Writer(partial(connect, path), lambda: BUSY_SECONDS, self._wrote)
+        self._file = file
+        self._log = f"{file.path}-wal"
+        self._readers = _Readers(file)
+        self._writer = Writer(file, lambda: BUSY_SECONDS, self._wrote)
         self._own: _Mark | None = None
         self._others: _Mark | None = None
 
@@ -114,13 +92,14 @@ class SqliteDatabase:
         """Wait for what is under way, then close the connections."""
         await self._readers.aclose()
         await self._writer.aclose()
+        self._file.close()
 
 
 class _Readers:
     """Threads that read, each with a connection of its own: no reader waits for the writer."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, file: DatabaseFile) -> None:
+        self._file = file
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="agui-bridge-sqlite")
         self._own = threading.local()
         self._connections: set[sqlite3.Connection] = set()
@@ -138,6 +117,7 @@ class _Readers:
             raise StoreUnavailable("the database is busy: no turn came in time")
         try:
             connection = self._connection()
+            self._file.check()
             try:
                 connection.execute("BEGIN")
                 return body(connection)
@@ -145,12 +125,12 @@ class _Readers:
                 connection.execute("ROLLBACK")
         except sqlite3.Error as error:
             self._forget()
-            raise plainly(error) from error
+            raise self._file.plainly(error) from error
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
-            connection = self._own.connection = connect(self._path)
+            connection = self._own.connection = self._file.connect()
             self._connections.add(connection)
         return connection
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import TypeGuard
 
 from agui_bridge.errors import StoreError, StoreUnavailable, WritesRefused
 
-__all__ = ["plainly"]
+__all__ = ["is_damage", "plainly"]
 
 OUR_MISTAKES = (
     sqlite3.DataError,
@@ -21,6 +22,16 @@ PRIMARY = 0xFF
 
 NO_WRITES = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 """The file only reads, or its disk is full or failing."""
+
+
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""The file does not hold what SQLite has written."""
+
+
+def is_damage(error: BaseException | None) -> TypeGuard[sqlite3.Error]:
+    """Whether the driver says that the file is damaged."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(error, sqlite3.Error) and code is not None and code & PRIMARY in DAMAGE
 
 
 def plainly(error: sqlite3.Error) -> StoreError:

@@ -18,8 +18,9 @@ from agui_bridge.stores.sql.schema import (
     upgrade_script,
 )
 from agui_bridge.stores.sql.tables import INTERRUPTS, MESSAGES, RECEIPTS
-from agui_bridge.stores.sqlite.database import BUSY_SECONDS, SqliteDatabase, connect
-from agui_bridge.stores.sqlite.errors import plainly
+from agui_bridge.stores.sqlite.database import SqliteDatabase
+from agui_bridge.stores.sqlite.errors import is_damage, plainly
+from agui_bridge.stores.sqlite.file import BUSY_SECONDS, DatabaseFile, connect
 
 __all__ = ["open_database"]
 
@@ -33,8 +34,8 @@ async def open_database(
 ) -> SqliteDatabase:
     """Open the database of an address, its schema up to date (see `SqliteStore.open`)."""
     path = _path_of(url)
-    await asyncio.to_thread(_prepare, path, url, migrate)
-    return SqliteDatabase(path, clock or time.time)
+    file = await asyncio.to_thread(_prepare, path, url, migrate)
+    return SqliteDatabase(file, clock or time.time)
 
 
 def _path_of(url: str) -> str:
@@ -49,8 +50,8 @@ def _path_of(url: str) -> str:
     return str(Path(path.removeprefix("/")).absolute())
 
 
-def _prepare(path: str, url: str, migrate: bool) -> None:
-    """Check or migrate a file, and set what is kept in the file itself."""
+def _prepare(path: str, url: str, migrate: bool) -> DatabaseFile:
+    """Check or migrate a file, set what is kept in the file itself, and open it."""
     if not Path(path).parent.is_dir():
         raise ConfigurationError(
             f"{url!r}: there is no folder {str(Path(path).parent)!r}: create it first"
@@ -61,17 +62,22 @@ def _prepare(path: str, url: str, migrate: bool) -> None:
             f"there is no database at {url!r}: run `agui-bridge migrate --store {url}`"
         )
     try:
-        with closing(connect(path)) as connection:
+        with closing(connect(path, create=True)) as connection:
             before = _revision(connection)
             outdated = judge_revision("sqlite", before, url=url, migrate=migrate)
             _use_wal(connection, url)
             if outdated:
                 before = _upgrade(connection, url)
             note_preparation(before, head_of("sqlite"))
+            return DatabaseFile(path)
     except sqlite3.Error as error:
         if "not a database" in str(error):
             raise ConfigurationError(
                 f"{url!r} is a file, but no SQLite database: move it away or name another file"
+            ) from error
+        if is_damage(error):
+            raise ConfigurationError(
+                f"{url!r} is damaged ({error}): restore a backup of the file"
             ) from error
         raise plainly(error) from error
 

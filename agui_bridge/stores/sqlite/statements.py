@@ -11,6 +11,7 @@ from agui_bridge.stores.sql.tables import (
     AUDIT,
     INTERRUPTS,
     KEY,
+    LEASE,
     MESSAGES,
     RECEIPTS,
     STOP,
@@ -22,11 +23,16 @@ from agui_bridge.stores.sql.tables import RECORD as RECORD_COLUMNS
 __all__ = [
     "BATCHES_EXPIRED",
     "DELETE_THREAD",
+    "DOUBT",
+    "DROP_WORDS",
     "HEAD",
     "HISTORY",
     "INSERT_THREAD",
+    "KEEP_WORDS",
+    "LEASES_AHEAD",
     "LEASES_OVER",
     "MARK",
+    "MESSAGE",
     "OLD",
     "PROBE",
     "PUT_AUDIT",
@@ -36,13 +42,16 @@ __all__ = [
     "RECORD",
     "RENEW",
     "REQUEST_STOP",
+    "SIZES",
     "SUPERSEDE",
     "THREADS",
     "UPDATE_THREAD",
+    "WORDS",
     "count_interrupts",
     "list_interrupts",
     "load",
     "numbered",
+    "positions",
     "stops",
 ]
 
@@ -82,18 +91,27 @@ def _upsert(table: RowTable) -> str:
 
 
 HEAD = (
-    f"SELECT version, write_id, created_at, lease, lease_ends_at, {', '.join(STOP)}"
+    f"SELECT version, write_id, created_at, lease, {', '.join((*LEASE, *STOP))}"
     f" FROM agui_threads WHERE {OWN}"
 )
 RECORD = f"SELECT {COLUMNS} FROM agui_threads WHERE {OWN}"
 MARK = f"SELECT version, stop_token, stop_force, stop_until FROM agui_threads WHERE {OWN}"
 
+WAITED = "(:now + (lease_ends_at - lease_given_at))"
+"""Until when a lease is waited for that ends too late (see `LeaseTerm`)."""
+
 INSERT_THREAD = _insert("agui_threads", (*KEY, *WRITTEN))
 UPDATE_THREAD = _update_thread(WRITTEN)
 REQUEST_STOP = _update_thread(STOP)
 RENEW = f"""
-UPDATE agui_threads SET version = version + 1, lease_ends_at = :ends_at
-WHERE {OWN} AND lease = :token AND lease_ends_at > :now"""
+UPDATE agui_threads SET version = version + 1, lease_ends_at = :ends_at,
+    lease_given_at = :now, lease_doubted_until = NULL
+WHERE {OWN} AND lease = :token AND lease_ends_at > :now
+    AND (lease_given_at > :now AND lease_doubted_until <= :now) IS NOT TRUE"""
+DOUBT = f"""
+UPDATE agui_threads SET lease_doubted_until = {WAITED}
+WHERE {OWN} AND lease IS NOT NULL AND lease_given_at > :now AND lease_ends_at > lease_given_at
+    AND (lease_doubted_until IS NULL OR lease_doubted_until > {WAITED})"""
 DELETE_THREAD = f"DELETE FROM agui_threads WHERE {OWN}"
 
 PUT_AUDIT = _upsert(AUDIT)
@@ -102,11 +120,31 @@ PUT_RECEIPTS = _upsert(RECEIPTS)
 PUT_MESSAGES = _upsert(MESSAGES)
 SUPERSEDE = f"UPDATE agui_messages SET superseded = 1 WHERE {OWN} AND id = :id"
 
+KEEP_WORDS = f"""
+INSERT OR REPLACE INTO agui_words ({", ".join(KEY)}, lease, data)
+SELECT {", ".join(KEY)}, lease, :data FROM agui_threads
+WHERE {OWN} AND lease = :lease AND lease_ends_at > :now"""
+DROP_WORDS = f"DELETE FROM agui_words WHERE {OWN}"
+WORDS = f"""
+SELECT x.data FROM agui_words x JOIN agui_threads t ON {SAME} AND x.lease = t.lease
+WHERE {" AND ".join(f"x.{name} = :{name}" for name in KEY)}"""
+
 HISTORY = f"SELECT id, position, data FROM agui_messages WHERE {OWN} ORDER BY position, id"
+SIZES = f"""
+SELECT id, length(data) FROM agui_messages
+WHERE {OWN} AND (:before IS NULL OR position < :before) ORDER BY position DESC, id DESC"""
+MESSAGE = f"SELECT id, position, data FROM agui_messages WHERE {OWN} AND id = :id"
 
 LEASES_OVER = f"""
 SELECT {", ".join(KEY)} FROM agui_threads
 WHERE lease_ends_at <= :now ORDER BY lease_ends_at LIMIT :limit"""
+
+LEASES_AHEAD = f"""
+SELECT * FROM (
+    SELECT {", ".join((*KEY, *LEASE))} FROM agui_threads
+    WHERE lease_ends_at > :now ORDER BY lease_ends_at DESC LIMIT :limit
+) WHERE lease_given_at > :now"""
+"""Of the leases that end last those that were given later than now."""
 
 BATCHES_EXPIRED = f"""
 SELECT {", ".join(f"t.{name}" for name in KEY)}
@@ -139,9 +177,9 @@ def load(ids: int, *, messages: bool) -> str:
     """The look at a thread: its record, then three texts or nulls.
 
     They hold the data of the asks of the batches that are wanted, a line each, and of the
-    receipts of these batches, and the messages in context as members of a JSON array, in any
-    order. One statement is one snapshot, and each row that is fetched is a turn with Python's
-    lock.
+    receipts of these batches and the one that is asked for, and the messages in context as a JSON
+    array, in any order. One statement is one snapshot, and each row that is fetched is a turn with
+    Python's lock.
 
     Args:
         ids: how many ids of interrupts the parameters have (see `numbered`).
@@ -149,8 +187,9 @@ def load(ids: int, *, messages: bool) -> str:
     """
     context = "NULL"
     if messages:
+        row = "'[' || json_quote(id) || ',' || position || ',' || data || ']'"
         context = f"""(
-        SELECT group_concat('[' || json_quote(id) || ',' || position || ',' || data || ']')
+        SELECT '[' || group_concat({row}) || ']'
         FROM agui_messages WHERE {OWN} AND superseded = 0
     )"""
     return f"""
@@ -162,9 +201,15 @@ SELECT {COLUMNS},
     (SELECT group_concat(data, char(10)) FROM agui_interrupts
         WHERE {OWN} AND batch IN (SELECT batch FROM wanted)),
     (SELECT group_concat(data, char(10)) FROM agui_receipts
-        WHERE {OWN} AND batch IN (SELECT batch FROM wanted)),
+        WHERE {OWN} AND batch IN (SELECT batch FROM wanted UNION SELECT :receipt)),
     {context}
 FROM agui_threads WHERE {OWN}"""
+
+
+@lru_cache
+def positions(ids: int) -> str:
+    """The positions of some messages (see `numbered`)."""
+    return f"SELECT id, position FROM agui_messages WHERE {OWN} AND id IN ({_places('id', ids)})"
 
 
 @lru_cache

@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from agui_bridge.errors import Conflict
+from agui_bridge.errors import Conflict, StoreUnavailable
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.lease_term import LeaseTerm
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
@@ -32,7 +34,14 @@ from agui_bridge.stores.base import (
     Renewed,
     ThreadRow,
 )
-from agui_bridge.stores.commit_rules import Head, check_commit, join_stops, next_record
+from agui_bridge.stores.commit_rules import (
+    Head,
+    check_commit,
+    is_in_doubt,
+    join_stops,
+    next_record,
+)
+from agui_bridge.stores.pages import first_within
 from agui_bridge.stores.sql.rows import (
     filter_values,
     key_row,
@@ -43,7 +52,9 @@ from agui_bridge.stores.sql.rows import (
     read_messages,
     read_stop,
     read_thread,
+    read_words,
     stop_row,
+    words_row,
 )
 from agui_bridge.stores.sqlite import statements
 from agui_bridge.stores.sqlite.audit import SqliteAudit
@@ -97,7 +108,12 @@ class SqliteStore:
         return cls(await open_database(url, clock=clock, migrate=migrate))
 
     async def load(
-        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+        self,
+        key: ThreadKey,
+        interrupt_ids: Sequence[str] = (),
+        *,
+        messages: bool = False,
+        receipt: str | None = None,
     ) -> Loaded:
         """Take one consistent look at a thread (see `Store.load`)."""
 
@@ -109,7 +125,7 @@ class SqliteStore:
             for some in _portions(interrupt_ids) or [()]:
                 # Once is enough for the messages.
                 statement = statements.load(len(some), messages=messages and record is None)
-                parameters = key_row(key) | statements.numbered("id", some)
+                parameters = key_row(key) | statements.numbered("id", some) | {"receipt": receipt}
                 row = connection.execute(statement, parameters).fetchone()
                 if row is None:
                     break
@@ -119,7 +135,7 @@ class SqliteStore:
                     context = read_messages(found_messages)
                 asks += map(codec.decode_interrupt, _lines(found_asks))
                 receipts += map(codec.decode_receipt, _lines(found_receipts))
-            batches = {ask.batch for ask in asks}
+            batches = {receipt, *(ask.batch for ask in asks)}
             return Loaded(
                 record=record,
                 now=self._database.now(),
@@ -128,7 +144,10 @@ class SqliteStore:
                 messages=context,
             )
 
-        return await self._database.read(body)
+        loaded = await self._database.read(body)
+        if is_in_doubt(loaded):
+            await self._doubt([key])
+        return loaded
 
     async def commit(
         self, key: ThreadKey, change: Change, expected: Expected, write_id: str
@@ -163,6 +182,35 @@ class SqliteStore:
             return Renewed(renew_leases(connection, leases, now, now + seconds), now)
 
         return await self._database.write(body)
+
+    async def keep_words(self, key: ThreadKey, lease: str, said: StoredMessage) -> bool:
+        """Keep a message as far as it has come (see `Store.keep_words`)."""
+        row = words_row(key_row(key), lease, said)
+
+        def body(connection: sqlite3.Connection) -> bool:
+            values = {**row, "now": self._database.now()}
+            return connection.execute(statements.KEEP_WORDS, values).rowcount > 0
+
+        return await self._database.write(body)
+
+    async def words(self, key: ThreadKey) -> StoredMessage | None:
+        """What is kept of the run that the thread runs (see `Store.words`)."""
+
+        def body(connection: sqlite3.Connection) -> StoredMessage | None:
+            row = connection.execute(statements.WORDS, key_row(key)).fetchone()
+            return None if row is None else read_words(row[0])
+
+        return await self._database.read(body)
+
+    async def _doubt(self, keys: Sequence[ThreadKey]) -> None:
+        """Note of leases that end too late until when they are waited for (see `LeaseTerm`)."""
+
+        def body(connection: sqlite3.Connection) -> None:
+            now = {"now": self._database.now()}
+            connection.executemany(statements.DOUBT, [key_row(key) | now for key in keys])
+
+        with suppress(StoreUnavailable):  # A file that takes no writes can still be read.
+            await self._database.write(body)
 
     async def request_stop(self, key: ThreadKey, stop: StopRequest) -> ThreadRecord | None:
         """Write a stop request beside the record (see `Store.request_stop`)."""
@@ -264,27 +312,66 @@ class SqliteStore:
 
         return await self._database.read(body)
 
-    async def history(self, key: ThreadKey) -> list[StoredMessage]:
-        """All messages of a thread in order (see `Store.history`)."""
+    async def history(
+        self, key: ThreadKey, *, before: int | None = None, most_bytes: int | None = None
+    ) -> list[StoredMessage]:
+        """Messages of a thread in order (see `Store.history`)."""
 
         def body(connection: sqlite3.Connection) -> list[StoredMessage]:
-            rows = connection.execute(statements.HISTORY, key_row(key))
-            return [read_message(row) for row in rows]
+            if before is None and most_bytes is None:
+                rows = connection.execute(statements.HISTORY, key_row(key))
+                return [read_message(row) for row in rows]
+            # Their texts are sorted by nobody: SQLite would have all of them in memory.
+            sizes = connection.execute(statements.SIZES, key_row(key) | {"before": before})
+            found = reversed(first_within(sizes, most_bytes))
+            page = [
+                connection.execute(statements.MESSAGE, key_row(key) | {"id": id}).fetchone()
+                for id in found
+            ]
+            return [read_message(row) for row in page]
+
+        return await self._database.read(body)
+
+    async def positions(self, key: ThreadKey, ids: Sequence[str]) -> dict[str, int]:
+        """Positions of messages (see `Store.positions`)."""
+
+        def body(connection: sqlite3.Connection) -> dict[str, int]:
+            return {
+                id: position
+                for some in _portions(ids)
+                for id, position in connection.execute(
+                    statements.positions(len(some)),
+                    key_row(key) | statements.numbered("id", some),
+                )
+            }
 
         return await self._database.read(body)
 
     async def due(self, limit: int = 100) -> list[Due]:
         """Threads whose lease is over, or whose every ask has expired (see `Store.due`)."""
+        in_doubt: list[ThreadKey] = []
 
         def body(connection: sqlite3.Connection) -> list[Due]:
-            parameters = {"now": self._database.now(), "limit": limit}
+            now = self._database.now()
+            parameters = {"now": now, "limit": limit}
             leases = connection.execute(statements.LEASES_OVER, parameters)
             found = [Due(ThreadKey(*row), "lease") for row in leases]
-            parameters["limit"] = limit - len(found)
+            for *key, ends_at, given_at, until in connection.execute(
+                statements.LEASES_AHEAD, parameters
+            ):
+                term = LeaseTerm(ends_at, given_at, until)
+                if term.is_over(now):
+                    found.append(Due(ThreadKey(*key), "lease"))
+                elif term.doubt(now) is not None:
+                    in_doubt.append(ThreadKey(*key))
+            parameters["limit"] = max(limit - len(found), 0)
             batches = connection.execute(statements.BATCHES_EXPIRED, parameters)
-            return found + [Due(ThreadKey(*row), "expiry") for row in batches]
+            return (found + [Due(ThreadKey(*row), "expiry") for row in batches])[:limit]
 
-        return await self._database.read(body)
+        due = await self._database.read(body)
+        if in_doubt:
+            await self._doubt(in_doubt)
+        return due
 
     async def delete(self, key: ThreadKey, expected: Expected) -> None:
         """Delete a thread with all its rows (see `Store.delete`)."""

@@ -19,7 +19,8 @@ from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from agui_bridge.errors import StoreUnavailable
-from agui_bridge.stores.sqlite.errors import plainly
+from agui_bridge.stores.sqlite.errors import is_damage
+from agui_bridge.stores.sqlite.file import DatabaseFile
 
 __all__ = ["LONGEST_GROUP", "MOST_TOGETHER", "Writer"]
 
@@ -54,9 +55,7 @@ class _Transaction:
         """Tell the caller, who may have gone; on its own loop."""
         if self.acknowledged.done():
             return
-        if isinstance(self.error, sqlite3.Error):
-            self.acknowledged.set_exception(plainly(self.error))
-        elif self.error is not None:
+        if self.error is not None:
             self.acknowledged.set_exception(self.error)
         else:
             self.acknowledged.set_result(self.result)
@@ -67,18 +66,18 @@ class Writer:
 
     def __init__(
         self,
-        connect: Callable[[], sqlite3.Connection],
+        file: DatabaseFile,
         patience: Callable[[], float],
         committed: Callable[[], None],
     ) -> None:
         """Connect to nothing yet.
 
         Args:
-            connect: opens a connection that begins no transaction of its own accord.
+            file: what is written to.
             patience: gives how many seconds a transaction waits for its turn.
             committed: called after each COMMIT, in the writer's thread, before anybody is told.
         """
-        self._connect = connect
+        self._file = file
         self._patience = patience
         self._committed = committed
         self._connection: sqlite3.Connection | None = None
@@ -147,8 +146,12 @@ class Writer:
             first.run(connection)
             if first.error is None:
                 self._take_in(connection, group)
+                if is_damage(group[-1].error):
+                    raise group[-1].error
                 connection.execute("COMMIT")
                 self._committed()
+                # Nothing is acknowledged that went where nobody finds it.
+                self._file.check()
             elif connection.in_transaction:
                 connection.execute("ROLLBACK")
             if isinstance(group[-1].error, sqlite3.Error):
@@ -158,13 +161,17 @@ class Writer:
             for transaction in group:
                 transaction.error = error
             self._forget()
+        for transaction in group:
+            if isinstance(transaction.error, sqlite3.Error):
+                transaction.error = self._file.plainly(transaction.error)
         _acknowledge(group)
 
     def _begin(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = self._connect()
+            self._connection = self._file.connect()
         # IMMEDIATE takes the file's write lock first: nobody changes what a guard has read.
         self._connection.execute("BEGIN IMMEDIATE")
+        self._file.check()
         return self._connection
 
     def _take_in(self, connection: sqlite3.Connection, group: list[_Transaction]) -> None:

@@ -52,6 +52,8 @@ def put_rows(connection: sqlite3.Connection, key: ThreadKey, change: Change, now
         connection.executemany(
             statements.SUPERSEDE, [columns | {"id": id} for id in change.superseded]
         )
+    if change.drops_words:
+        connection.execute(statements.DROP_WORDS, columns)
 
 
 def renew_leases(

@@ -20,6 +20,7 @@ import { Messages } from "./Messages";
 import { Notice } from "./Notice";
 import { Place } from "./ToolLine";
 import { useKept } from "./useKept";
+import { Newest, useNewest } from "./useNewest";
 import { Waiting } from "./Waiting";
 
 const address = new URLSearchParams(location.search);
@@ -33,10 +34,11 @@ export function App() {
   const agent = useMemo(() => new HttpAgent({ url, threadId: thread, headers }), []);
   const reached = useRef<AgUiAssistantRuntime>(null);
   const [loaded, setLoaded] = useState(false);
+  const { newest, onMessages } = useNewest(agent);
   const history = useMemo(() => {
     const onState = (state: unknown) =>
       reached.current?.thread.importExternalState(state);
-    const bridge = bridgeHistory({ url, thread, headers, onState });
+    const bridge = bridgeHistory({ url, thread, headers, onState, onMessages });
     const ready = () => setTimeout(() => setLoaded(true));
     return { ...bridge, load: () => bridge.load().finally(ready) };
   }, []);
@@ -47,12 +49,21 @@ export function App() {
     onError: setFailure,
   });
   reached.current = runtime;
-  // Another run begins: what went wrong before is over.
-  useEffect(() => agent.subscribe({ onRunInitialized: () => setFailure(undefined) }).unsubscribe, [agent]);
+  useEffect(() => {
+    // Another run begins: what went wrong before is over.
+    const onRunInitialized = () => setFailure(undefined);
+    // What the page had not heard of is not taken back, and the bridge says so.
+    const onCustomEvent = ({ event }: { event: { name: string; value?: { message: string } } }) => {
+      if (event.name === "agui_bridge.kept" && event.value) setFailure(new Error(event.value.message));
+    };
+    return agent.subscribe({ onRunInitialized, onCustomEvent }).unsubscribe;
+  }, [agent]);
   return (
     <AssistantRuntimeProvider runtime={runtime}>
       {address.get("tools") !== "off" && <ShowPage />}
-      <Thread agent={agent} runtime={runtime} loaded={loaded} failure={failure} onFailure={setFailure} />
+      <Newest value={newest}>
+        <Thread agent={agent} runtime={runtime} loaded={loaded} failure={failure} onFailure={setFailure} />
+      </Newest>
     </AssistantRuntimeProvider>
   );
 }

@@ -14,12 +14,14 @@ interface Place {
   headers: Record<string, string>;
   /** Is told of the state that a run which goes on has left. */
   onState: (state: unknown) => void;
+  /** Is told of all that the bridge has said, under its ids. */
+  onMessages: (messages: readonly Message[]) => void;
 }
 
 type Message = { id: string; role: string; metadata?: unknown };
 
 /** What was said, what is open and what still runs, from the bridge: for a page that is loaded anew. */
-export function bridgeHistory({ url, thread, headers, onState }: Place): ThreadHistoryAdapter {
+export function bridgeHistory({ url, thread, headers, onState, onMessages }: Place): ThreadHistoryAdapter {
   const path = `${url}/threads/${encodeURIComponent(thread)}`;
   return {
     async load() {
@@ -31,6 +33,7 @@ export function bridgeHistory({ url, thread, headers, onState }: Place): ThreadH
         throw new Error(`The conversation can't be read. ${why}`);
       }
       const { messages, state, status, interrupts } = await answer.json();
+      onMessages(messages);
       const running = status === "running";
       const shown = running ? upToAsked(messages) : withQuestions(messages, interrupts);
       return {
@@ -59,6 +62,7 @@ export function bridgeHistory({ url, thread, headers, onState }: Place): ThreadH
       }
       await run;
       onState(watching.state);
+      onMessages(watching.messages);
       const asked = watching.pendingInterrupts as AgUiInterrupt[];
       yield {
         content: partsOf(watching.messages),

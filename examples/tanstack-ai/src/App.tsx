@@ -33,13 +33,18 @@ export function App() {
   const [unread, setUnread] = useState<Error>();
   const connection = useMemo(() => bridgeConnection({ url, thread, onUnread: setUnread }), []);
   const answers = useAnswers({ url, thread });
-  const { messages, sendMessage, isLoading, stop, interrupts, error, addToolResult } = useChat({
+  const [kept, setKept] = useState<string>();
+  const { messages, sendMessage, reload, isLoading, stop, interrupts, error, addToolResult } = useChat({
     threadId: thread,
     connection,
     // The bridge has the conversation, and a page that is loaded anew asks it.
     persistence: true,
     tools,
     ...answers.heard,
+    // What the page had not heard of is not taken back, and the bridge says so.
+    onCustomEvent: (name, value) => {
+      if (name === "agui_bridge.kept") setKept((value as { message: string }).message);
+    },
   });
   const asked = useMemo(
     () => interrupts.map((bound) => connection.asked(bound.id) ?? bound),
@@ -49,6 +54,15 @@ export function App() {
   const said = messages.findLastIndex(({ role }) => role === "user");
   const records = useRecords({ url, thread: shown.length ? thread : null });
   const idle = !isLoading && !shown.length;
+  const say = (text: string) => {
+    setKept(undefined);
+    return sendMessage(text);
+  };
+  const again = () => {
+    setKept(undefined);
+    connection.goBack();
+    void reload();
+  };
   const [stopFailed, setStopFailed] = useState<Error>();
   const end = () => {
     setStopFailed(undefined);
@@ -86,11 +100,17 @@ export function App() {
           send={(given) => answers.send(asked, interrupts, given)}
           onReload={() => location.reload()}
         />
+        {idle && messages.at(-1)?.role === "assistant" && (
+          <p className="tool">
+            <button onClick={again}>Another answer</button>
+          </p>
+        )}
       </main>
       {unread && <Notice>The conversation can't be read. {wordsOf(unread)}</Notice>}
+      {kept && <Notice>{kept}</Notice>}
       {stopFailed && <Notice>{stopFailed.message}</Notice>}
       {error && !answers.failed && <Notice>{wordsOf(error)}</Notice>}
-      <Composer running={isLoading} waiting={interrupts.length > 0} onSay={sendMessage} onStop={end} />
+      <Composer running={isLoading} waiting={interrupts.length > 0} onSay={say} onStop={end} />
     </div>
   );
 }

@@ -7,6 +7,8 @@ import {
 } from "@tanstack/ai/client";
 import { fetchServerSentEvents, type ResumableConnectConnectionAdapter } from "@tanstack/ai-client";
 
+import { Newest } from "./newest";
+
 interface Place {
   /** The agent's own: `https://agents.example/agents/ops`. */
   url: string;
@@ -21,19 +23,27 @@ export interface BridgeConnection extends ResumableConnectConnectionAdapter {
   asked(interruptId: string): Interrupt | undefined;
   /** Asks the bridge to stop: TanStack AI only breaks the connection, and the run may go on without it. */
   stop(): Promise<void>;
+  /** Says with the next run what the page knew: only then do tool calls give way to another answer. */
+  goBack(): void;
 }
 
 /** How TanStack AI reaches a thread of the bridge: its questions can be answered, also after a reload. */
 export function bridgeConnection({ url, thread, headers = {}, onUnread }: Place): BridgeConnection {
   const asked = new Map<string, Interrupt>();
-  const bound = (chunks: AsyncIterable<StreamChunk>, runId: string) =>
-    bindAll(chunks, (interrupt) => {
+  const newest = new Newest();
+  let sign: string | undefined;
+  const bound = (chunks: AsyncIterable<StreamChunk>, runId: string, said?: string) =>
+    bindAll(newest.hear(chunks, said), (interrupt) => {
       asked.set(interrupt.id, interrupt);
       return bind(interrupt, runId);
     });
   const path = `${url}/threads/${encodeURIComponent(thread)}`;
-  // A RUN_ERROR would take the question away.
-  const runs = fetchServerSentEvents(url, { headers: { "AG-UI-Refusals": "ask", ...headers } });
+  const runs = fetchServerSentEvents(url, () => {
+    const newestKnown = sign && { "AG-UI-Newest": sign };
+    sign = undefined;
+    // A RUN_ERROR would take the question away.
+    return { headers: { "AG-UI-Refusals": "ask", ...newestKnown, ...headers } };
+  });
   const follows = fetchServerSentEvents(`${path}/connect`, { headers });
   return {
     asked: (interruptId) => asked.get(interruptId),
@@ -42,10 +52,16 @@ export function bridgeConnection({ url, thread, headers = {}, onUnread }: Place)
       if (!answer?.ok) throw new Error("The stop did not arrive. The run may go on.");
     },
 
+    goBack() {
+      sign = newest.id;
+    },
+
     async *connect(messages, data, signal, context) {
       const tools = context?.clientTools?.map(({ name }) => name) ?? [];
       const chunks = runs.connect(messages, data, signal, context);
-      yield* withTools(bound(chunks, context?.runId ?? ""), new Set(tools));
+      const last = messages.at(-1) as { id?: string; role: string } | undefined;
+      const said = last?.role === "user" ? last.id : undefined;
+      yield* withTools(bound(chunks, context?.runId ?? "", said), new Set(tools));
     },
 
     /** What was said, what is open, and the run that goes on, if one does. */

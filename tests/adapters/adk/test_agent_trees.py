@@ -129,7 +129,9 @@ async def test_an_answer_that_is_asked_anew_comes_from_the_first_agent_again() -
     async with conversing(serving(mailer.agent)) as one:
         await one._send(messages=[first])
         assert mailer.speakers == ["mailer", "sales", "sales"]
-        await one._send(messages=[first])
+        newest = [e["messageId"] for e in one.events if e["type"] == "TEXT_MESSAGE_START"][-1]
+        sign = {"agui_bridge": {"newest": newest}}
+        await one._send(messages=[first], forwardedProps=sign)
     assert mailer.speakers[3:] == ["mailer", "sales", "sales"]
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Never
 
 from agent_framework import (
-    Agent,
     AgentExecutor,
     Executor,
+    SupportsAgentRun,
     Workflow,
     WorkflowBuilder,
     WorkflowContext,
@@ -81,7 +81,7 @@ def orders(effect: Callable[[Any], None]) -> Workflow:
     return WorkflowBuilder(start_executor=Order(effect), name="orders").build()
 
 
-def agents(agent: Agent[Any]) -> Workflow:
+def agents(agent: SupportsAgentRun) -> Workflow:
     """A workflow of one agent, whose tools want approvals."""
     executor = AgentExecutor(agent, id="mailer")
     return WorkflowBuilder(start_executor=executor, name="agents").build()

@@ -10,23 +10,15 @@ import datetime
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from typing import Any
 
 from agent_framework import Agent, FunctionInvocationContext, FunctionTool, Message, tool
 
 from tests.adapters.agent_framework.scripted import Call, Scripted, Thought
 
-__all__ = ["SIGNATURE", "Kind", "Mailer"]
+__all__ = ["SIGNATURE", "Mailer"]
 
 SIGNATURE = "signature-of-the-provider"
-
-
-class Kind(Enum):
-    """What a meeting is for."""
-
-    WORK = "work"
-    PLAY = "play"
 
 
 class Mailer:
@@ -57,7 +49,6 @@ class Mailer:
             tool(self.look_up_slowly),
             tool(self.wait),
             tool(self.meet, approval_mode="always_require"),
-            tool(self.sort, approval_mode="always_require"),
             tool(self.count),
             tool(self.fail),
             FunctionTool(
@@ -98,11 +89,6 @@ class Mailer:
         """Arrange a meeting."""
         self._effect((when, day))
         return "it is arranged"
-
-    async def sort(self, kind: Kind) -> str:
-        """Sort a meeting."""
-        self._effect(kind)
-        return "it is sorted"
 
     async def count(self, ctx: FunctionInvocationContext) -> str:
         """Count how often this was called in the conversation."""
@@ -202,7 +188,6 @@ def _wanted(word: str, rest: str, calls: int) -> list[Call]:
         "wait": [[Call("wait")]],
         "waitlook": [[Call("wait"), look]],
         "meet": [[Call("meet", {"when": "2026-11-23T09:00:00Z", "day": rest})]],
-        "sort": [[Call("sort", {"kind": rest})]],
         "count": [[Call("count")]],
         "fail": [[Call("fail")]],
         "ask": [[Call("ask_user", {"question": rest})]],

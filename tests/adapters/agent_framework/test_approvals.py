@@ -1,4 +1,4 @@
-"""Approvals: held back neighbours, failures amid them, policies, agents in tools, hard cases."""
+"""Approvals: held back neighbours, failures amid them, policies, hard cases."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_framework import Agent, FunctionInvocationContext, FunctionMiddleware
+from agent_framework import (
+    Agent,
+    FunctionInvocationContext,
+    FunctionMiddleware,
+)
 
 from agui_bridge import ProposedCall, Verdict
 from agui_bridge.testing import talk
+from tests.adapters.agent_framework.approving import Approving
 from tests.adapters.agent_framework.mailer import Mailer
 from tests.adapters.agent_framework.talking import conversing, serving, talking
 from tests.adapters.mails import COLOUR_TOOL, YES
@@ -55,18 +60,6 @@ async def test_arguments_of_other_types_than_json_has_arrive_as_these(edited: bo
         answer = {**YES, "editedArgs": args} if edited else YES
         assert (await one.answer(asked, answer)).ending == "success"
     assert mailer.done == [(when, datetime.date(2026, 12 if edited else 11, 24))]
-
-
-async def test_an_approval_of_arguments_that_the_framework_can_not_compare_executes_nothing() -> (
-    None
-):
-    mailer = Mailer()
-    async with talking(mailer) as one:
-        ended = await one.answer(await one.say("sort work"), YES)
-        assert (ended.ending, mailer.done) == ("AGENT_ERROR", [])
-        assert results(ended) == ["The run failed; this tool call was not executed."]
-        await one.say("hello")
-    assert mailer.done == []
 
 
 async def test_a_result_that_a_person_gives_stands_for_the_tools() -> None:
@@ -210,6 +203,20 @@ async def test_middleware_that_tries_again_repeats_no_approved_call(
     assert mailer.results("fail" if say == "fail" else "send_email") == [told]
 
 
+async def test_middleware_that_approves_a_call_without_end_ends_the_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    mailer = Mailer(middleware=[Approving()])
+    async with talking(mailer) as one:
+        ended = await one.say("send bob")
+        assert (ended.ending, mailer.done) == ("AGENT_ERROR", [])
+        assert results(ended) == ["The run failed; this tool call was not executed."]
+        assert "Middleware of the agent approves 'send_email'" in caplog.text
+        assert (await one.say("hello")).ending == "success"
+    assert mailer.done == []
+    assert len(mailer.results("send_email")) == 1
+
+
 async def test_a_neighbour_whose_tool_is_to_be_approved_by_now_is_asked_about() -> None:
     mailer = Mailer()
     (look,) = [one for one in mailer.tools if one.name == "look_up"]
@@ -242,81 +249,6 @@ async def test_calls_of_one_id_are_asked_about_and_answered_one_by_one(say: str)
     assert mailer.done == [{"to": "bob", "body": "original"}]
     assert sorted(mailer.results("send_email")) == sorted(told)
     assert ["Reason: not him" in text for text in sorted(told)] == [True, False]
-
-
-async def test_an_approval_is_none_of_a_call_of_the_same_id_by_an_agent_in_a_tool() -> None:
-    outer, inner = delegating()
-    inner.tools[0].approval_mode = "never_require"
-    is_other_done = asyncio.Event()
-
-    async def policy(call: ProposedCall) -> str:
-        if call.name == "helper":
-            return "allow"
-        if call.approved and not is_other_done.is_set():
-            # The agent in the tool comes to its call meanwhile.
-            await asyncio.wait([asyncio.ensure_future(is_other_done.wait())], timeout=2)
-        if call.args["to"] == "eve-bob":
-            is_other_done.set()
-        return "allow" if call.approved else "ask"
-
-    bridge = serving(outer)
-    bridge.policy(policy)
-    async with talk(bridge, "mailer") as one:
-        asked = await one.say("samedelegate bob")
-        assert (await one.answer(asked, *[YES for _ in asked.asks])).ending == "success"
-    assert (outer.done, inner.done) == ([{"to": "bob", "body": "original"}], [])
-
-
-# --- agents in tools ---
-
-
-def delegating() -> tuple[Mailer, Mailer]:
-    """A mailer whose tool `helper` is another one."""
-    inner = Mailer()
-    outer = Mailer()
-    helper = inner.agent.as_tool(name="helper", description="Helps.")
-    outer.agent = Agent(outer.client, name="mailer", tools=[*outer.tools, helper])
-    return outer, inner
-
-
-async def test_an_agent_in_a_tool_can_wait_for_nobody_and_executes_nothing() -> None:
-    outer, inner = delegating()
-    async with talking(outer) as one:
-        assert (await one.say("delegate bob")).ending == "success"
-    assert (inner.done, outer.results("helper")) == ([], ["Error: Function failed."])
-
-
-@pytest.mark.parametrize("action", ["deny", "ask", "allow"])
-async def test_a_policy_judges_what_an_agent_in_a_tool_does(action: Any) -> None:
-    outer, inner = delegating()
-    bridge = serving(outer)
-    bridge.policy(lambda call: Verdict(action if call.name == "look_up" else "allow", "not him"))
-    async with talk(bridge, "mailer") as one:
-        assert (await one.say("delegatelook bob")).ending == "success"
-    assert inner.done == (["looked up bob"] if action == "allow" else [])
-    if action != "allow":
-        (told,) = inner.results("look_up")
-        assert told.startswith("The policy denied this tool call; it was not executed.")
-    await inner.agent.run("look ann")
-    assert inner.done[-1] == "looked up ann", "outside of a run nothing stands before it"
-
-
-async def test_an_agent_that_is_a_tool_elsewhere_has_its_own_runs_judged_once() -> None:
-    outer, inner = delegating()
-    async with talking(outer) as one:
-        await one.say("delegatelook bob")
-    seen: list[str] = []
-
-    def policy(call: ProposedCall) -> Verdict:
-        seen.append(str(call.args["name"]))
-        return Verdict("ask", "Look him up?")
-
-    bridge = serving(inner)
-    bridge.policy(policy)
-    async with talk(bridge, "mailer") as one:
-        assert (await one.answer(await one.say("look ann"), YES)).ending == "success"
-    assert inner.done == ["looked up bob", "looked up ann"]
-    assert seen == ["ann", "ann"], "when it is asked about, and when it is approved"
 
 
 # --- the application's tools, and tools without a function ---

@@ -99,3 +99,18 @@ async def test_usage_and_requests_are_told() -> None:
         ended = await one.say("look bob")
     (usage,) = ended.events[-1]["usage"]
     assert (usage["model"], usage["inputTokens"], usage["outputTokens"]) == ("scripted-1", 14, 6)
+
+
+async def test_words_that_are_said_again_are_in_the_models_history_each_time() -> None:
+    mailer = Mailer()
+    async with BRIDGES.talking(mailer) as one:
+        for words in ("yes", "yes", "yes", "another", "yes"):
+            await one.say(words)
+        stream = one.begin("slow")
+        assert await stream.until("TEXT_MESSAGE_CONTENT")
+        await one.stop()
+        await one.say("yes")
+        await one.say("yes")
+    assert [len(request) for request in mailer.requests] == [1, 3, 5, 7, 9, 11, 13, 15]
+    said = [message["contents"][0]["text"] for message in mailer.requests[-1]]
+    assert said[::2] == ["yes", "yes", "yes", "another", "yes", "slow", "yes", "yes"]

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_framework import Agent, HistoryProvider, Message
+from agent_framework import (
+    Agent,
+    HistoryProvider,
+    Message,
+    MiddlewareBundle,
+    ToolApprovalMiddleware,
+    create_harness_agent,
+)
 
 from agui_bridge import Bridge, Principal, Run
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.testing import talk
 from agui_bridge_agent_framework import AgentFrameworkAdapter
 from tests.adapters.agent_framework.flows import agents as flow
+from tests.adapters.agent_framework.flows import as_agent, below
 from tests.adapters.agent_framework.mailer import Mailer
 from tests.adapters.agent_framework.talking import serving
 from tests.adapters.finding import Finding
@@ -64,6 +74,78 @@ def test_what_is_none_is_refused(options: dict[str, Any], why: str) -> None:
 def test_an_agent_without_middleware_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="takes no middleware"):
         Bridge("memory:").add("flow", flow(Mailer().agent).as_agent())
+
+
+# --- agents that approve calls themselves ---
+
+EXPERIMENTAL = pytest.mark.filterwarnings("ignore:.* is experimental and may change")
+
+
+def harness(mailer: Mailer, **options: Any) -> Agent[Any]:
+    """A harness whose memory is no folder here."""
+    return create_harness_agent(
+        mailer.client,
+        name="mailer",
+        tools=mailer.tools[:1],
+        disable_file_memory=True,
+        disable_web_search=True,
+        **options,
+    )
+
+
+APPROVING: dict[str, Callable[[Mailer], Agent[Any]]] = {
+    "middleware": lambda it: Agent(it.client, middleware=[ToolApprovalMiddleware()]),
+    "a bundle": lambda it: Agent(
+        it.client, middleware=[MiddlewareBundle([ToolApprovalMiddleware()])]
+    ),
+    "a harness": harness,
+}
+
+
+@EXPERIMENTAL
+@pytest.mark.parametrize("kind", APPROVING)
+async def test_an_agent_that_approves_calls_itself_is_refused_with_what_to_do(
+    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mailer = Mailer()
+    agent = APPROVING[kind](mailer)
+    why = "ToolApprovalMiddleware.*Leave it out.*disable_tool_auto_approval=True"
+    with pytest.raises(ConfigurationError, match=why):
+        Bridge("memory:").add("it", agent)
+
+    bridge = Bridge("memory:")
+    bridge.add("by-run", AgentFrameworkAdapter(lambda _: agent))
+    for name, wrapped in {"flow": flow, "inner": _inner, "nested": _nested}.items():
+
+        def build(_: Run, wrapped: Any = wrapped) -> Any:
+            return wrapped(agent)
+
+        bridge.add(name, AgentFrameworkAdapter(build, checkpoints=tmp_path))
+    for name in ("by-run", "flow", "inner", "nested"):
+        async with talk(bridge, name) as one:
+            assert (await one.say("send bob")).ending == "AGENT_ERROR"
+        assert re.search(why, caplog.text), name
+        caplog.clear()
+    assert (mailer.requests, mailer.done) == ([], [])
+
+
+def _inner(agent: Any) -> Any:
+    return below(flow(agent))
+
+
+def _nested(agent: Any) -> Any:
+    return as_agent(flow(agent))
+
+
+@EXPERIMENTAL
+async def test_a_harness_that_approves_nothing_itself_asks_people() -> None:
+    mailer = Mailer()
+    mailer.agent = harness(mailer, disable_tool_auto_approval=True)
+    async with talk(serving(mailer), "mailer") as one:
+        asked = await one.say("send bob")
+        assert (len(asked.asks), mailer.done) == (1, [])
+        assert (await one.answer(asked, {"approved": True})).ending == "success"
+    assert mailer.done == [{"to": "bob", "body": "original"}]
 
 
 class Elsewhere(HistoryProvider):

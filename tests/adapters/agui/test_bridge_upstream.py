@@ -82,7 +82,8 @@ async def test_what_expires_in_front_is_withdrawn_behind(tmp_path: Path) -> None
         talk = both.talk()
         await talk.say("send ann")
         both.clock.advance(61)
-        assert await talk.say("hello") == "You said: hello"
+        # What the run behind said of the withdrawal is part of the conversation.
+        assert await talk.say("hello") == "Outcome: not sent.You said: hello"
         assert both.executed == 0
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from agui_bridge import Bridge, Principal, Run
 from agui_bridge.testing import talk
+from agui_bridge_langgraph import LangGraphAdapter
 from tests.adapters.langgraph.mailer import Mailer
 from tests.adapters.langgraph.model import ScriptedModel, mails
 from tests.adapters.langgraph.serving import conversing, serving, talking
@@ -70,6 +71,19 @@ async def test_an_answer_that_is_asked_anew_is_not_remembered() -> None:
         await one._send(messages=[*first, edited])
     assert "trees" not in mailer.told()
     assert mailer.told().count("think stones") == 1
+
+
+async def test_turns_that_left_for_the_threads_size_leave_the_graph_and_no_others() -> None:
+    mailer = Mailer()
+    bridge = Bridge("memory:")
+    bridge.add("mailer", LangGraphAdapter(mailer.graph), max_thread_bytes=4_000)
+    async with conversing(bridge) as one:
+        for n in range(5):
+            said = {"id": f"u{n}", "role": "user", "content": f"hello {n} ".ljust(900, "x")}
+            await one._send(messages=[said])
+    told = [m.id for m in mailer.requests[-1] if m.type == "human"]
+    assert told == ["u2", "u3", "u4"]
+    assert [m.type for m in mailer.requests[-1]] == ["human", "ai", "human", "ai", "human"]
 
 
 async def test_what_the_graphs_author_put_into_the_conversation_stays() -> None:

@@ -70,6 +70,22 @@ async def test_pictures_go_along() -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", ["image", "document"])
+async def test_a_files_handle_is_no_address(kind: str) -> None:
+    server = Server("01")
+    talk = Talk(server)
+    source = {"type": "file", "value": "file-abcd1234", "provider": "openai"}
+    parts = [{"type": "text", "text": "What is it?"}, {"type": kind, "source": source}]
+    await talk._send(messages=[{"id": "u", "role": "user", "content": parts}])
+
+    (message,) = server.requests[0][1]["messages"]
+    words = f"[The user sent something that can't be passed on to you: {kind}.]"
+    assert message["content"] == [
+        {"type": "text", "text": "What is it?"},
+        {"type": "text", "text": words},
+    ]
+
+
 async def test_scopes_have_threads_and_resources_of_their_own() -> None:
     server = Server("01")
     talk = Talk(server)

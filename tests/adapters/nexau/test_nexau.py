@@ -133,6 +133,19 @@ def test_an_address_that_is_none_is_refused() -> None:
         NexauAdapter("localhost:8000")
 
 
+async def test_a_files_handle_is_named_in_words_and_fails_no_run() -> None:
+    source = {"type": "file", "value": "file-abcd1234", "provider": "openai"}
+    content = [{"type": "text", "text": "Look. "}, {"type": "image", "source": source}]
+    server = Nexau()
+    server.go.set()
+    async with bench_of(server) as bench:
+        events = await bench.say(messages=[{"id": "m", "role": "user", "content": content}])
+    assert outcome(events) == "success"
+    words = "Look. [The user sent something that can't be passed on to you: image.]"
+    (message,) = server.runs[0].body["messages"]
+    assert message["content"] == [{"type": "text", "text": words}]
+
+
 async def test_a_message_with_an_image_is_refused_in_words() -> None:
     adapter = NexauAdapter("http://127.0.0.1:9")
     image = {"type": "image", "source": {"type": "url", "value": "https://example.com/x.png"}}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from agui_bridge_nexau.reader import Reader
+from tests.adapters.nexau.bench import FINISHED, answering
+from tests.support.agents import outcome
 
 
 def kinds(*events: dict[str, Any]) -> list[str]:
-    reader = Reader(lambda: "minted")
+    reader = Reader(lambda: "minted", str)
     found = [e for event in events for e in reader.take(event)] + reader.close()
     return [str(e.type.value) for e in found]
 
@@ -38,10 +40,31 @@ def test_text_around_thoughts_is_two_messages() -> None:
 
 
 def test_usage_is_summed_for_each_model() -> None:
-    reader = Reader(lambda: "minted")
+    reader = Reader(lambda: "minted", str)
     for model, tokens in (("a", 10), ("b", 1), ("a", 5)):
         reader.take({"type": "MODEL_CALL_FINISHED", "model_name": model})
         reader.take({"type": "USAGE_UPDATE", "usage": {"input_tokens": tokens}})
         reader.take({"type": "USAGE_UPDATE", "usage": {"input_tokens": 0}})
     found = {entry["model"]: entry["input_tokens"] for entry in reader.usage_entries()}
     assert found == {"a": 15, "b": 1}
+
+
+async def test_an_id_that_nexau_uses_again_is_another_call() -> None:
+    def turn(content: str) -> tuple[str, ...]:
+        call = '"tool_call_id":"pay:0"'
+        return (
+            FINISHED[0],
+            f'{{"type":"TOOL_CALL_START",{call},"tool_call_name":"pay"}}',
+            f'{{"type":"TOOL_CALL_RESULT",{call},"content":"{content}"}}',
+            FINISHED[1],
+        )
+
+    async with answering(turn("paid ann"), turn("paid bob")) as bench:
+        for text in ("one", "two"):
+            assert outcome(await bench.say(text)) == "success"
+        stored = await bench.store.load(bench.KEY, messages=True)
+    results = [one.message for one in stored.messages if one.message["role"] == "tool"]
+    assert [(one["toolCallId"], one["content"]) for one in results] == [
+        ("pay:0", "paid ann"),
+        ("pay:1", "paid bob"),
+    ]

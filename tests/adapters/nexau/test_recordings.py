@@ -61,7 +61,7 @@ async def carried_out(recording: Recording, replay: Replay, base: str) -> list[d
     """Carry out each recorded exchange as a run of its own thread, as its client did."""
     told: list[dict[str, Any]] = []
     adapter = NexauAdapter(base, busy_patience=0.0, drain_timeout=5.0)
-    bench, ids = Bench(adapter, cancel_grace=2.0), Ids()
+    bench, ids = Bench(adapter, cancel_grace=2.0, acts_on_state=True), Ids()
     try:
         for number, exchange in enumerate(recording.exchanges):
             thread = str(exchange.body.get("session_id") or f"new-{number}")

@@ -71,6 +71,19 @@ async def test_a_document_keeps_its_name() -> None:
     assert [part["filename"] for part in content] == ["terms.pdf", "a.pdf"]
 
 
+async def test_a_handle_is_named_in_words_to_a_model_that_nobody_knows() -> None:
+    mailer = Mailer()
+    source = {"type": "file", "value": "file-abc"}
+    parts = [{"type": kind, "source": source} for kind in ("image", "document")]
+    message = {"id": "u1", "role": "user", "content": parts}
+    async with conversing(serving(mailer)) as one:
+        await one._send(messages=[message])
+    words = "[The user sent something that can't be passed on to you: {}.]"
+    assert mailer.requests[-1][0]["content"] == [
+        {"type": "input_text", "text": words.format(kind)} for kind in ("image", "document")
+    ]
+
+
 # --- what a run gives, and is given ---
 
 

@@ -203,7 +203,7 @@ async def test_scopes_do_not_share_a_remote_session() -> None:
 
     async with serving(Scripted(remember), authenticate=who) as sites:
         for token in ("ann", "eve", "bob"):
-            events = await sites.send("hi", token=token)
+            events = await sites.send("hi", token=token, run=token)
             assert events[-1]["outcome"] == {"type": "success"}
     ann, eve, bob = seen
     assert ann == bob != eve

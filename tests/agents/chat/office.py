@@ -8,7 +8,8 @@ from typing import Any
 
 from agui_bridge import Bridge
 from agui_bridge.agents.chat import AskUser, ChatAgent, tool
-from tests.support.scripted_model import Reply, ScriptedModel, ToolUse
+from tests.servers.model.script import Reply, ToolUse
+from tests.servers.model.server import ScriptedModel
 from tests.support.server import Streamed, post, run_input, serve
 
 MAIL = {"to": "ann@example.com", "copies": 1}

@@ -11,7 +11,7 @@ from agui_bridge import Verdict
 from agui_bridge.agents.chat import tool
 from agui_bridge.protocol.answers.unexecuted import EXPIRED
 from tests.agents.chat.office import LOOK, MAIL, SEND, office, results, snapshot
-from tests.support.scripted_model import Reply, ToolUse
+from tests.servers.model.script import Reply, ToolUse
 
 
 async def test_an_approved_call_runs_once_and_the_model_is_not_asked_again_for_it() -> None:

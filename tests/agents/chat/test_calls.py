@@ -9,7 +9,7 @@ import pytest
 
 from agui_bridge.agents.chat import tool
 from tests.agents.chat.office import LOOK, MAIL, SEND, kinds, office, results
-from tests.support.scripted_model import Reply, ToolUse
+from tests.servers.model.script import Reply, ToolUse
 
 
 async def test_a_call_without_approval_is_carried_out_and_read_by_the_model() -> None:
@@ -19,6 +19,19 @@ async def test_a_call_without_approval_is_carried_out_and_read_by_the_model() ->
         assert results(stream) == ['["09:00"]']
         assert it.heard() == [("user", "go"), ("assistant", "Wait. "), ("tool", '["09:00"]')]
         assert stream.events[-1]["outcome"] == {"type": "success"}
+
+
+async def test_calls_of_one_id_in_two_turns_are_two_calls() -> None:
+    look = ToolUse("look", {"day": "monday"}, id="functions.look:0")
+    other = ToolUse("look", {"day": "tuesday"}, id="functions.look:0")
+    replies = [Reply(calls=[look]), Reply("At nine."), Reply(calls=[other]), Reply("At ten.")]
+    async with office(*replies) as it:
+        told = [await it.say("monday"), await it.say("tuesday")]
+        ids = [e["toolCallId"] for s in told for e in s.events if e["type"] == "TOOL_CALL_RESULT"]
+        assert len(set(ids)) == 2
+        assert it.executed == ["monday", "tuesday"]
+        calls = [c for m in it.model.requests[-1].messages for c in m.get("tool_calls") or ()]
+        assert [json.loads(c["function"]["arguments"])["day"] for c in calls] == it.executed
 
 
 async def test_arguments_are_streamed_while_the_model_writes_them() -> None:
@@ -138,6 +151,25 @@ async def test_a_tool_of_the_application_is_handed_over_and_goes_on_with_its_res
         done = await it.say(None, messages=[result], tools=[paint])
         assert done.events[-1]["outcome"] == {"type": "success"}
         assert it.heard()[-1] == ("tool", "it is red")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("", "The tool failed: no paint"), ("half red", "half red\n\nThe tool failed: no paint")],
+)
+async def test_the_model_reads_what_went_wrong_at_the_application(content: str, told: str) -> None:
+    paint = {"name": "paint", "description": "Paint it", "parameters": {"type": "object"}}
+    replies = (Reply(calls=[ToolUse("paint", {})]), Reply(calls=[SEND]), Reply("."), Reply("."))
+    async with office(*replies) as it:
+        handed = await it.say(tools=[paint])
+        (pending,) = handed.events[-1]["outcome"]["pendingToolCallIds"]
+        result = {"id": "t1", "role": "tool", "toolCallId": pending, "content": content}
+        asked = await it.say(None, messages=[{**result, "error": "no paint"}], tools=[paint])
+        assert it.heard()[-1] == ("tool", told)
+        await it.answer(asked, approved=True)
+        assert it.heard()[2] == ("tool", told)
+        await it.say("and?")
+        assert it.heard()[2] == ("tool", told)
 
 
 async def test_a_call_of_the_applications_is_still_one_when_the_answer_brings_no_tools() -> None:

@@ -12,8 +12,10 @@ import pytest
 from agui_bridge import Bridge, KeywordAdapter
 from agui_bridge.agents.chat import ChatAgent
 from agui_bridge.errors import ConfigurationError
+from tests.servers.model.chat_completions import ChatReply
+from tests.servers.model.script import Reply
+from tests.servers.model.server import ScriptedModel
 from tests.support.agents import eventually
-from tests.support.scripted_model import Reply, ScriptedModel
 from tests.support.server import Streamed, client, open_stream, post, run_input, serve
 
 KEY = "sk-very-secret"
@@ -90,6 +92,11 @@ def untold(what: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("part", "heard"),
     [
+        (media("image", "file-abc", None, "file"), untold("image")),
+        (
+            media("document", "file-abc", "application/pdf", "file"),
+            untold("document, application/pdf"),
+        ),
         (
             media("audio", "UklG", "audio/wav"),
             {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}},
@@ -106,7 +113,16 @@ def untold(what: str) -> dict[str, Any]:
         ),
         ({"type": "hologram", "data": 1}, untold("hologram")),
     ],
-    ids=["wav", "mp3", "ogg", "address", "document", "unknown"],
+    ids=[
+        "image by handle",
+        "document by handle",
+        "wav",
+        "mp3",
+        "ogg",
+        "address",
+        "document",
+        "unknown",
+    ],
 )
 async def test_a_message_of_one_medium_is_heard_or_named(
     part: dict[str, Any], heard: dict[str, Any]
@@ -128,7 +144,7 @@ async def test_usage_is_reported() -> None:
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        (400, "answered 400. It may not know"),
+        (400, "answered 400. It may not take"),
         (401, "answered 401. Check OPENAI_API_KEY."),
         (404, "answered 404. Check OPENAI_BASE_URL"),
         (429, "answered 429. It is busy"),
@@ -155,8 +171,8 @@ async def test_what_fails_before_the_first_token_is_tried_again() -> None:
     "reply",
     [
         Reply(["So", " far"], breaks_off=True),
-        Reply("So far", fails={"message": "overloaded"}),
-        Reply("So far", fails="no JSON"),
+        ChatReply("So far", fails={"message": "overloaded"}),
+        ChatReply("So far", fails="no JSON"),
     ],
 )
 async def test_a_reply_that_breaks_off_is_an_upstream_error_and_not_tried_again(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.agents.chat.office import LOOK, MAIL, SEND, office, results
-from tests.support.scripted_model import Reply, ToolUse
+from tests.servers.model.script import Reply, ToolUse
 from tests.support.server import client
 
 

@@ -12,7 +12,9 @@ from agui_bridge import Bridge, EndReason, Run
 from agui_bridge.agents.chat import ChatAgent, tool
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.testing import Talk, talk
-from tests.support.scripted_model import Reply, ScriptedModel, ToolUse
+from tests.servers.model.chat_completions import ChatReply
+from tests.servers.model.script import Reply, ToolUse
+from tests.servers.model.server import ScriptedModel
 
 executed: list[str] = []
 
@@ -66,7 +68,7 @@ MONDAY, FRIDAY = '{"day": "monday"}', '{"day": "friday"}'
     ],
 )
 async def test_calls_are_told_apart_and_run_once_each(deltas: list[Any], days: list[str]) -> None:
-    async with talking(Reply(deltas_more=deltas), Reply("Done.")) as (it, model):
+    async with talking(ChatReply(deltas_more=deltas), Reply("Done.")) as (it, model):
         stream = await it.say("go")
         assert sorted(executed) == sorted(days)
         assert stream.ending == "success"
@@ -78,7 +80,7 @@ async def test_calls_are_told_apart_and_run_once_each(deltas: list[Any], days: l
 
 async def test_a_call_that_comes_again_under_its_id_is_refused_rather_than_run_twice() -> None:
     echoed = [fragment(MONDAY, "look", id="same", index=0)] * 2
-    async with talking(Reply(deltas_more=echoed), Reply("Hm.")) as (it, model):
+    async with talking(ChatReply(deltas_more=echoed), Reply("Hm.")) as (it, model):
         assert (await it.say("go")).text == "Hm."
         assert executed == []
         assert "The arguments don't fit" in model.requests[1].messages[-1]["content"]
@@ -90,7 +92,7 @@ async def test_a_call_that_comes_again_under_its_id_is_refused_rather_than_run_t
 async def test_a_call_with_a_name_that_can_not_be_leaves_a_conversation_that_can(
     name: str | None, told: str
 ) -> None:
-    made_up = Reply(deltas_more=[fragment(MONDAY, name, index=0)])
+    made_up = ChatReply(deltas_more=[fragment(MONDAY, name, index=0)])
     async with talking(made_up, Reply("Hm."), Reply("Yes?")) as (it, model):
         assert (await it.say("go")).text == "Hm."
         await it.say("again")
@@ -101,7 +103,7 @@ async def test_a_call_with_a_name_that_can_not_be_leaves_a_conversation_that_can
 
 
 async def test_a_call_that_was_cut_before_its_arguments_is_not_executed_without_them() -> None:
-    cut = Reply(calls=[ToolUse("look", "")], finish="length")
+    cut = ChatReply(calls=[ToolUse("look", "")], finish="length")
     async with talking(cut, Reply("Hm.")) as (it, model):
         await it.say("go")
         assert executed == []
@@ -122,7 +124,7 @@ async def test_a_reply_that_was_cut_off_says_so_and_is_no_success(text: str, sai
     async def hook(run: Run, reason: EndReason) -> None:
         reasons.append(reason)
 
-    async with talking(Reply(text, finish="length"), on_run_end=hook) as (it, _):
+    async with talking(ChatReply(text, finish="length"), on_run_end=hook) as (it, _):
         assert (await it.say("go")).text == said
     assert reasons == [EndReason.CONTEXT_TOKEN_LIMIT]
 
@@ -132,7 +134,7 @@ async def test_the_call_at_which_a_reply_was_cut_off_is_not_executed_those_befor
     arguments: str,
 ) -> None:
     calls = [ToolUse("look", {"day": "monday"}, id="a"), ToolUse("look", arguments, id="b")]
-    async with talking(Reply(calls=calls, finish="length"), Reply("Hm.")) as (it, model):
+    async with talking(ChatReply(calls=calls, finish="length"), Reply("Hm.")) as (it, model):
         await it.say("go")
     assert executed == ["monday"]
     told = "The arguments don't fit: the reply came to its limit of tokens before their end."
@@ -140,13 +142,13 @@ async def test_the_call_at_which_a_reply_was_cut_off_is_not_executed_those_befor
 
 
 async def test_a_refusal_is_said() -> None:
-    async with talking(Reply(deltas_more=[{"refusal": "I can't help"}])) as (it, _):
+    async with talking(ChatReply(deltas_more=[{"refusal": "I can't help"}])) as (it, _):
         assert (await it.say("go")).text == "I can't help"
 
 
 async def test_reasoning_is_not_taken_for_the_reply() -> None:
     thinking = {"reasoning_content": "Hm, hm."}
-    async with talking(Reply(deltas_more=[thinking, {"content": "Yes."}])) as (it, _):
+    async with talking(ChatReply(deltas_more=[thinking, {"content": "Yes."}])) as (it, _):
         assert (await it.say("go")).text == "Yes."
 
 
@@ -154,7 +156,7 @@ async def test_reasoning_is_not_taken_for_the_reply() -> None:
 async def test_reasoning_goes_back_to_its_server_until_the_turn_is_over(approval: Any) -> None:
     thinking = [{"reasoning_content": "Which day? "}, {"reasoning_content": "Monday."}]
     call = ToolUse("look", {"day": "monday"})
-    thoughtful = Reply("So: ", calls=[call], deltas_more=thinking)
+    thoughtful = ChatReply("So: ", calls=[call], deltas_more=thinking)
     replies = (thoughtful, Reply(calls=[call]), Reply("Free."), Reply("Yes."))
     async with talking(*replies, tools=[look.but(approval=approval)]) as (it, model):
         stream = await it.say("go")
@@ -171,7 +173,10 @@ async def test_reasoning_goes_back_to_its_server_until_the_turn_is_over(approval
 
 async def test_a_server_that_counts_in_every_chunk_is_counted_once() -> None:
     counts = [{"total_tokens": n} for n in (5, 6, 7)]
-    replies = [Reply(calls=[ToolUse("look", {})], usages=counts), Reply("Done.", usages=counts)]
+    replies = [
+        ChatReply(calls=[ToolUse("look", {})], usages=counts),
+        ChatReply("Done.", usages=counts),
+    ]
     async with talking(*replies, max_tokens=10) as (it, _):
         stream = await it.say("go")
         assert stream.text == "Done."

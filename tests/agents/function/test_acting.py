@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from ag_ui.core import CustomEvent
+from ag_ui.core import CustomEvent, ToolCallEndEvent, ToolCallStartEvent
 from pydantic import BaseModel
 
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.replay.failures import StepFailed
 from agui_bridge.errors import AgentMistake, ConfigurationError
-from tests.agents.function.harness import Thread, yes
+from tests.agents.function.harness import Thread, items_of, make_run, yes
 
 pytestmark = pytest.mark.anyio
 
@@ -205,6 +205,23 @@ async def test_a_stream_takes_an_iterable_and_an_async_function_and_refuses_othe
 
     with pytest.raises(TypeError, match="not int"):
         await once(agent)
+
+
+async def test_a_streamed_call_with_the_id_of_an_earlier_one_is_refused() -> None:
+    executed: list[str] = []
+
+    async def model() -> AsyncIterator[Any]:
+        yield ToolCallStartEvent(tool_call_id="pay:0", tool_call_name="pay")
+        yield ToolCallEndEvent(tool_call_id="pay:0")
+
+    async def agent(run: FunctionRun) -> None:
+        await run.stream("reply", model)
+        await run.call("pay", {}, lambda: executed.append("paid"), call_id="pay:0")
+
+    await items_of(FunctionAdapter(agent), make_run())
+    with pytest.raises(AgentMistake, match="'pay:0' of an earlier call"):
+        await items_of(FunctionAdapter(agent), make_run(known_calls=["pay:0"]))
+    assert executed == ["paid"]
 
 
 async def test_a_long_stream_is_held_back_by_a_slow_reader() -> None:

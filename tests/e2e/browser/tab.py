@@ -28,6 +28,17 @@ REFUSALS: Final = re.compile(
 class Tab:
     """A tab on one thread of one agent.
 
+    Args:
+        page: Playwright's page.
+        site: Address of the page's files.
+        server: Address of the bridge.
+        thread: The thread's id.
+        via: How the page reaches the bridge.
+        unaware: The cards never learn what others do, or until when a question stands. A tab that
+            stops to learn it later has cards that change, lock and unlock at some moment or other,
+            and a press that meets a locked button is lost.
+        address: Further parameters of the page's address.
+
     Attributes:
         thread: The thread's id.
         broken: What went wrong in the page that no test is about.
@@ -36,7 +47,15 @@ class Tab:
     """
 
     def __init__(
-        self, page: Page, site: str, server: str, thread: str, via: Via = "rest", **address: str
+        self,
+        page: Page,
+        site: str,
+        server: str,
+        thread: str,
+        via: Via = "rest",
+        *,
+        unaware: bool = False,
+        **address: str,
     ) -> None:
         page.set_default_timeout(PATIENCE)
         self.page = page
@@ -46,6 +65,9 @@ class Tab:
         page.on("pageerror", lambda error: self.broken.append(str(error)))
         page.on("console", self._hear)
         page.on("request", self._watch)
+        if unaware:
+            nothing = '{"interrupts": []}'
+            page.route("**/interrupts*", lambda route: route.fulfill(body=nothing))
         given = {"server": server, "thread": thread, "via": via, "agent": "target", **address}
         page.goto(f"{site}?{urlencode(given)}")
 
@@ -92,11 +114,6 @@ class Tab:
         self.edit(old)
         self.fill(**{"Say instead": new})
         self.press("Send")
-
-    def looks_away(self) -> None:
-        """From now on the cards learn nothing of what others do, or of the time."""
-        nothing = '{"interrupts": []}'
-        self.page.route("**/interrupts*", lambda route: route.fulfill(body=nothing))
 
     def reload(self) -> None:
         """Load the page anew."""

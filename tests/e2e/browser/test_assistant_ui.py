@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.browser.cards import button, fill
 from tests.e2e.browser.pages import OpenPage, card, say, sees
@@ -260,9 +260,8 @@ def test_a_message_that_is_changed_takes_the_place_of_what_followed(
     for said in ("hello", "second", "third"):
         say(page, said)
         sees(page, f"You said: {said}")
-    # The first message alone would be one of a new page: it has no such button.
-    expect(page.get_by_role("button", name="Change")).to_have_count(2)
-    page.get_by_role("button", name="Change").first.click()
+    expect(page.get_by_role("button", name="Change")).to_have_count(3)
+    page.get_by_role("button", name="Change").nth(1).click()
     page.get_by_label("Say instead").fill(f"send {name}")
     page.get_by_role("button", name="Say it").click()
     expect(card(page)).to_have_count(1, timeout=PATIENCE)
@@ -275,6 +274,114 @@ def test_a_message_that_is_changed_takes_the_place_of_what_followed(
     expect(page.get_by_role("main")).not_to_contain_text("third")
     kept = [it["content"] for it in target.thread(thread)["messages"] if it["role"] == "user"]
     assert kept == ["hello", f"send {name}"]
+
+
+def change(page: Page, place: int, text: str) -> None:
+    """Say something else in place of a message."""
+    page.get_by_role("button", name="Change").nth(place).click()
+    page.get_by_label("Say instead").fill(text)
+    page.get_by_role("button", name="Say it").click()
+
+
+def people_said(target: Target, thread: str) -> list[str]:
+    """What people have said, as the bridge has it."""
+    messages = target.settled(thread)["messages"]
+    return [message["content"] for message in messages if message["role"] == "user"]
+
+
+@pytest.mark.feature("assistant-ui", "rewrite")
+@pytest.mark.parametrize("reloaded", [False, True])
+def test_a_change_takes_an_approved_call_back_and_the_first_message_too(
+    open_page: OpenPage, target: Target, name: str, thread: str, reloaded: bool
+) -> None:
+    page = open_page()
+    say(page, "hello")
+    sees(page, "You said: hello")
+    say(page, f"send {name}")
+    button(page, "Approve").click()
+    sees(page, "Outcome: sent to")
+    if reloaded:
+        page.reload()
+        sees(page, "Outcome: sent to")
+    change(page, 1, "something else")
+    sees(page, "You said: something else")
+    expect(page.get_by_role("main")).not_to_contain_text("Outcome: sent to")
+    assert people_said(target, thread) == ["hello", "something else"]
+    change(page, 0, "good evening")
+    sees(page, "You said: good evening")
+    expect(page.get_by_role("main")).not_to_contain_text("something else")
+    assert people_said(target, thread) == ["good evening"]
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert len(target.executed(name)) == 1
+
+
+@pytest.mark.parametrize("wish", ["change", "another answer"])
+def test_a_page_that_is_behind_takes_nothing_back_and_shows_the_thread(
+    open_page: OpenPage, target: Target, name: str, thread: str, wish: str
+) -> None:
+    ahead = open_page()
+    say(ahead, "hello")
+    sees(ahead, "You said: hello")
+    behind = open_page()
+    sees(behind, "You said: hello")
+    say(ahead, f"send {name}")
+    button(ahead, "Approve").click()
+    sees(ahead, "Outcome: sent to")
+    if wish == "change":
+        change(behind, 0, "something else")
+        sees(behind, "You said: something else")
+    else:
+        behind.get_by_role("button", name="Another answer").click()
+    sees(behind, "Outcome: sent to")
+    expect(behind.get_by_role("alert")).to_contain_text("Nothing was taken back.")
+    added = ["something else"] if wish == "change" else []
+    assert people_said(target, thread) == ["hello", f"send {name}", *added]
+    assert len(target.executed(name)) == 1
+
+
+def test_another_answer_takes_an_approved_call_back(
+    open_page: OpenPage, target: Target, name: str, thread: str
+) -> None:
+    page = open_page()
+    say(page, "hello")
+    sees(page, "You said: hello")
+    say(page, f"send {name}")
+    button(page, "Approve").click()
+    sees(page, "Outcome: sent to")
+    page.get_by_role("button", name="Another answer").click()
+    # It is asked for again, as what was carried out is not in the conversation any more.
+    button(page, "Cancel").click()
+    sees(page, "Outcome: not sent.")
+    expect(page.get_by_role("main")).not_to_contain_text("Outcome: sent to")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert people_said(target, thread) == ["hello", f"send {name}"]
+    assert target.statuses(thread) == ["resolved", "cancelled"]
+    assert len(target.executed(name)) == 1
+
+
+@pytest.mark.parametrize("place", [0, 1, None])
+def test_a_tab_that_is_behind_takes_no_call_back_and_shows_the_thread(
+    open_page: OpenPage, target: Target, name: str, thread: str, place: int | None
+) -> None:
+    ahead = open_page()
+    for said in ("hello", "second"):
+        say(ahead, said)
+        sees(ahead, f"You said: {said}")
+    behind = open_page()
+    sees(behind, "You said: second")
+    say(ahead, f"send {name}")
+    button(ahead, "Approve").click()
+    sees(ahead, "Outcome: sent to")
+    if place is None:
+        behind.get_by_role("button", name="Another answer").click()
+    else:
+        change(behind, place, "something else")
+    notice = behind.get_by_role("alert")
+    expect(notice).to_contain_text("had not heard of the newest messages. Nothing was taken back.")
+    sees(behind, "Outcome: sent to")
+    added = [] if place is None else ["something else"]
+    assert people_said(target, thread) == ["hello", "second", f"send {name}", *added]
+    assert len(target.executed(name)) == 1
 
 
 def test_a_vote_that_is_not_enough_leaves_its_card(open_page: OpenPage, steady: str) -> None:

@@ -110,3 +110,19 @@ def test_approvals_in_lines_fit_a_phone_and_the_dark(open_page: OpenPage, name: 
     fits(page, "assistant-ui-inline")
     box = button(page, "Approve").first.bounding_box()
     assert box is not None and box["height"] >= 40
+
+
+def test_a_page_that_is_behind_shows_what_it_is_asked(
+    open_page: OpenPage, target: Target, name: str
+) -> None:
+    behind, ahead = open_page(), open_page()
+    say(behind, "hello")
+    sees(behind, "You said: hello")
+    ahead.reload()
+    say(ahead, f"send {name}")
+    button(card(ahead), "Approve").click()
+    sees(ahead, "Outcome: sent")
+    say(behind, f"form {name}")
+    expect(card(behind)).to_contain_text(f"Which quarter for {name}?", timeout=PATIENCE)
+    sees(behind, "Outcome: sent")
+    assert len(target.executed(name)) == 1

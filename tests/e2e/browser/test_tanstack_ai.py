@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.browser.axe import axe_faults
 from tests.e2e.browser.cards import button, fill
@@ -177,6 +177,59 @@ def test_an_answer_given_in_another_tab_is_told(
     sees(second, "Approved by anonymous elsewhere.")
     button(second, "Show the outcome").click()
     sees(second, "Outcome: sent")
+    assert len(target.executed(name)) == 1
+
+
+def another_answer(page: Page) -> None:
+    page.get_by_role("button", name="Another answer").click()
+
+
+def people_said(target: Target, thread: str) -> list[str]:
+    """What people have said, as the bridge has it."""
+    messages = target.settled(thread)["messages"]
+    return [message["content"] for message in messages if message["role"] == "user"]
+
+
+@pytest.mark.parametrize("reloaded", [False, True])
+def test_another_answer_takes_an_approved_call_back(
+    open_page: OpenPage, target: Target, name: str, thread: str, reloaded: bool
+) -> None:
+    page = open_page()
+    say(page, "hello")
+    sees(page, "You said: hello")
+    say(page, f"send {name}")
+    button(page, "Approve").click()
+    sees(page, "Outcome: sent to")
+    if reloaded:
+        page.reload()
+        sees(page, "Outcome: sent to")
+    another_answer(page)
+    # It is asked for again, as what was carried out is not in the conversation any more.
+    button(page, "Cancel").click()
+    sees(page, "Outcome: not sent.")
+    expect(page.get_by_role("main")).not_to_contain_text("Outcome: sent to")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert people_said(target, thread) == ["hello", f"send {name}"]
+    assert target.statuses(thread) == ["resolved", "cancelled"]
+    assert len(target.executed(name)) == 1
+
+
+def test_a_tab_that_is_behind_takes_no_call_back_and_shows_the_thread(
+    open_page: OpenPage, target: Target, name: str, thread: str
+) -> None:
+    ahead = open_page()
+    say(ahead, "hello")
+    sees(ahead, "You said: hello")
+    behind = open_page()
+    sees(behind, "You said: hello")
+    say(ahead, f"send {name}")
+    button(ahead, "Approve").click()
+    sees(ahead, "Outcome: sent to")
+    another_answer(behind)
+    notice = behind.get_by_role("alert")
+    expect(notice).to_contain_text("had not heard of the newest messages. Nothing was taken back.")
+    sees(behind, "Outcome: sent to")
+    assert people_said(target, thread) == ["hello", f"send {name}"]
     assert len(target.executed(name)) == 1
 
 

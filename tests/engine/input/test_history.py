@@ -1,12 +1,11 @@
 """What of a client's list counts, and what the agent sees."""
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from agui_bridge.adapters import Handoff, Pause
-from agui_bridge.protocol.threads.records import ThreadStatus
+from agui_bridge.protocol.answers.unexecuted import NOT_GIVEN
 from tests.support.agents import (
     Answering,
     Bench,
@@ -120,8 +119,9 @@ async def test_an_empty_list_goes_nowhere_back() -> None:
     agent = Scripted(["one"], ["two"])
     bench = Bench(agent)
     await bench.say("a")
-    await bench.say(messages=[])
-    assert seen(agent) == ["a", "one"]
+    events = await bench.say(messages=[])
+    assert (outcome(events), len(agent.runs)) == ("success", 1)
+    assert [c for _, c in await bench.texts()] == ["a", "one"]
 
 
 async def test_an_interrupted_thread_cannot_be_gone_back_in() -> None:
@@ -242,34 +242,70 @@ async def test_a_frontends_result_counts_once() -> None:
         told = {"id": f"r{number}", "role": "tool", "toolCallId": "c1", "content": str(number)}
         await bench.say(messages=[told])
     assert [c for r, c in await bench.texts() if r == "tool"] == ["1"]
-    assert agent.runs[-1].handoff is None
+    assert len(agent.runs) == 2
 
 
-async def test_a_message_in_between_keeps_the_handoff_for_the_result() -> None:
+async def test_a_message_in_between_tells_a_result_as_not_given_and_a_late_one_is_kept() -> None:
     agent = Scripted([*call_events("c1", "pick"), Handoff(["c1"], 5)], ["chat"], ["thanks"])
     bench = Bench(agent)
     await bench.say("go")
     events = await bench.say("by the way")
-    assert "TOOL_CALL_RESULT" not in [e["type"] for e in events]
-    await bench.say(messages=[{"id": "r", "role": "tool", "toolCallId": "c1", "content": "blue"}])
+    told = [e["content"] for e in events if e["type"] == "TOOL_CALL_RESULT"]
+    assert told == [NOT_GIVEN]
+    assert agent.runs[-1].handoff is None
+    record = (await bench.load()).record
+    assert record is not None and (record.pending_calls, record.handoff) == ((), None)
+
+    late = {"id": "r", "role": "tool", "toolCallId": "c1", "content": "blue"}
+    for _ in range(2):
+        assert outcome(await bench.say(messages=[late])) == "success"
+    assert len(agent.runs) == 2
+    assert [c for r, c in await bench.texts() if r == "tool"] == ["blue"]
+    await bench.say("and now?")
+    assert [m.content for m in agent.runs[-1].messages if m.role == "tool"] == ["blue"]
+
+
+@pytest.mark.parametrize("along", [False, True], ids=["by itself", "with the next message"])
+async def test_a_framework_that_keeps_the_conversation_is_told_a_late_result_once(
+    along: bool,
+) -> None:
+    agent = Scripted([*call_events("c1", "pick"), Handoff(["c1"], 5)], *[["chat"]] * 3)
+    bench = Bench(agent)
+    await bench.say("go")
+    await bench.say("by the way")
+    late = {"id": "r", "role": "tool", "toolCallId": "c1", "content": "blue"}
+    if not along:
+        await bench.say(messages=[late])
+    await bench.say(messages=[*([late] if along else []), *users("and now?")])
+    assert [m["content"] for m in agent.runs[-1].unkept] == ["blue"]
+    await bench.say("and then?")
+    assert agent.runs[-1].unkept == []
+
+
+async def test_results_that_come_one_by_one_reach_the_agent_together() -> None:
+    calls = [*call_events("c1", "pick"), *call_events("c2", "pick"), *call_events("c3", "pick")]
+    agent = Scripted([*calls, Handoff(["c1", "c2", "c3"], 5)], ["thanks"])
+    bench = Bench(agent)
+    await bench.say("go")
+    for number in (2, 1, 1, 3):
+        told = {"id": f"r{number}", "role": "tool", "toolCallId": f"c{number}", "content": "x"}
+        assert outcome(await bench.say(messages=[{**told, "content": str(number)}])) == "success"
+        assert len(agent.runs) == (2 if number == 3 else 1)
     handoff = agent.runs[-1].handoff
     assert handoff is not None and handoff.continuation == 5
+    assert handoff.results == {"c1": "1", "c2": "2", "c3": "3"}
 
 
-async def test_a_stop_leaves_a_pending_call_of_an_earlier_run_alone() -> None:
-    async def forever(run: Any) -> Any:
-        yield "x"
-        await asyncio.Event().wait()
-
-    bench = Bench(Scripted([*call_events("c1", "pick"), Handoff(["c1"])], forever))
+async def test_of_results_that_came_one_by_one_the_missing_ones_are_not_given() -> None:
+    calls = [*call_events("c1", "pick"), *call_events("c2", "pick")]
+    agent = Scripted([*calls, Handoff(["c1", "c2"], 5)], ["thanks"])
+    bench = Bench(agent)
     await bench.say("go")
-    reader = bench.begin("more")
-    await reader.until("TEXT_MESSAGE_CONTENT")
-    await bench.engine.stop(bench.KEY, force=True)
-    await reader.rest()
+    await bench.say(messages=[{"id": "r", "role": "tool", "toolCallId": "c2", "content": "two"}])
+    await bench.say("never mind")
+    assert [m.content for m in agent.runs[-1].messages if m.role == "tool"] == ["two", NOT_GIVEN]
     record = (await bench.load()).record
-    assert record is not None and record.pending_calls == ("c1",)
-    assert record.status is ThreadStatus.IDLE
+    assert record is not None and (record.pending_calls, record.returned) == ((), ())
 
 
 async def test_a_pause_may_leave_frontend_calls_pending_besides() -> None:

@@ -65,10 +65,15 @@ class HookedStore(MemoryStore):
             self.before = hook
 
     async def load(
-        self, key: ThreadKey, interrupt_ids: Sequence[str] = (), *, messages: bool = False
+        self,
+        key: ThreadKey,
+        interrupt_ids: Sequence[str] = (),
+        *,
+        messages: bool = False,
+        receipt: str | None = None,
     ) -> Loaded:
         self._check()
-        return await super().load(key, interrupt_ids, messages=messages)
+        return await super().load(key, interrupt_ids, messages=messages, receipt=receipt)
 
     async def commit(
         self, key: ThreadKey, change: Change, expected: Expected, write_id: str

@@ -87,6 +87,8 @@ async def test_it_is_not_executed_again_when_that_run_is_lost_and_the_result_is_
         clock.advance(1_000)
         other = Bench(FunctionAdapter(payer), store=bench.store)
         again = await other.say(messages=[picked(handed, "m2")])
+        assert outcome(again) == "success", "it brings nothing, and starts nothing"
+        again = await other.say("Again, please.")
         assert outcome(again) == "interrupt", "it is asked about anew"
         payer.go_on.set()
         await lost.rest()

@@ -110,6 +110,14 @@ def test_a_question_about_a_call_is_not_its_approval() -> None:
         Ask("n", tool_call=ToolCall("c", "pay", {}), about="c")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "place"), [({"id": 7}, "id"), ({"name": None}, "name"), ({"args": "{}"}, "args")]
+)
+def test_a_call_that_a_question_is_about_is_a_whole_one(wrong: dict[str, Any], place: str) -> None:
+    with pytest.raises(AgentMistake, match=rf"Ask\.about\.{place} must be"):
+        Ask("n", about=replace(ToolCall("c", "pay", {}), **wrong))
+
+
 # --- a text in place of the tool's result ---
 
 

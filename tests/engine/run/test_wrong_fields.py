@@ -44,6 +44,7 @@ WRONG: Final[Mapping[tuple[type, str], list[Any]]] = {
     (Ask, "message"): NO_TEXT,
     (Ask, "tool_call"): ["c", 7, {"id": "c", "name": "pay", "args": {}}, ToolCall, Unprintable()],
     (Ask, "about"): NO_TEXT,
+    (Ask, "permits"): [None, 1, "yes", [], bool, Unprintable()],
     (Ask, "parameters"): NO_OBJECT,
     (Ask, "response_schema"): NO_OBJECT,
     (Ask, "allowed"): [*NO_SEQUENCE[1:], ["edits"], [None], ["approve", 7], [["edit"]]],

@@ -83,6 +83,21 @@ async def test_an_unknown_choice_is_refused_before_anything_runs(
         assert site.agent.runs == []
 
 
+@pytest.mark.parametrize("method", ["info", "agent/run", "agent/connect", "agent/stop"])
+async def test_copilotkits_envelopes_refuse_an_unknown_choice_whatever_they_ask_for(
+    serving: Serving, method: str
+) -> None:
+    body = run_input("go")
+    params = {"agentId": "agent", "threadId": body["threadId"]}
+    async with serving() as site:
+        answer = await site.http.post(
+            "/copilotkit?refusals=never", json={"method": method, "params": params, "body": body}
+        )
+        assert answer.status_code == 422
+        assert answer.json()["error"]["details"]["field"] == "refusals"
+        assert site.agent.runs == []
+
+
 async def test_each_question_says_why_it_is_asked_again_and_a_good_answer_is_taken(
     serving: Serving,
 ) -> None:

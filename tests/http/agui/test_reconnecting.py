@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from agui_bridge import Bridge
 from agui_bridge.adapters import Run, RunItem
 from tests.http.conftest import Serving, Site, by_token
 from tests.support.agents import Answering, Scripted, approval
 from tests.support.folds import fold
-from tests.support.server import Streamed, open_stream_at, run_input
+from tests.support.server import Streamed, client, open_stream_at, run_input, serve
 
 PATH = "/agents/agent/threads/t/connect"
 SHOWN = ["RUN_STARTED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
@@ -93,9 +94,34 @@ async def test_a_run_that_goes_on_is_followed_live_to_its_end(
         assert stream.events[-1]["outcome"] == {"type": "success"}
         assert stream.events[0]["runId"] == stream.events[-1]["runId"]
         thread = (await site.http.get("/agents/agent/threads/t")).json()
-        client = fold(*stream.events)
-        assert client.messages == thread["messages"]
+        seen = fold(*stream.events)
+        assert seen.messages == thread["messages"]
         assert thread["messages"][-1]["content"] == "one two three"
+
+
+@METHODS
+async def test_the_text_of_a_run_of_another_process_is_told_and_read_as_it_grows(
+    serving: Serving, method: str
+) -> None:
+    agent, go = halting()
+    async with serving(agent, on_disconnect="continue", text_interval=0.1) as there:
+        other = Bridge(there.store)
+        other.add("agent", Scripted(["never"]))
+        async with serve(other.app(anonymous=True)) as base, client(base) as http:
+            here = Site(base, other, there.store, agent, http)
+            async with open_stream_at(there.base, "/agents/agent", run_input("go")) as left:
+                said = await left.until("TEXT_MESSAGE_START")
+            async with opened(here, method) as stream:
+                assert (await stream.until("TEXT_MESSAGE_CONTENT"))["delta"] == "one two "
+                thread = (await http.get("/agents/agent/threads/t")).json()
+                assert thread["status"] == "running"
+                assert [m["content"] for m in thread["messages"]] == ["go", "one two "]
+                assert thread["messages"][-1]["id"] == said["messageId"]
+                go.set()
+                await stream.rest()
+            thread = (await http.get("/agents/agent/threads/t")).json()
+    assert fold(*stream.events).messages == thread["messages"]
+    assert [m["content"] for m in thread["messages"]] == ["go", "one two three"]
 
 
 async def test_of_the_body_only_the_ids_count(serving: Serving) -> None:

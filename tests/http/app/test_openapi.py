@@ -20,7 +20,7 @@ from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import CODES
 from agui_bridge.http.app.openapi import openapi
 from agui_bridge.http.app.operations import OPERATIONS
-from agui_bridge.http.app.routes import ROUTES
+from agui_bridge.http.app.routes import ROUTES, _described
 from agui_bridge.shapes.readable_schema import within
 from tests.http.conftest import Serving, by_token
 from tests.support.agents import Scripted
@@ -147,6 +147,23 @@ async def test_it_is_served_without_credentials_and_says_that_others_need_them(
         answer = await site.http.get("/openapi.json")
         assert (await site.http.get("/agents")).status_code == 401
     assert answer.json() == openapi(authenticated=True)
+
+
+async def test_it_is_made_once_however_often_it_is_asked_for(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def making(*args: Any, **options: Any) -> Any:
+        made.append(options)
+        return openapi(*args, **options)
+
+    _described.cache_clear()
+    monkeypatch.setattr("agui_bridge.http.app.openapi.openapi", making)
+    async with serving(Scripted(["x"])) as site:
+        answers = [await site.http.get("/openapi.json") for _ in range(5)]
+    assert [answer.json() for answer in answers] == [openapi(authenticated=False)] * 5
+    assert len(made) == 1
 
 
 async def test_a_mounted_app_names_the_place_where_its_paths_begin() -> None:

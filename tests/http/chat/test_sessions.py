@@ -251,3 +251,51 @@ async def test_the_conversation_is_the_stored_one_also_where_clients_keep_it(
         await chat.say("one")
         await chat.say("two")
     assert [m.content for m in agent.runs[-1].messages] == ["one", "Hello.", "two"]
+
+
+@pytest.mark.parametrize("a2ui", [True, False])
+async def test_a_message_with_an_idempotency_key_is_carried_out_once(
+    serving: Serving, a2ui: bool
+) -> None:
+    agent = cleaner()
+    async with serving(agent) as site:
+        keyed = site.chat(a2ui=a2ui, headers={"Idempotency-Key": "one"})
+        first = await keyed.say(ASK)
+        again = await keyed.say(ASK)
+        assert again.text == first.text
+        assert again.interrupt == first.interrupt is not None
+        await site.chat(a2ui=a2ui).answer(confirm=True)
+        later = site.chat(a2ui=a2ui, headers={"Idempotency-Key": "two"})
+        replies = [await later.say("thanks") for _ in range(3)]
+        assert [reply.text for reply in replies] == ["已收到: thanks"] * 3
+        thread = (await site.http.get("/agents/agent/threads/session-123")).json()
+        said = [m["content"] for m in thread["messages"] if m["role"] == "user"]
+        assert said.count("thanks") == said.count(ASK) == 1
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256])
+async def test_an_idempotency_key_that_cannot_be_one_is_refused(serving: Serving, key: str) -> None:
+    async with serving(cleaner()) as site:
+        chat = site.chat(headers={"Idempotency-Key": key})
+        assert await chat.refused("stream", message="hello") == (400, "INVALID_INPUT")
+
+
+async def test_an_answer_that_names_its_question_answers_no_other(serving: Serving) -> None:
+    agent = Answering(approval("c1"), approval("c2"))
+    async with serving(agent) as site:
+        chat = site.chat()
+        await chat.say("go")
+        first = await chat.state()
+        assert first is not None
+        await chat.answer_to(first["checkpoint_id"], approved=True)
+        second = await chat.state()
+        assert second is not None and second["checkpoint_id"] != first["checkpoint_id"]
+
+        answer = {"input": {"approved": True}, "checkpoint_id": first["checkpoint_id"]}
+        assert await chat.refused("resume", **answer) == (409, "INTERRUPT_NOT_PENDING")
+        assert await chat.state() == second
+        await chat.answer(approved=True)
+        assert await chat.state() is None
+        for wrong in (7, ""):
+            refused = await chat.refused("resume", **{**answer, "checkpoint_id": wrong})
+            assert refused == (400, "INVALID_INPUT")

@@ -155,6 +155,13 @@ async def _(serving: Serving, beyond: bool) -> Any:
         return error_of(await site.http.post("/agents/agent", json=run_input("go")))
 
 
+@probe("max_thread_bytes")
+async def _(serving: Serving, beyond: bool) -> Any:
+    message = {"id": "m", "role": "user", "content": ""}
+    message["content"] = "x" * (200 - len(json.dumps(message, separators=(",", ":"))) + beyond)
+    return await sent(serving, run_input(None, messages=[message]), max_thread_bytes=200)
+
+
 @probe("max_memo_bytes")
 async def _(serving: Serving, beyond: bool) -> Any:
     found: list[Any] = []
@@ -169,6 +176,19 @@ async def _(serving: Serving, beyond: bool) -> Any:
             response = await site.http.post("/agents/agent", json=run_input(text))
             assert error_of(response) is None
     return {"held": True} if found[-1] is None else None
+
+
+@probe("max_result_bytes")
+async def _(serving: Serving, beyond: bool) -> Any:
+    async def giving(run: Run) -> AsyncIterator[RunItem]:
+        run.result = "x" * (98 + beyond)
+        yield "given"
+
+    async with serving(Scripted(giving), max_result_bytes=100) as site:
+        told = (await site.run()).events[-1]["result"]
+        kept = (await site.http.get("/agents/agent/threads/t")).json()["result"]
+    assert told == "x" * (98 + beyond)
+    return {"held": True} if kept is None else None
 
 
 @probe("max_continuation_bytes")

@@ -6,6 +6,7 @@ import pytest
 
 from agui_bridge.http.inbox.telling.conversation import conversation_of
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.messages.archived import as_archived
 
 SOURCE = {"type": "url", "value": "https://files.example/1", "mimeType": "application/pdf"}
 
@@ -28,3 +29,9 @@ def test_a_file_is_shown_by_its_kind_and_its_name(part: dict[str, Any], shown: s
     message = {"id": "u", "role": "user", "content": [part]}
     (turn,) = conversation_of([StoredMessage("u", 1, message)]).turns
     assert turn.text == shown
+
+
+def test_a_message_that_no_model_is_sent_is_shown_and_said_to_be_so() -> None:
+    message = as_archived({"id": "u", "role": "user", "content": "look"}, "refused")
+    (turn,) = conversation_of([StoredMessage("u", 1, message)]).turns
+    assert (turn.speaker, turn.text) == ("Person (not sent to the model)", "look")

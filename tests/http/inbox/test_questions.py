@@ -269,3 +269,42 @@ async def test_a_question_that_there_is_not_is_a_page_that_says_so(serving: Serv
             page = await person.look(where)
             assert (page.status, "main" in page.tags) == (status, True)
             assert (await person.press(page, None)).status == status if page.forms else True
+
+
+async def test_a_question_about_a_call_is_found_by_its_tool_and_names_it(serving: Serving) -> None:
+    ask = Ask("q", message="To whom?", about=ToolCall("c", "wire_money", {"amount": 9}))
+    async with serving(ask) as site, site.person() as ann:
+        [path] = await site.ask()
+        question = await ann.look(path)
+        found = await ann.look("/inbox?tool=wire_money")
+        others = await ann.look("/inbox?tool=delete")
+
+    assert "A question about wire_money" in question.text
+    assert "To whom?" in found.text
+    assert "To whom?" not in others.text
+
+
+async def test_what_the_agent_gave_is_shown_to_who_may_see_the_thread(serving: Serving) -> None:
+    async with serving() as site:
+
+        @site.bridge.agent("report")
+        async def report(run: Any) -> Any:
+            await run.confirm("Report?")
+            return {"rows": "<b>" * 700}
+
+        shown = {}
+        for thread, actor in (("t", ""), ("t2", "ann"), ("t3", "rita")):
+            [path] = await site.ask("report", thread)
+            if by_link := not actor:
+                path = await site.link("bob", agent="report")
+            async with site.person(actor) as person:
+                sent = {"origin": "null"} if by_link else None
+                page = await person.press(await person.look(path), "Yes", sent)
+            assert page.title == "Answered: Report?"
+            shown[actor] = page
+
+    assert "What the agent gave" in shown["ann"].text
+    assert "characters: show all)" in shown["ann"].text and "<b><b>" in shown["ann"].text
+    for stranger in ("", "rita"):
+        assert "What the agent gave" not in shown[stranger].text
+        assert "<b>" not in shown[stranger].text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from agui_bridge.protocol.contract.requests import (
@@ -17,6 +17,7 @@ from agui_bridge.protocol.contract.requests import (
     Start,
 )
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import ReceiptOutcome
 from tests.protocol.loaded_threads import (
     ANSWERED,
     CLAIMED,
@@ -45,6 +46,15 @@ TAKEN = running(ask("a", CLAIMED, answer=yes("a")), ask("b", CLAIMED, answer=no(
 FINISHED = closed_as("finished", yes("a"), no("b"))
 QUESTION = ask("q", tool=False, schema={"type": "string"})
 UNDERSTOOD = AutoResume((yes("q", "text"),), follows_ask=True)
+
+
+INPUT: Final = "input:1"
+AGAIN: Final = Request(has_new_message=True, receipt=INPUT)
+
+
+def repeated(outcome: ReceiptOutcome, *, code: str | None = None) -> Loaded:
+    """An idle thread that has had the input `AGAIN`."""
+    return replace(idle(), receipts={INPUT: receipt(outcome, code=code)})
 
 
 @dataclass(frozen=True)
@@ -281,6 +291,55 @@ BEFORE: Final[Mapping[str, tuple[Case, ...]]] = {
             interrupted(ONE),
             resume(yes("x"), skip_unknown=True),
             "INTERRUPT_PENDING",
+        ),
+    ),
+    "8a": (
+        by("an input that was carried out is shown again", repeated("finished"), AGAIN, Replay),
+        by("with its end, where that was a stop", repeated("stopped"), AGAIN, Replay),
+        by(
+            "one that failed is refused",
+            repeated("failed", code="UPSTREAM_ERROR"),
+            AGAIN,
+            "UPSTREAM_ERROR",
+        ),
+        by(
+            "with an error's own code, where none is known",
+            repeated("failed"),
+            AGAIN,
+            "AGENT_ERROR",
+        ),
+        by("one that was lost is unknown", repeated("lost"), AGAIN, "RUN_INDETERMINATE"),
+        by(
+            "while it is carried out it is waited for",
+            replace(running(), receipts={INPUT: receipt("claimed")}),
+            AGAIN,
+            Join,
+        ),
+        by(
+            "whichever run is on now",
+            replace(running(), receipts={INPUT: receipt("finished")}),
+            AGAIN,
+            Join,
+        ),
+        by(
+            "also where a question is open by now",
+            replace(interrupted(ask("a")), receipts={INPUT: receipt("finished")}),
+            AGAIN,
+            Replay,
+        ),
+        not_by("one that reached nobody begins anew", repeated("undelivered"), AGAIN, Start),
+        not_by("another input of the thread", repeated("finished"), MESSAGE, Start),
+        not_by(
+            "what carries a pause on that nobody has to answer is the input that paused",
+            replace(interrupted(HELD), receipts={INPUT: receipt("finished")}),
+            AGAIN,
+            Resume,
+        ),
+        not_by(
+            "answers are known by what they answer",
+            replace(interrupted(ONE), receipts={INPUT: receipt("finished")}),
+            replace(resume(yes("a")), receipt=INPUT),
+            Resume,
         ),
     ),
     "9": (

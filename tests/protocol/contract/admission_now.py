@@ -18,11 +18,13 @@ from agui_bridge.protocol.contract.requests import (
     AskAgain,
     AutoResume,
     Hold,
+    Keep,
     Replay,
     Request,
     Resume,
     Start,
 )
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.loaded import Loaded
 from tests.protocol.contract.admission_before import Case, by, not_by
 from tests.protocol.loaded_threads import (
@@ -60,6 +62,10 @@ WITH_TEXT = replace(
 UNDERSTOOD = AutoResume((yes("q", "text"),), follows_ask=True)
 
 
+HAD = Request(brings=False)
+NOTHING = Request(brings=False, ends_with_input=False)
+ON_STATE = replace(NOTHING, acts_on_state=True)
+PART = Request(brings_part=True)
 UNNAMED = Request(unnamed_answer=True)
 """An answer in the draft's form that does not say to what."""
 
@@ -83,6 +89,7 @@ NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
     ),
     "10": (
         by("a message after every ask expired starts anew", interrupted(LATE), MESSAGE, Start),
+        by("what brings nothing starts nothing", interrupted(LATE), NOTHING, Replay),
         by(
             "an ask expires at the very second",
             interrupted(ask("a", expires_at=NOW)),
@@ -139,6 +146,30 @@ NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
             interrupted(ONE),
             replace(MESSAGE, auto_resume=AutoResume((yes("a"),), True)),
             AskAgain,
+        ),
+        not_by(
+            "nor for what lets a tool run, though no call is pinned",
+            interrupted(replace(QUESTION, permits=True)),
+            replace(MESSAGE, auto_resume=UNDERSTOOD),
+            AskAgain,
+        ),
+        not_by(
+            "nor for what is called a tool call",
+            interrupted(replace(QUESTION, reason="tool_call")),
+            replace(MESSAGE, auto_resume=UNDERSTOOD),
+            AskAgain,
+        ),
+        not_by(
+            "nor for one about a call that has a rule",
+            interrupted(replace(QUESTION, about="c", rule=ApprovalRule("all"))),
+            replace(MESSAGE, auto_resume=UNDERSTOOD),
+            AskAgain,
+        ),
+        by(
+            "but for one about a call that has none",
+            interrupted(replace(QUESTION, about="c")),
+            replace(MESSAGE, auto_resume=UNDERSTOOD),
+            Resume,
         ),
         by(
             "one that may be declined is answered so, too",
@@ -313,6 +344,28 @@ NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
         by("so does one that does not exist", Loaded(None, NOW), MESSAGE, Start),
         by("an empty resume is as none", idle(), resume(), Start),
         not_by("an interrupted thread waits", interrupted(ONE), MESSAGE, "INTERRUPT_PENDING"),
+        not_by("what brings nothing starts nothing", idle(), NOTHING, Replay),
+    ),
+    "18b": (
+        by("some of the results that are awaited are kept", idle(), PART, Keep),
+        not_by("all of them start a run", idle(), MESSAGE, Start),
+        not_by("a run goes first", running(), PART, "RUN_IN_PROGRESS"),
+    ),
+    "19a": (
+        by("a list that ends with what was answered is shown the thread", idle(), HAD, Replay),
+        by("also of an agent that acts on state", idle(), replace(HAD, acts_on_state=True), Replay),
+        by("and of one that does not exist", Loaded(None, NOW), HAD, Replay),
+        not_by("a message starts a run", idle(), MESSAGE, Start),
+        not_by("all expired, and nothing new", interrupted(LATE), HAD, Replay),
+    ),
+    "19b": (
+        by("without a list the thread is shown", idle(), NOTHING, Replay),
+        by("an agent that acts on state runs", idle(), ON_STATE, Start),
+        by("an agent may speak first", Loaded(None, NOW), NOTHING, Start),
+        not_by(
+            "though not where a question is open", interrupted(ONE), ON_STATE, "INTERRUPT_PENDING"
+        ),
+        not_by("it runs after every ask has expired", interrupted(LATE), ON_STATE, Start),
     ),
 }
 """Rows 10 to 19: what a thread asks now, and what one that asks nothing does."""

@@ -77,7 +77,14 @@ class TestClaims:
         )  # fmt: skip
 
         assert change.record == ThreadRecord(
-            KEY, ThreadStatus.RUNNING, version=77, run=LEASE, state={"x": 1}, rewound=("old",)
+            KEY,
+            ThreadStatus.RUNNING,
+            version=77,
+            run=LEASE,
+            state={"x": 1},
+            rewound=("old",),
+            begun_by=LEASE.actor,
+            past=True,
         )
         assert (change.messages, change.superseded) == ((MESSAGE,), ("old",))
         assert (change.interrupts, change.receipts) == ((), ())
@@ -106,6 +113,26 @@ class TestClaims:
         )  # fmt: skip
 
         assert change.record == replace(before, status=ThreadStatus.RUNNING, run=LEASE)
+
+    def test_calls_that_a_client_takes_back_are_remembered(self) -> None:
+        def said(own: str, *calls: str) -> StoredMessage:
+            made = [{"id": call} for call in calls]
+            return StoredMessage(own, 0, {"id": own, "role": "assistant", "toolCalls": made})
+
+        loaded = idle()
+        assert loaded.record is not None
+        loaded = replace(
+            loaded,
+            record=replace(loaded.record, gone_calls=("call-0",)),
+            messages=(said("kept", "call-1"), said("gone", "call-2", "call-3")),
+        )
+
+        change = claim_start(
+            loaded, KEY, LEASE,
+            fresh_version=1, closes_expired=False, superseded=["gone"], state=None,
+        )  # fmt: skip
+
+        assert change.record.gone_calls == ("call-0", "call-2", "call-3")
 
     def test_resume_claims_every_interrupt_with_its_answer(self) -> None:
         change, record = claimed_run(ask("a"), ask("b"), a=yes("a").answer, b=no("b").answer)

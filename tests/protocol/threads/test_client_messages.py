@@ -12,6 +12,7 @@ from agui_bridge.protocol.threads.client_messages import (
     merge_client_messages,
     merge_for_client_history,
 )
+from agui_bridge.protocol.threads.going_back import GoingBack
 from agui_bridge.protocol.threads.history import STRIDE, StoredMessage
 
 Wire = dict[str, Any]
@@ -55,6 +56,21 @@ def merge(
 class TestAdding:
     def test_an_empty_list_adds_nothing_and_takes_nothing_back(self) -> None:
         assert merge_client_messages(stored(*THREAD), []) == ClientMessages()
+
+    @pytest.mark.parametrize(
+        ("thread", "begins", "added"),
+        [((), True, ["a1", "u1", "a2", "u2"]), ((), False, ["u1", "u2"]), (THREAD, False, [])],
+    )
+    def test_what_the_agent_is_made_to_say_counts_where_the_thread_begins(
+        self, thread: tuple[Wire, ...], begins: bool, added: list[str]
+    ) -> None:
+        called, empty = assistant("a3", "c1"), {"id": "a4", "role": "assistant", "content": ""}
+        told = [other("s", "system"), called, empty, tool("t", "c1")]
+        listed = [assistant("a1"), user("u1"), *told, assistant("a2"), user("u2")]
+        merged = merge_client_messages(stored(*thread), listed, begins=begins)
+        assert [m["id"] for m in merged.added] == added
+        marks = [m.get("metadata") for m in merged.added if m["role"] == "assistant"]
+        assert marks == [{"agui_bridge": {"initial": True}}] * (2 if begins else 0)
 
     def test_unseen_user_messages_are_added_in_order(self) -> None:
         added, superseded, reached = merge(THREAD, [*THREAD, user("u3"), user("u4")])
@@ -123,8 +139,21 @@ class TestFrontendResults:
         assert merge(self.thread, [tool("u1", "c")], pending_calls=["c"])[0] == []
 
     def test_a_call_that_is_taken_back_has_no_result(self) -> None:
-        incoming = [user("u1"), tool("t1", "c")]
-        assert merge(self.thread, incoming, pending_calls=["c"]) == ([], ["a1"], ["u1"])
+        incoming = [user("u2", "another"), tool("t1", "c")]
+        signed = GoingBack(sign="a1")
+        assert merge(self.thread, incoming, pending_calls=["c"], back=signed) == (
+            ["u2"],
+            ["u1", "a1"],
+            [],
+        )
+
+    def test_a_result_takes_nothing_back(self) -> None:
+        incoming, always = [user("u1"), tool("t1", "c")], GoingBack(policy="always")
+        assert merge(self.thread, incoming, pending_calls=["c"], back=always) == (
+            ["t1"],
+            [],
+            ["u1"],
+        )
 
 
 class TestGoingBack:
@@ -146,7 +175,7 @@ class TestGoingBack:
 
     def test_not_allowed_it_adds_only(self) -> None:
         edit = [*THREAD[:2], user("u2b")]
-        assert merge(THREAD, edit, allow_rewind=False) == (["u2b"], [], ["a1", "u1"])
+        assert merge(THREAD, edit, back=GoingBack(allowed=False)) == (["u2b"], [], ["a1", "u1"])
 
     @pytest.mark.parametrize(
         "incoming",
@@ -175,7 +204,8 @@ class TestGoingBack:
     def test_results_stay_with_the_calls_that_are_kept(self) -> None:
         thread = (user("u1"), assistant("a1", "c"), tool("t", "c"), assistant("a2", "d"),
                   tool("t2", "d"))  # fmt: skip
-        assert merge(thread, list(thread[:2]))[1] == ["a2", "t2"]
+        always = GoingBack(policy="always")
+        assert merge(thread, [*thread[:2], user("u2")], back=always)[1] == ["a2", "t2"]
 
     @given(
         seen=st.lists(
@@ -185,7 +215,7 @@ class TestGoingBack:
     )
     def test_only_a_suffix_is_ever_taken_back(self, seen: list[Wire], allow: bool) -> None:
         before = copy.deepcopy(seen)
-        merged = merge_client_messages(stored(*THREAD), seen, allow_rewind=allow)
+        merged = merge_client_messages(stored(*THREAD), seen, back=GoingBack(allowed=allow))
         ids = [m["id"] for m in THREAD]
         assert list(merged.superseded) == ids[len(ids) - len(merged.superseded) :]
         assert len(merged.superseded) < len(ids)

@@ -43,6 +43,7 @@ process.env.MASTRA_TELEMETRY_DISABLED ??= '1'; // read lazily by @mastra/core
 //   slow 7               -> slowRecord({id:"7"}), which runs until POST /x/release/7, then noteRecord({id:"7"})
 //   drip 7               -> words of text, one every 20 ms, until the model call is aborted
 //   to NAME ...          -> see depth.mjs; void 42, data 42, remember ... -> see outputs.mjs
+//   what was read        -> plain text: what the model has read of the user
 //   boom                 -> the model throws
 //   anything else        -> plain text "Echo: ..."
 const HASH = (s) => { let h = 5381; for (const c of s) h = ((h * 33) ^ c.charCodeAt(0)) >>> 0; return h.toString(36); };
@@ -128,6 +129,7 @@ function decide(prompt) {
     return { calls: [{ toolName: s.toolName, input: { ...s.args, resumeData: resumeDataFrom(reply, s.resumeSchema ?? ''), suspendedToolCallId: s.toolCallId, suspendedToolRunId: s.runId ?? '' } }] };
   }
 
+  if (/^what was read/i.test(reply)) return { text: `Read: ${prompt.filter((m) => m.role === 'user').map(textOf).join(' | ')}` };
   const drip = /^drip\s+(\w+)/i.exec(reply);
   if (drip) return { drip: drip[1] };
   if (/^boom/i.test(reply)) throw new Error('scripted model failure');

@@ -173,8 +173,8 @@ async def test_watching_goes_on_when_the_connection_that_listens_is_lost(
 ) -> None:
     by_proxy = url.replace(f":{server().port}/", f":{proxy.port}/")
     store, other = await PostgresStore.open(by_proxy), await PostgresStore.open(url)
-    notifications = store._notifications
-    assert notifications is not None
+    assert store._notifications is not None
+    notifications = store._notifications.get()
     async with asyncio.timeout(20):
         changes = store.watch(KEY)
         expected = ABSENT

@@ -43,18 +43,21 @@ KEY = {"scope": "scope1", "agent": "agent1", "thread": "thread1"}
 VALUES: dict[str, Any] = {
     **KEY,
     "ids": ["i"],
+    "receipt": ["input"],
     "messages": True,
     "tokens": ["token1000", "unknown"],
     "scopes": ["scope1", "scope2"],
     "agents": ["agent1", "agent2"],
     "threads": ["thread1", "thread2"],
     "seconds": 30.0,
-    "before": float("inf"),
+    "before": 2_000_000_000,
     "limit": 50,
     "older_than": 1e8 + 500,
+    "most": 1_000,
     "status": "open",
     "version": 1,
     "guard": None,
+    "after": None,
     "not_after": None,
     "token": "token",
     "force": False,
@@ -63,6 +66,8 @@ VALUES: dict[str, Any] = {
     "batch": None,
     "lease": None,
     "lease_ends_at": None,
+    "lease_given_at": None,
+    "lease_doubted_until": None,
     "lease_seconds": None,
     "write_id": "other",
     "new_version": 1,
@@ -123,18 +128,21 @@ async def _make(url: str) -> None:
 
 def hot(statements: Statements) -> dict[str, Statement]:
     """Every statement that runs while a bridge is at work."""
-    parts = ("interrupts", "receipts", "messages", "superseded", "audit")
+    parts = ("interrupts", "receipts", "messages", "superseded", "audit", "words")
     everything = dict.fromkeys(parts, True)
     listed = statements.interrupts
     deliveries = DeliveryStatements(f"{statements.schema}.", timed=False)
     return {
         "load": statements.load,
         "record": statements.record,
+        "touch": statements.touch,
         "mark": statements.mark,
         "ping": statements.ping,
         "stops": statements.stops,
         "history": statements.history,
+        "positions": statements.positions,
         "renew": statements.renew,
+        "doubt": statements.doubt,
         "request_stop": statements.request_stop,
         "delete": statements.delete,
         "prune": statements.prune,

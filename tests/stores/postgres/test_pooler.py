@@ -83,8 +83,8 @@ async def test_a_pooler_that_keeps_sessions_is_used_in_full_when_the_address_say
     with pgbouncer(server(), "session") as port:
         store = await PostgresStore.open(by_way_of(port, url, pooler="session", pool_size="1"))
         other = await PostgresStore.open(url)
-        notifications = store._notifications
-        assert notifications is not None
+        assert store._notifications is not None
+        notifications = store._notifications.get()
         changes = store.watch(KEY)
         async with asyncio.timeout(20):
             while not notifications.alive:
@@ -105,7 +105,7 @@ async def test_as_behind_a_pooler_a_call_prepares_nothing_that_stays_and_leaves_
     with pytest.raises(Conflict):
         await put(store, idle(), Expected(version=1))
     loaded = await store.load(KEY, messages=True)
-    async with store._connections._pool.acquire() as connection:
+    async with store._connections._here.get().pool.acquire() as connection:
         prepared = await connection.fetchval("SELECT count(*) FROM pg_prepared_statements")
         open_transaction = connection.is_in_transaction()
     notifications = store._notifications

@@ -95,7 +95,9 @@ async def test_a_lease_that_ends_while_its_owner_waits_for_the_row_is_over(
 
 
 async def until_blocked(control: Any) -> None:
-    query = "SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))"
+    # Not `pg_stat_activity`: a transaction sees it as it was at its first look, without the
+    # connections that were opened since.
+    query = "SELECT count(*) FROM pg_locks WHERE NOT granted AND $1 = ANY (pg_blocking_pids(pid))"
     await eventually(lambda: control.fetchval(query, control.get_server_pid()))
 
 
@@ -146,7 +148,7 @@ async def test_a_commit_waits_for_the_disk_though_the_server_would_not(
     url: str, durable: str
 ) -> None:
     store = await PostgresStore.open(f"{url}&synchronous_commit={durable}")
-    pool = store._connections._pool
+    pool = await store._connections._here.get().pool
     setting = await pool.fetchval("SELECT current_setting('synchronous_commit')")
     await store.aclose()
 
@@ -158,8 +160,8 @@ async def test_a_commit_waits_for_the_disk_though_the_server_would_not(
 
 async def alive(store: PostgresStore) -> None:
     """Wait until notifications arrive."""
-    notifications = store._notifications
-    assert notifications is not None
+    assert store._notifications is not None
+    notifications = store._notifications.get()
     notifications.start()
 
     async def arrive() -> bool:

@@ -8,10 +8,17 @@ from tests.stores.sql.conftest import Place
 TOLD = {"new": None, "told": False, "over": True}
 
 
+def take_from(migrations: Path, first: str) -> dict[Path, str]:
+    """Remove the revisions from one on; gives their texts."""
+    texts = {file: file.read_text() for file in migrations.iterdir() if file.name >= first}
+    for file in texts:
+        file.unlink()
+    return texts
+
+
 async def test_what_was_told_before_is_not_told_again(before: Place, migrations: Path) -> None:
     last = migrations / "0006_many_questions.sql"
-    sql = last.read_text()
-    last.unlink()
+    texts = take_from(migrations, last.name)
     await before.open_and_close()
     for id, ended in TOLD.items():
         status = "resolved" if ended else "open"
@@ -26,7 +33,8 @@ async def test_what_was_told_before_is_not_told_again(before: Place, migrations:
                 f" SELECT scope, agent, thread, '{id}', {ended} FROM agui_threads"
             )
 
-    last.write_text(sql)
+    for file, text in texts.items():
+        file.write_text(text)
     store = await before.open()
     new = {id for _, id in await store.deliveries.unannounced()}
     over = [id for _, id in await store.deliveries.over()]
@@ -36,4 +44,4 @@ async def test_what_was_told_before_is_not_told_again(before: Place, migrations:
     assert over == []
     kept = dict(before.ask("SELECT id, told FROM agui_interrupts"))
     assert {id: kept[id] for id in TOLD} == {"new": 0, "told": 1, "over": 2}
-    assert schema.head_of(before.database) == "0006"
+    assert "0006" in schema.revisions(before.database)

@@ -97,6 +97,7 @@ async def test_the_queries_that_run_all_the_time_use_indexes(store: SqliteStore)
         "load": statements.load(2, messages=True),
         "head": statements.HEAD,
         "history": statements.HISTORY,
+        "positions": statements.positions(2),
         "stops": statements.stops(2),
         "leases": statements.LEASES_OVER,
         "batches": statements.BATCHES_EXPIRED,

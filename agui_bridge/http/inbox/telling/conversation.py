@@ -8,6 +8,7 @@ from typing import Final
 
 from agui_bridge.protocol.threads.content_parts import file_name
 from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.messages.archived import archived_for
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Conversation", "Turn", "conversation_of"]
@@ -73,7 +74,10 @@ def _turn(message: Mapping[str, Json]) -> Turn | None:
         return None
     text = " ".join(_texts(message.get("content"))).strip()
     calls = tuple(_calls(message.get("toolCalls") or ()))
-    return Turn(role, _ROLES[role], _cut(text), calls) if text or calls else None
+    speaker = _ROLES[role]
+    if archived_for(message) is not None:
+        speaker += " (not sent to the model)"
+    return Turn(role, speaker, _cut(text), calls) if text or calls else None
 
 
 def _texts(content: Json) -> Iterator[str]:

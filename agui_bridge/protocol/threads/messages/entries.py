@@ -72,6 +72,15 @@ class Entries:
         self._by_id, self._changing, self._order = {}, {}, []
         return taken
 
+    def remove(self, ids: Iterable[str]) -> list[StoredMessage]:
+        """Take some out, and return them as they are now, in order."""
+        taken = [self._by_id.pop(id) for id in ids]
+        for entry in taken:
+            self._changing.pop(entry.id, None)
+        self._order = None
+        stored = [e if isinstance(e, StoredMessage) else e.stored() for e in taken]
+        return sorted(stored, key=_position)
+
     def put(self, entry: StreamedMessage) -> None:
         """Add one, or put it in the place of the one with its id."""
         message_id = entry.id

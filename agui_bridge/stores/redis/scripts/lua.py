@@ -5,7 +5,7 @@ with a suffix, and so has their hash tag and lies in their slot. Numbers stay te
 they are only stored: a Lua number holds no more than 53 bits, and prints 14 digits.
 
 A thread has these keys:
-    record        hash: HEAD and `data`
+    record        hash: HEAD and `data`; `words`, what a run is saying: "lease" and the message
     record:i      hash: interrupt id → "raised batch position status expires", its JSON below
     record:b      hash: batch → the ids of its interrupts, each behind a "="
     record:o      sorted set: open interrupts by expiry
@@ -36,7 +36,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-__all__ = ["DELIVERIES", "NOW", "THREAD", "TOOL", "Script"]
+__all__ = ["DELIVERIES", "LEASE", "NOW", "THREAD", "TOOL", "Script"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +68,42 @@ end
 """
 """The function that tells the time."""
 
+LEASE = """
+-- What LeaseTerm decides. An older version writes neither `given` nor `doubted`.
+local function is_ahead(t, ends, given)
+  local at = tonumber(given or '')
+  return at and t < at and at < tonumber(ends)
+end
+
+local function is_over(t, ends, given, doubted)
+  local till = tonumber(doubted or '')
+  return tonumber(ends) <= t or (is_ahead(t, ends, given) and till and till <= t)
+end
+
+-- Note of a lease that ends too late until when it is waited for. A server that refuses writes is
+-- read all the same.
+local function doubt(thread, t, ends, given, doubted)
+  if not is_ahead(t, ends, given) then return end
+  local till, known = t + (tonumber(ends) - tonumber(given)), tonumber(doubted or '')
+  if known and known <= till then return end
+  redis.pcall('HSET', thread, 'doubted', string.format('%.17g', till))
+end
+"""
+"""The functions that tell whether a lease is over."""
+
 THREAD = (
     NOW
+    + LEASE
     + """
 local T, P = KEYS[1], KEYS[2]
 local HEAD = {'version', 'write_id', 'created', 'updated', 'status', 'lease', 'ends', 'stop',
-              'batch'}
+              'batch', 'given', 'doubted'}
 
 local function head_of()
   local v = call('HMGET', T, unpack(HEAD))
   if not v[1] then return nil, v end
   return {version = v[1], write_id = v[2], created = v[3], updated = v[4], status = v[5],
-          lease = v[6], ends = v[7], stop = v[8], batch = v[9]}, v
+          lease = v[6], ends = v[7], stop = v[8], batch = v[9], given = v[10], doubted = v[11]}, v
 end
 
 local function record_of()
@@ -124,12 +148,19 @@ local function end_of_string(row, at)
 end
 
 -- The tool that an interrupt asks about, as JSON, or nil: its row's `tool_call` begins with the
--- call's id and the tool's name. No key before it has that name, and in a string its quotes would
--- be escaped.
+-- call's id and the tool's name; behind one that is null stands `about_tool`. No key before it has
+-- that name, and in a string its quotes would be escaped.
 local function tool_of(row)
   local _, at = string.find(row, '"tool_call":', 1, true)
-  if not at or string.sub(row, at + 1, at + 1) ~= '[' then return nil end
-  local name = end_of_string(row, at + 2) + 2
+  if not at then return nil end
+  local name
+  if string.sub(row, at + 1, at + 1) == '[' then
+    name = end_of_string(row, at + 2) + 2
+  else
+    local _, about = string.find(row, '^null,"about_tool":"', at + 1)
+    if not about then return nil end
+    name = about
+  end
   return string.sub(row, name, end_of_string(row, name))
 end
 """

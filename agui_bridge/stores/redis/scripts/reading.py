@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis.scripts.lua import NOW, THREAD, TOOL, Script
+from agui_bridge.stores.redis.scripts.lua import LEASE, NOW, THREAD, TOOL, Script
 
 __all__ = [
     "COUNT_INTERRUPTS",
@@ -16,9 +16,11 @@ __all__ = [
     "MARK",
     "NEWEST",
     "PING",
+    "POSITIONS",
     "SORT_BY_TOOL",
     "STOPS",
     "TIME",
+    "WORDS",
 ]
 
 TIME = Script(NOW + "return now(ARGV[1])")
@@ -44,8 +46,9 @@ local seen, batches, rows, receipts = {}, {}, {}, {}
 local function want(batch)
   if not seen[batch] then seen[batch] = true; batches[#batches + 1] = batch end
 end
+if record[6] ~= '' then doubt(T, tonumber(time), record[7], record[10], record[11]) end
 if record[9] ~= '' then want(string.sub(record[9], 2)) end
-for n = 3, #ARGV do
+for n = 4, #ARGV do
   local row = call('HGET', T .. ':i', ARGV[n])
   if row then
     local raised, batch = parse(row)
@@ -59,14 +62,26 @@ for _, batch in ipairs(batches) do
     receipts[#receipts + 1] = call('HGET', T .. ':c', batch) or nil
   end
 end
+if ARGV[3] ~= '' then receipts[#receipts + 1] = call('HGET', T .. ':c', ARGV[3]) or nil end
 local messages = {}
 if ARGV[2] == '1' then messages = call('HVALS', T .. ':m') end
 return {time, record, rows, receipts, messages}
 """
 )
-"""ARGV: the clock, whether to bring messages, interrupt ids.
+"""ARGV: the clock, whether to bring messages, the key of an input's receipt, interrupt ids.
 
 Gives the time and, if the thread exists, its record, interrupts, receipts, messages."""
+
+WORDS = Script(
+    """
+local found = redis.call('HMGET', KEYS[1], 'lease', 'words')
+if not found[1] or not found[2] then return false end
+local own = found[1] .. ' '
+if string.sub(found[2], 1, #own) ~= own then return false end
+return string.sub(found[2], #own + 1)
+"""
+)
+"""Gives the message that the thread's run is saying, if one is kept."""
 
 STOPS = Script(
     """
@@ -290,12 +305,73 @@ return rows
 )
 """ARGV: interrupt ids. Gives the rows of those that are there."""
 
+_PLACE = """
+local T = KEYS[1]
+
+-- The position in the row of a message, which begins with its id: JSON text, as any of both.
+local function place(row)
+  local at = 3
+  while true do
+    local quote = string.find(row, '"', at, true)
+    local back = quote - 1
+    while string.sub(row, back, back) == '\\\\' do back = back - 1 end
+    if (quote - back) % 2 == 1 then return string.match(row, '^,(-?%d+),', quote + 1) end
+    at = quote + 1
+  end
+end
+"""
+"""Positions stay text: they may be more than a Lua number holds."""
+
 HISTORY = Script(
-    """
-return {redis.call('HVALS', KEYS[1] .. ':m'), redis.call('HVALS', KEYS[1] .. ':s')}
+    _PLACE
+    + """
+local before, most = ARGV[1], tonumber(ARGV[2])
+local function is_below(a, b)
+  local below, other = string.sub(a, 1, 1) == '-', string.sub(b, 1, 1) == '-'
+  if below ~= other then return below end
+  if below then a, b = string.sub(b, 2), string.sub(a, 2) end
+  return #a < #b or (#a == #b and a < b)
+end
+local found = {}
+for _, hash in ipairs({T .. ':m', T .. ':s'}) do
+  for _, id in ipairs(redis.call('HKEYS', hash)) do
+    local row = redis.call('HGET', hash, id)
+    local at = place(row)
+    if before == '' or is_below(at, before) then
+      found[#found + 1] = {at = at, id = id, hash = hash, bytes = #row}
+    end
+  end
+end
+table.sort(found, function(a, b)
+  if a.at ~= b.at then return is_below(b.at, a.at) end
+  return a.id > b.id
+end)
+local rows = {}
+for n, each in ipairs(found) do
+  if most then
+    most = most - each.bytes
+    if most < 0 and n > 1 then break end
+  end
+  rows[n] = redis.call('HGET', each.hash, each.id)
+end
+return rows
 """
 )
-"""Gives all messages, those in context first, in no order."""
+"""ARGV: the position below which to look, how many bytes at most; empty for no bound. Gives
+messages, in context or not, the last first."""
+
+POSITIONS = Script(
+    _PLACE
+    + """
+local found = {}
+for n, id in ipairs(ARGV) do
+  local row = redis.call('HGET', T .. ':m', id) or redis.call('HGET', T .. ':s', id)
+  found[n] = row and place(row) or ''
+end
+return found
+"""
+)
+"""ARGV: ids of messages. Gives the position of each, empty for one that is not there."""
 
 MARK = Script("return redis.call('HMGET', KEYS[1], 'version', 'stop')")
 """Gives what differs whenever the thread has changed."""
@@ -316,12 +392,28 @@ return redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', ARGV[1], 'WITHSCORES', 'LIMI
 
 DUE = Script(
     NOW
+    + LEASE
     + """
 local time = now(ARGV[1])
 local function until_now(name)
   return call('ZRANGEBYSCORE', KEYS[1] .. name, '-inf', time, 'WITHSCORES', 'LIMIT', 0, ARGV[2])
 end
-return {until_now(':leases'), until_now(':expiry')}
+-- Of those that end last, those that are over since the clock was set back.
+local ahead, t = {}, tonumber(time)
+local last = call('ZREVRANGEBYSCORE', KEYS[1] .. ':leases', '+inf', '(' .. time,
+                  'LIMIT', 0, ARGV[2])
+for _, tag in ipairs(last) do
+  local thread = KEYS[1] .. ':t:' .. tag
+  local found = call('HMGET', thread, 'ends', 'given', 'doubted')
+  if found[1] and is_over(t, found[1], found[2], found[3]) then
+    ahead[#ahead + 1] = tag
+    ahead[#ahead + 1] = '0'
+  elseif found[1] then
+    doubt(thread, t, found[1], found[2], found[3])
+  end
+end
+return {until_now(':leases'), until_now(':expiry'), ahead}
 """
 )
-"""KEYS: a shard's base. ARGV: the clock, the limit. Gives tags and times of both kinds."""
+"""KEYS: a shard's base. ARGV: the clock, the limit. Gives tags and times of both kinds, and of
+leases that end too late."""

@@ -6,9 +6,9 @@ the error, so that the two can't drift apart unseen.
 
 from __future__ import annotations
 
-from agui_bridge.stores.redis.scripts.lua import DELIVERIES, NOW, THREAD, TOOL, Script
+from agui_bridge.stores.redis.scripts.lua import DELIVERIES, LEASE, NOW, THREAD, TOOL, Script
 
-__all__ = ["COMMIT", "DELETE", "PRUNE", "RENEW", "REQUEST_STOP"]
+__all__ = ["COMMIT", "DELETE", "KEEP_WORDS", "PRUNE", "RENEW", "REQUEST_STOP"]
 
 _WRITE = (
     THREAD
@@ -17,12 +17,14 @@ _WRITE = (
     + """
 
 -- Whether the guards of a write hold; see check_commit.
-local function holds(head, time, version, lease, not_after)
+local function holds(head, time, version, lease, after, not_after)
   local t = tonumber(time)
   if not_after ~= '' and t >= tonumber(not_after) then return false end
-  if lease ~= '' and not (head and head.lease == lease and tonumber(head.ends) > t) then
+  if lease ~= '' and not (head and head.lease == lease
+                          and not is_over(t, head.ends, head.given, head.doubted)) then
     return false
   end
+  if after ~= '' and head and head.write_id ~= after then return false end
   if version == '' then return lease ~= '' or not head end
   return head and head.version == version
 end
@@ -96,7 +98,7 @@ COMMIT = Script(
 local at = 0
 local function take() at = at + 1; return ARGV[at] end
 local time, tag, write_id = now(take()), take(), take()
-local version, lease, not_after = take(), take(), take()
+local version, lease, after, not_after = take(), take(), take(), take()
 local waits, channel = take(), take()
 local head, found = head_of()
 
@@ -105,16 +107,19 @@ if head and head.write_id == write_id then
   if waits ~= '' then call('HSET', T, 'write_id', write_id) end
   return {'again', time, record_of()}
 end
-if not holds(head, time, version, lease, not_after) then return {'refused', time, found} end
+if not holds(head, time, version, lease, after, not_after) then return {'refused', time, found} end
 
 local first, status, its_lease, ends = take(), take(), take(), take()
+local given, doubted = take(), take()
 local seconds, batch, data = take(), take(), take()
 if ends ~= '' and seconds ~= '' then
   ends = string.format('%.17g', tonumber(time) + tonumber(seconds))
+  given, doubted = time, ''
 end
 local created = head and head.created or time
 call('HSET', T, 'write_id', write_id, 'created', created, 'updated', time, 'status', status,
-     'lease', its_lease, 'ends', ends, 'batch', batch, 'data', data)
+     'lease', its_lease, 'ends', ends, 'given', given, 'doubted', doubted,
+     'batch', batch, 'data', data)
 if head then call('HINCRBY', T, 'version', 1) else call('HSET', T, 'version', first) end
 
 for _ = 1, tonumber(take()) do
@@ -166,6 +171,7 @@ end
 local sealed = tonumber(take())
 for _ = 1, sealed do call('HSET', T .. ':a', take(), take()) end
 if sealed > 0 then call('ZADD', P .. ':audit', 0, tag) end
+if take() ~= '' then call('HDEL', T, 'words') end
 
 local scope, agent, thread = parts(tag)
 call('ZADD', P .. ':threads:' .. scope .. '/' .. agent, '-' .. time, thread)
@@ -197,7 +203,8 @@ else
   call('ZREM', P .. ':expiry', tag)
 end
 announce(channel, tag)
-return {'done', time, call('HGET', T, 'version'), created, ends, head and head.stop or false}
+return {'done', time, call('HGET', T, 'version'), created, ends, given, doubted,
+        head and head.stop or false}
 """
 )
 """ARGV: see `rows.commit_arguments`.
@@ -207,6 +214,7 @@ of a write that had succeeded before; or `refused`, the time and the head."""
 
 RENEW = Script(
     NOW
+    + LEASE
     + """
 local P = KEYS[1]
 local time = now(ARGV[1])
@@ -215,10 +223,10 @@ local held = {}
 for n = 3, #ARGV, 2 do
   local tag, lease = ARGV[n], ARGV[n + 1]
   local thread = P .. ':t:' .. tag
-  local found = call('HMGET', thread, 'lease', 'ends')
-  if found[1] == lease and tonumber(found[2]) > tonumber(time) then
+  local found = call('HMGET', thread, 'lease', 'ends', 'given', 'doubted')
+  if found[1] == lease and not is_over(tonumber(time), found[2], found[3], found[4]) then
     call('HINCRBY', thread, 'version', 1)
-    call('HSET', thread, 'ends', ends)
+    call('HSET', thread, 'ends', ends, 'given', time, 'doubted', '')
     call('ZADD', P .. ':leases', ends, tag)
     held[#held + 1] = lease
   end
@@ -229,6 +237,18 @@ return {time, held}
 """KEYS: a shard's. ARGV: the clock, the seconds, then in turns tags of threads and their leases.
 
 Gives the time and the leases that hold on."""
+
+KEEP_WORDS = Script(
+    NOW
+    + """
+local T = KEYS[1]
+local found = call('HMGET', T, 'lease', 'ends')
+if found[1] ~= ARGV[2] or tonumber(found[2]) <= tonumber(now(ARGV[1])) then return 0 end
+call('HSET', T, 'words', ARGV[2] .. ' ' .. ARGV[3])
+return 1
+"""
+)
+"""ARGV: the clock, the lease, the message. Gives 1 if the lease holds, else 0."""
 
 REQUEST_STOP = Script(
     _WRITE
@@ -267,14 +287,14 @@ DELETE = Script(
     + """
 local time, tag = now(ARGV[1]), ARGV[2]
 local head, found = head_of()
-if not head or not holds(head, time, ARGV[3], ARGV[4], '') then return {time, found} end
+if not head or not holds(head, time, ARGV[3], ARGV[4], ARGV[5], '') then return {time, found} end
 remove(tag, head)
-announce(ARGV[5], tag)
+announce(ARGV[6], tag)
 return false
 """,
     repeatable=False,
 )
-"""ARGV: the clock, the tag, the version and the lease expected, the channel.
+"""ARGV: the clock, the tag, the version, lease and write id expected, the channel.
 
 Gives nothing when the thread is deleted, else the time and the head."""
 

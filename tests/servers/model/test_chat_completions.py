@@ -1,11 +1,13 @@
-"""The scripted model keeps to its scripts."""
+"""A model that speaks Chat Completions keeps to its scripts."""
 
 from __future__ import annotations
 
 import httpx
 import pytest
 
-from tests.support.scripted_model import Reply, Requested, ScriptedModel, ToolUse
+from tests.servers.model.chat_completions import ChatReply, deltas_of
+from tests.servers.model.script import Reply, Requested, ToolUse
+from tests.servers.model.server import ScriptedModel
 
 
 async def ask(model: ScriptedModel, **members: object) -> httpx.Response:
@@ -28,7 +30,9 @@ async def test_an_answer_is_whole_when_no_stream_is_asked_for() -> None:
 
 async def test_fragments_of_parallel_calls_are_interleaved() -> None:
     calls = [ToolUse("a", "123", id="x"), ToolUse("b", "45", id="y")]
-    added = [delta["tool_calls"][0] for delta in list(Reply(calls=calls, fragment=2).deltas())[1:]]
+    added = [
+        delta["tool_calls"][0] for delta in list(deltas_of(ChatReply(calls=calls, fragment=2)))[1:]
+    ]
     assert [(part["index"], part["function"]["arguments"]) for part in added] == [
         *((0, ""), (1, "")),
         *((0, "12"), (1, "45"), (0, "3")),
