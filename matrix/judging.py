@@ -48,10 +48,12 @@ class Judged:
     Attributes:
         report: the kit's.
         twice: of how many calls the tool's own file has more than one line.
+        logs: what the peers behind a bridge wrote.
     """
 
     report: Report
     twice: int
+    logs: str
 
 
 _EDITS: Final = {
@@ -115,7 +117,9 @@ def judge(
                 **own,
             }
         )
-        return Judged(asyncio.run(run_suite(config, told=told)), _twice(effects))
+        report = asyncio.run(run_suite(config, told=told))
+        logs = [log.read_text(errors="replace") for log in sorted(folder.glob("*.log"))]
+        return Judged(report, _twice(effects), "".join(logs))
 
 
 def _as(actor: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ def test_behind_two_processes_nothing_fails_and_nothing_runs_twice(name: str) ->
     if not python_of(variant.module, ENVIRONMENTS).exists():
         unavailable(name, "`make e2e` sets its environment up")
     judged = judge(name, variant, SETTINGS[-1], ENVIRONMENTS)
-    assert [f"{r.check.id}: {r.detail}" for r in unkept(judged.report)] == []
+    assert [f"{r.check.id}: {r.detail}" for r in unkept(judged.report)] == [], judged.logs
     assert judged.twice == 0
     told = rows(PAGE.read_text(encoding="utf-8"))[name].split(" | ")
     assert told[4] == f"{judged.report.passed} of {judged.report.applicable}"

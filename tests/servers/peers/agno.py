@@ -1,6 +1,9 @@
 """An agno agent behind agno's AG-UI interface: `python -m tests.servers.peers.agno --port 8000`.
 
-Its runs are posted to /agui; its sessions are in a SQLite file.
+Its runs are posted to /agui; its sessions are in a SQLite file. When the file is locked for
+longer than SQLite waits, Agno logs that a run was not saved and goes on, and an answer to that run
+finds nothing. So the file is never locked for long: not with `AsyncSqliteDb`, of which a cancelled
+run's connection keeps its lock, and as long as a slow disk takes.
 """
 
 from __future__ import annotations
@@ -9,18 +12,22 @@ import argparse
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Final
 
 from agno.agent import Agent
-from agno.db.sqlite import AsyncSqliteDb
+from agno.db.sqlite import SqliteDb
 from agno.models.base import Model
 from agno.models.message import Message
 from agno.models.response import ModelResponse
 from agno.os import AgentOS
 from agno.os.interfaces.agui import AGUI
 from agno.tools import tool
+from sqlalchemy import create_engine
 
 from tests.servers.peers.script import TOKEN_SECONDS, Effects, calls_of, reply_to, serve
+
+_DISK_SECONDS: Final = 60.0
+"""How long a write waits for others' writes; the kit waits as long for a run."""
 
 
 class Scripted(Model):
@@ -83,11 +90,13 @@ def make_app(options: argparse.Namespace) -> Any:
         """Send an email."""
         return effects.send_email(to, body)
 
+    sessions = f"sqlite:///{options.folder / 'agno.db'}"
+    patient = create_engine(sessions, connect_args={"timeout": _DISK_SECONDS})
     agent = Agent(
         name="peer",
         model=Scripted(id="scripted"),
         tools=[send_email],
-        db=AsyncSqliteDb(db_file=str(options.folder / "agno.db")),
+        db=SqliteDb(db_engine=patient),
         add_history_to_context=True,
         telemetry=False,
     )
