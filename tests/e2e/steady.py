@@ -6,6 +6,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from uuid import uuid4
+
+from ag_ui.core import BaseEvent, ToolCallEndEvent, ToolCallResultEvent, ToolCallStartEvent
 
 from agui_bridge import Bridge, FunctionRun, Settings
 from examples.approval_target import LOOPBACK, TOKEN_SECONDS
@@ -26,20 +29,35 @@ def make_bridge(store: str, effects: Path, lease: float) -> Bridge:
     bridge = Bridge(store, settings=settings, cors_origin_regex=LOOPBACK)
 
     # `Target` asks for an agent of this name.
-    @bridge.agent("target")
-    async def target(run: FunctionRun) -> AsyncIterator[str]:
-        """Takes N steps for `count NAME N`, and answers anything else with text."""
+    def write(name: str, number: int) -> None:
+        with effects.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"to": f"{name}-{number}"}) + "\n")
+
+    @bridge.agent("target", read_only_tools=("look",))
+    async def target(run: FunctionRun) -> AsyncIterator[str | BaseEvent]:
+        """Takes N steps for `count NAME N`; N later, it pays for `pay NAME N` and looks for `look`.
+
+        It answers anything else with text.
+        """
         verb, *rest = run.text.split()
-        if verb != "count":
+        if verb not in ("count", "pay", "look"):
             yield f"You said: {run.text}"
             return
         name, steps = rest
         for number in range(int(steps)):
             await asyncio.sleep(TOKEN_SECONDS)
-            with effects.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"to": f"{name}-{number}"}) + "\n")
+            if verb == "count":
+                write(name, number)
             yield f"{number} "
-        run.state["counted"] = int(steps)
+        if verb == "count":
+            run.state["counted"] = int(steps)
+            return
+        call = uuid4().hex
+        yield ToolCallStartEvent(tool_call_id=call, tool_call_name=verb)
+        yield ToolCallEndEvent(tool_call_id=call)
+        write(name, 0)
+        yield ToolCallResultEvent(message_id=uuid4().hex, tool_call_id=call, content="done")
+        yield f"Outcome of {verb} {name}: done."
 
     return bridge
 

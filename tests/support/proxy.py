@@ -87,6 +87,9 @@ class Proxy:
         try:
             # One direction ends with the other.
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            # By `aclose` alone. asyncio would log it of a connection that is still there.
+            pass
         finally:
             for way in ways:
                 way.cancel()

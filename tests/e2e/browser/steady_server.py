@@ -1,7 +1,7 @@
 """`python -m tests.e2e.browser.steady_server PORT`: agents of their own for a few tests.
 
-One goes on while nobody listens, one that only looks does too, two people must agree with another,
-and one says little of what it asks.
+One goes on while nobody listens, two people must agree with another, and one says little of what it
+asks.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from typing import Final
-from uuid import uuid4
-
-from ag_ui.core import BaseEvent, ToolCallEndEvent, ToolCallResultEvent, ToolCallStartEvent
 
 from agui_bridge import ApprovalRule, Bridge, FunctionRun
 from agui_bridge.approvals import Question
@@ -33,19 +30,6 @@ async def steady(run: FunctionRun) -> AsyncIterator[str]:
         yield f"{number} "
     run.state["counted"] = WORDS
     yield "Confirmed." if await run.confirm(f"Was {WORDS} enough?") else "Not confirmed."
-
-
-@bridge.agent("looking", on_disconnect="continue", read_only_tools=("look",))
-async def looking(run: FunctionRun) -> AsyncIterator[str | BaseEvent]:
-    """Looks for something, slowly, and says what it saw."""
-    call = uuid4().hex
-    yield ToolCallStartEvent(tool_call_id=call, tool_call_name="look")
-    yield ToolCallEndEvent(tool_call_id=call)
-    yield ToolCallResultEvent(message_id=uuid4().hex, tool_call_id=call, content="a house")
-    for number in range(int(run.text.split()[1]) if run.text.startswith("look") else 0):
-        await asyncio.sleep(SECONDS)
-        yield f"{number} "
-    yield f"Seen for {run.text}."
 
 
 @bridge.approvals

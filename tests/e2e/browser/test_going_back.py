@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
-from urllib.parse import urlsplit
+import re
 
-import httpx
 import pytest
 
 from tests.e2e.browser.conftest import OpenTab
-from tests.e2e.browser.tab import PATIENCE, Tab, Via
+from tests.e2e.browser.tab import Tab, Via
 from tests.e2e.target import Target
+from tests.support.proxy import proxy_in_a_thread
+from tests.support.waiting import wait_until
 
 RUNTIME = pytest.mark.parametrize("via", ["rest", "single"])
 """An agent's own URL has no route that shows a page what was said before."""
+
+BROKE_OFF = re.compile("network error|net::ERR_")
+"""What a browser and CopilotKit say of a connection that broke."""
 
 BEHIND = "The page had not heard of the newest messages. Nothing was taken back."
 
@@ -82,35 +84,50 @@ def test_a_tab_of_copilotkit_that_is_behind_takes_nothing_back_and_shows_the_thr
 @RUNTIME
 @pytest.mark.parametrize("wish", ["edit", "regenerate"])
 def test_over_calls_that_only_look_copilotkit_goes_back(
-    open_tab: OpenTab, via: Via, wish: str, steady: str
+    open_tab: OpenTab, via: Via, wish: str, counting: Target, name: str
 ) -> None:
-    tab = open_tab(via, port=urlsplit(steady).port or 0, agent="looking")
+    tab = open_tab(via, port=counting.port)
     tab.say("hello")
-    tab.sees("Seen for hello.")
-    tab.say("look 1")
-    tab.sees("Seen for look 1.")
+    tab.sees("You said: hello")
+    tab.say(f"look {name} 1")
+    tab.sees(f"Outcome of look {name}")
     if wish == "edit":
-        tab.rewrite("look 1", "something else")
-        tab.sees("Seen for something else.")
-        tab.sees_no("Seen for look 1.")
+        tab.rewrite(f"look {name} 1", "something else")
+        tab.sees("You said: something else")
+        tab.sees_no(f"Outcome of look {name}")
     else:
         tab.regenerate()
-        tab.sees("Seen for look 1.")
-    kept = ["hello", "something else" if wish == "edit" else "look 1"]
-    assert people_said(steady, tab.thread) == kept
+        wait_until(lambda: len(counting.executed(name)) == 2)
+        tab.sees(f"Outcome of look {name}")
+    kept = "something else" if wish == "edit" else f"look {name} 1"
+    assert said(counting, tab.thread) == ["hello", kept]
 
 
-def settled(steady: str, thread: str) -> list[dict[str, Any]]:
-    """The thread's messages, once nothing runs."""
-    url = steady.replace("/steady", f"/looking/threads/{thread}")
-    deadline = time.monotonic() + PATIENCE / 1000
-    while (found := httpx.get(url).json()).get("status") != "idle":
-        assert time.monotonic() < deadline, found
-        time.sleep(0.05)
-    messages: list[dict[str, Any]] = found["messages"]
-    return messages
-
-
-def people_said(steady: str, thread: str) -> list[str]:
-    """What people have said to the agent that only looks."""
-    return [m["content"] for m in settled(steady, thread) if m["role"] == "user"]
+@RUNTIME
+@pytest.mark.parametrize("wish", ["edit", "regenerate"])
+def test_after_its_connection_broke_copilotkit_takes_no_call_back_that_it_has_not_seen(
+    open_tab: OpenTab, via: Via, wish: str, counting: Target, name: str
+) -> None:
+    with proxy_in_a_thread(counting.port) as (proxy, call):
+        tab = open_tab(via, port=proxy.port)
+        tab.say("hello")
+        tab.sees("You said: hello")
+        tab.say(f"pay {name} 40")
+        tab.sees("0 1 2")
+        call(proxy.cut)
+        tab.is_told("The connection to the server broke off.")
+        wait_until(lambda: len(counting.executed(name)) == 1)
+        counting.settled(tab.thread)
+        if wish == "edit":
+            tab.rewrite("hello", "something else")
+            tab.sees("You said: something else")
+        else:
+            tab.regenerate()
+        tab.is_told(BEHIND)
+        tab.sees(f"Outcome of pay {name}")
+        added = ["something else"] if wish == "edit" else []
+        assert said(counting, tab.thread) == ["hello", f"pay {name} 40", *added]
+        assert len(counting.executed(name)) == 1
+    # Polls find nobody there once the proxy is gone.
+    assert any("network error" in line for line in tab.broken)
+    tab.broken = [line for line in tab.broken if not BROKE_OFF.search(line)]
