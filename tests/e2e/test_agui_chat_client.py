@@ -266,6 +266,57 @@ def test_a_message_that_is_changed_takes_the_place_of_what_followed_the_one_befo
     ]
 
 
+def test_over_calls_that_only_look_a_program_goes_back(
+    open_program: OpenProgram, steady: Target, thread: str, name: str
+) -> None:
+    program = open_program(server=steady)
+    one = {"id": secrets.token_hex(6), "role": "user", "text": "one"}
+    [reply] = program.tell(one).said
+    program.say(f"look {name} 1")
+    assert program.tell(one, reply, {"role": "user", "text": "two, edited"}).errors == []
+    assert [text for _, text in conversation(steady, thread)] == [
+        *("one", "You said: one"),
+        *("two, edited", "You said: two, edited"),
+    ]
+
+
+def test_a_program_that_is_behind_takes_no_approved_call_back(
+    open_program: OpenProgram, target: Target, thread: str, name: str
+) -> None:
+    behind, ahead = open_program(), open_program()
+    one = {"id": secrets.token_hex(6), "role": "user", "text": "one"}
+    [reply] = behind.tell(one).said
+    [ask] = ahead.say(f"send {name}").interrupts
+    ahead.answer(resolved(ask, APPROVE))
+    assert behind.tell(one, reply, {"role": "user", "text": "two, edited"}).errors == []
+    texts = [text for _, text in conversation(target, thread) if text]
+    assert texts[2:] == [
+        *(f"send {name}", f"sent to {name}-0@example.com"),
+        f"Outcome: sent to {name}-0@example.com.",
+        *("two, edited", "You said: two, edited"),
+    ]
+    assert len(target.executed(name)) == 1
+
+
+def test_after_its_connection_broke_a_program_takes_no_call_back_that_it_has_not_seen(
+    open_program: OpenProgram, steady: Target, thread: str, name: str
+) -> None:
+    program = open_program(server=steady)
+    one = {"id": secrets.token_hex(6), "role": "user", "text": "one"}
+    [reply] = program.tell(one).said
+    program.begin(f"pay {name} 40").until("TEXT", 3)
+    program.stop()
+    wait_until(lambda: len(steady.executed(name)) == 1)
+    steady.settled(thread)
+    assert program.tell(one, reply, {"role": "user", "text": "two, edited"}).errors == []
+    texts = [text for _, text in conversation(steady, thread) if text]
+    assert texts[-4:] == [
+        *("done", f"Outcome of pay {name}: done."),
+        *("two, edited", "You said: two, edited"),
+    ]
+    assert len(steady.executed(name)) == 1
+
+
 @pytest.mark.feature("AGUIChatClient", "page state")
 def test_a_state_that_a_program_sends_is_kept(
     program: Program, target: Target, thread: str, name: str
