@@ -1,1 +1,1 @@
-"""The audit chain for those who read it: exported to files, and verified."""
+"""The audit chain for those who read it: exported, verified, and asked what counts."""

@@ -19,6 +19,7 @@ ExportFormat = Literal["jsonl", "csv"]
 COLUMNS: Final = (
     *("at", "scope", "agent", "thread", "interrupt", "entry", "status", "event"),
     *("actor", "via", "rule", "askedBy", "tool", "args", "message", "answer"),
+    *("terms", "ruling", "votes", "vote", "late"),
     *("chain", "seq", "prev", "key", "mac"),
 )
 """The columns of a CSV file; the members of a row have the same names."""
@@ -28,7 +29,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def export_lines(
-    store: Store, format: ExportFormat, *, scope: str | None = None
+    store: Store, format: ExportFormat, *, scope: str | None = None, heads: bool = False
 ) -> AsyncIterator[str]:
     """The rows of a store, one a line, those of a thread together.
 
@@ -38,11 +39,15 @@ async def export_lines(
             spreadsheets, begins with the names of the columns, and marks what would be a formula
             with an apostrophe.
         scope: only its rows; None is all.
+        heads: only the last row of each chain.
     """
     if format == "csv":
         yield _csv(COLUMNS)
     async for key in threads_of(store, scope):
-        for row in await store.audit.rows(key):
+        rows = await store.audit.rows(key)
+        if heads:
+            rows = list({row.id.rpartition(".")[0]: row for row in rows}.values())
+        for row in rows:
             yield csv_line(row) if format == "csv" else f"{row.data}\n"
 
 

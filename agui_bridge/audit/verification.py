@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agui_bridge.audit.export import threads_of
+from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.protocol.audit.sealing import row_id
 from agui_bridge.protocol.audit.verifying import (
@@ -48,21 +49,28 @@ class Verdict:
     faults: list[Fault] = field(default_factory=list)
 
 
-def read_anchor(lines: Iterable[str], source: str) -> Anchor:
+def read_anchor(lines: Iterable[str], source: str, keys: AuditKeys) -> Anchor:
     """The ends of the chains of an earlier export.
 
     Args:
-        lines: of a JSONL export; those that are no rows are left out.
+        lines: of a JSONL export.
         source: what the export is called in faults.
+        keys: all that may have sealed its rows.
+
+    Raises:
+        ConfigurationError: a line is no row that one of the keys has sealed.
     """
     ends: dict[tuple[ThreadKey, str], Mark] = {}
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         row = read_row(line)
-        if row is None or not _is_row(row):
-            continue
+        mac = row.pop("mac", None) if row is not None else None
+        if row is None or not _is_row(row) or not keys.knows(row.get("key")):
+            raise ConfigurationError(f"{source}: line {number} is no row of a key that was given.")
+        if mac != keys.mac(row["key"], row):
+            raise ConfigurationError(f"{source}: line {number} was changed after it was sealed.")
         place = (_key_of(row), row["chain"])
         if place not in ends or ends[place].seq < row["seq"]:
-            ends[place] = Mark(row["seq"], str(row.get("mac")), source)
+            ends[place] = Mark(row["seq"], mac, source)
     return ends
 
 

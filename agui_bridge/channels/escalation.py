@@ -7,16 +7,13 @@ from dataclasses import replace
 
 from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.approvals.narrowing import escalated
-from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.contract.transitions import ESCALATED, Change
 from agui_bridge.protocol.threads.approval_rule import Escalation
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import AuditEntry, Interrupt, InterruptStatus
 from agui_bridge.stores.base import Expected, Store
 
-__all__ = ["ESCALATED", "escalate", "escalated_times"]
-
-ESCALATED = "escalated"
-"""The event of the history, and of the notices."""
+__all__ = ["escalate", "escalated_times"]
 
 
 def escalated_times(ask: Interrupt) -> int:

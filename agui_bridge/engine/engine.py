@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Final
 
+from agui_bridge.audit.unsealed_answers import take_unsealed_back
 from agui_bridge.engine.heavy_reads import HeavyReads
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.heavy_writes import HeavyWrites
@@ -225,6 +226,8 @@ class Engine:
         if loaded.stranded:
             with contextlib.suppress(Conflict):
                 await settle_stranded(self.store, key, loaded, mint)
+            return None
+        if await take_unsealed_back(self.store, key, loaded, mint):
             return None
         heavy = is_heavy_thread(loaded, submission)
         async with turn(heavy):

@@ -57,7 +57,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "stores.sql": (*PURE, "stores", *STORE),
     "stores.sqlite": (*PURE, "stores", *STORE, "stores.sql"),
     "stores": (*PURE, *STORE),
-    "engine": (*PURE, "adapters", "hooks", *STORE),
+    "engine": (*PURE, "adapters", "audit", "hooks", *STORE),
     "client": PURE,
     "conformance": (*PURE, "client", "terminal", "yaml_files"),
     "shapes": PURE,

@@ -34,13 +34,14 @@ class Office:
         self,
         approvals: Approvals | None = None,
         agent: Callable[[FunctionRun], Any] | None = None,
+        bridge: Bridge | None = None,
         **asking: Any,
     ) -> None:
         self.asked: list[Question] = []
         self.done: list[str] = []
         self.told: list[tuple[str | None, tuple[str, ...]]] = []
         self.asking = asking
-        self.bridge = Bridge(MemoryStore(FakeClock().time))
+        self.bridge = bridge or Bridge(MemoryStore(FakeClock().time))
         self.bridge.policy(self._judge)
         if approvals is not None:
             self.bridge.approvals(approvals)

@@ -176,6 +176,32 @@ def test_a_chain_without_rows_is_found_where_its_thread_is_named(sqlite: str) ->
     assert "rows 1 to 3 are missing" in judged.stdout
 
 
+@pytest.mark.parametrize("harm", ["cut off", "all of it", "an anchor that was changed", "none"])
+def test_the_heads_of_an_export_pin_the_ends_of_the_chains(
+    sqlite: str, tmp_path: Path, harm: str
+) -> None:
+    file = tmp_path / "heads.jsonl"
+    assert invoke("export", "--store", sqlite, "--heads", "--output", str(file)).exit_code == 0
+    assert [json.loads(line)["seq"] for line in file.read_text().splitlines()] == [3, 3]
+    if harm == "cut off":
+        # With the head of the record, so that nothing in the store tells of it.
+        execute(sqlite, "DELETE FROM agui_audit WHERE thread = 't-1' AND id LIKE '%3'")
+        execute(sqlite, "DELETE FROM agui_threads WHERE thread = 't-1'")
+    elif harm == "all of it":
+        execute(sqlite, "DELETE FROM agui_audit WHERE thread = 't-1'")
+    elif harm == "an anchor that was changed":
+        file.write_text(file.read_text().replace('"seq":3', '"seq":2', 1))
+    judged = verify("--store", sqlite, "--since", str(file))
+    said = {
+        "cut off": "row 3: row 3 is missing: heads.jsonl has them",
+        "all of it": "all of its rows are missing: heads.jsonl has 3 of them",
+        "an anchor that was changed": "heads.jsonl: line 1 was changed after it was sealed.",
+        "none": "6 rows of 2 threads: whole.",
+    }
+    code = {"an anchor that was changed": 2, "none": 0}.get(harm, 1)
+    assert (judged.exit_code, said[harm] in judged.output) == (code, True), judged.output
+
+
 def test_an_export_with_lines_in_another_order_or_damaged_is_told(
     sqlite: str, tmp_path: Path
 ) -> None:

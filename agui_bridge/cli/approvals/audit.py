@@ -60,6 +60,7 @@ def audit() -> None:
     help="JSON Lines, or CSV for spreadsheets.",
 )
 @click.option("--scope", help="Only rows of this scope.")
+@click.option("--heads", is_flag=True, help="Only the last row of each chain.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
@@ -70,6 +71,7 @@ def export(
     store: str | None,
     format_: ExportFormat,
     scope: str | None,
+    heads: bool,
     output: Path | None,
 ) -> None:
     """Write the rows of a store, one a line. No key is needed.
@@ -77,16 +79,18 @@ def export(
     The store is that of TARGET, which is what `serve` takes, or of --store.
     JSONL can be verified; CSV is for spreadsheets. If you keep an export where
     nobody who writes to the store can write, it is an anchor: `verify --anchor`
-    then also finds rows that were cut off.
+    then also finds rows that were cut off. The --heads of the chains are enough
+    for that.
 
     Examples:
       agui-bridge audit export bridge.yaml > audit.jsonl
+      agui-bridge audit export bridge.yaml --heads --output monday.jsonl
       agui-bridge audit export --store sqlite:///agents.db --format csv --output audit.csv
     """
     url = lasting_store(target, store)
 
     async def write(opened: Store, file: TextIO) -> None:
-        async for line in export_lines(opened, format_, scope=scope):
+        async for line in export_lines(opened, format_, scope=scope, heads=heads):
             file.write(line)
 
     async def run(opened: Store) -> None:
@@ -118,8 +122,10 @@ def export(
 )
 @click.option(
     "--anchor",
+    "--since",
+    "anchor",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="An earlier export, whose rows must be there.",
+    help="An earlier export, whole or its heads, whose rows must be there.",
 )
 @click.option("--scope", help="Only threads of this scope.")
 @click.option("--agent", help="With --scope and --thread: only one thread, even if it has no rows.")
@@ -148,7 +154,7 @@ def verify(
     """
     exported = _export_of(target)
     keys = AuditKeys([_from_environment(name) for name in key_envs or _keys_of(target, exported)])
-    known = read_anchor(_lines(anchor), anchor.name) if anchor is not None else {}
+    known = read_anchor(_lines(anchor), anchor.name, keys) if anchor is not None else {}
     only = _thread_of(scope, agent, thread)
     if exported is not None:
         if scope is not None:

@@ -2,21 +2,29 @@
 
 The rows go into the very commit that they tell of, so that neither can be without the other. Their
 order is the thread's: whoever commits holds its last row, by compare-and-swap or by the lease.
+
+A commit also seals what it finds of a question's history without a row. Such a row is `late`: the
+bridge did not see it happen, and `counting` does not believe it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, fields
 from typing import Final
 
 from agui_bridge.frozen import replace
 from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.audit_chain import AuditRow, ChainHead
-from agui_bridge.protocol.threads.records import AuditEntry, Interrupt, Json, ThreadKey
+from agui_bridge.protocol.threads.records import AuditEntry, Interrupt, Json, ThreadKey, Vote
 
-__all__ = ["row_id", "seal", "told_of"]
+__all__ = ["LATE", "plain_vote", "row_id", "seal", "told_of"]
+
+LATE: Final = "late"
+"""A member that is true in the row of an entry from before the commit that sealed it."""
 
 # ASCII, since every database takes it; what is sealed is the row's canonical form.
 _text: Final[Callable[[Json], str]] = json.JSONEncoder(separators=(",", ":")).encode
@@ -51,6 +59,8 @@ def seal(key: ThreadKey, change: Change, write_id: str, keys: AuditKeys) -> Chan
                 "key": keys.newest,
                 **told_of(key, ask, index, entry, keys, keys.newest),
             }
+            if entry.at != ask.audit[-1].at:
+                row[LATE] = True
             row["mac"] = mac = keys.mac(keys.newest, row)
             rows.append(AuditRow(row_id(before.chain, seq), entry.at, _text(row)))
         if ask.batch == batch:
@@ -81,6 +91,8 @@ def told_of(
     """
     call = ask.tool_call
     answer = _answer_of(ask, index, entry)
+    terms = [list(ask.allowed), _plain(ask.response_schema), list(ask.joined_by)]
+    votes: list[Json] = [plain_vote(vote) for vote in ask.votes]
     return {
         "scope": key.scope,
         "agent": key.agent,
@@ -98,7 +110,27 @@ def told_of(
         "args": call and keys.digest(key_id, dict(call.args)),
         "message": ask.message and keys.digest(key_id, ask.message),
         "answer": answer and keys.digest(key_id, answer),
+        "terms": keys.digest(key_id, terms),
+        "ruling": ask.rule and keys.digest(key_id, _plain_rule(ask.rule)),
+        "votes": votes and keys.digest(key_id, votes),
+        "vote": next((keys.digest(key_id, v) for v in votes if v[0] == entry.actor), None),
     }
+
+
+def plain_vote(vote: Vote) -> list[Json]:
+    """All that a vote says, as JSON."""
+    given = [vote.answer.status, vote.answer.payload]
+    return [vote.actor, sorted(vote.roles), given, vote.args_digest, vote.at, vote.via]
+
+
+def _plain_rule(rule: ApprovalRule) -> Json:
+    """What a rule says beyond the defaults: a field that a later version adds changes nothing."""
+    said = asdict(rule)
+    return {it.name: said[it.name] for it in fields(rule) if said[it.name] != it.default}
+
+
+def _plain(schema: Mapping[str, Json] | None) -> Json:
+    return None if schema is None else dict(schema)
 
 
 def row_id(chain: str, seq: int) -> str:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from agui_bridge.frozen import dataclass
+from agui_bridge.protocol.audit.counting import unsealed_votes
 from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.protocol.audit.sealing import row_id, told_of
+from agui_bridge.protocol.contract.transitions import ESCALATED, UNSEALED
 from agui_bridge.protocol.threads.audit_chain import AuditRow, ChainHead
 from agui_bridge.protocol.threads.records import Interrupt, Json, ThreadKey
 
-__all__ = ["Fault", "Mark", "read_row", "verify_chain", "verify_questions"]
+__all__ = ["Fault", "Mark", "read_row", "sealed_rows", "verify_chain", "verify_questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,26 @@ def read_row(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
+
+
+def sealed_rows(key: ThreadKey, rows: Sequence[AuditRow], keys: AuditKeys) -> list[dict[str, Any]]:
+    """The rows of a thread that a key has sealed for it, in their order.
+
+    Args:
+        key: the thread.
+        rows: all that it has; those that are damaged are left out.
+        keys: all that may have sealed them.
+    """
+    found = []
+    for stored in rows:
+        row = read_row(stored.data)
+        if row is None or not keys.knows(row.get("key")):
+            continue
+        mac = row.pop("mac", None)
+        place = (row.get("scope"), row.get("agent"), row.get("thread"))
+        if mac == keys.mac(row["key"], row) and place == (key.scope, key.agent, key.thread):
+            found.append(row)
+    return found
 
 
 def verify_chain(
@@ -142,24 +164,35 @@ def verify_questions(
         asks: its questions as they are stored, by id.
         keys: all that may have sealed it.
     """
-    told: dict[tuple[str, int], dict[str, Json]] = {}
-    for stored in rows:
-        row = read_row(stored.data)
-        if row is not None and keys.knows(row.get("key")):
-            told[row.get("interrupt", ""), row.get("entry", -1)] = row
+    sealed = sealed_rows(key, rows, keys)
+    told: dict[tuple[str, int], dict[str, Any]] = {}
+    for found in sealed:
+        # The first one: what was sealed again is no better than what was there.
+        told.setdefault((found["interrupt"], found["entry"]), found)
     for ask in asks.values():
+        for vote in unsealed_votes(ask, sealed, keys):
+            what = f"no row tells of the vote of {vote.actor} on question {ask.id}"
+            yield Fault(key, "", None, what)
+        escalated = max((at for at, it in enumerate(ask.audit) if it.event == ESCALATED), default=0)
         for index, entry in enumerate(ask.audit):
             row = told.get((ask.id, index))
             if row is None:
                 continue
             now = told_of(key, ask, index, entry, keys, row["key"])
             if index < len(ask.audit) - 1:
-                # An answer is stored once, and told with the entry that it came with.
-                del now["answer"]
+                # What was said is stored once, and told with the entry that it came with.
+                now = {name: value for name, value in now.items() if name not in _OF_THE_LAST}
+            if index < escalated:
+                del now["ruling"]
             for name, value in now.items():
-                if row.get(name) != value:
+                # Rows of earlier versions have fewer members.
+                if name in row and row[name] != value:
                     what = f"question {ask.id} was changed since: its {_MEANT.get(name, name)}"
                     yield Fault(key, str(row["chain"]), row["seq"], what)
+    for row in sealed:
+        if row["event"] == UNSEALED:
+            what = f"question {row['interrupt']} had a vote or an answer without a row: taken back"
+            yield Fault(key, str(row["chain"]), row["seq"], what)
     yield from _untold(key, asks, told)
     for (id, index), row in told.items():
         if id in asks and index >= len(asks[id].audit):
@@ -183,7 +216,14 @@ def _untold(
                 yield Fault(key, "", None, what)
 
 
-_MEANT: Mapping[str, str] = {"args": "arguments", "at": "time", "askedBy": "asker"}
+_OF_THE_LAST: Final = frozenset({"answer", "vote", "votes"})
+_MEANT: Mapping[str, str] = {
+    "args": "arguments",
+    "at": "time",
+    "askedBy": "asker",
+    "terms": "response schema, the decisions it offers, or who joined in asking",
+    "ruling": "approval rule",
+}
 
 
 def _wrong_with(

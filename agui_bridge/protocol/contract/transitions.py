@@ -33,6 +33,8 @@ from agui_bridge.protocol.threads.records import (
 )
 
 __all__ = [
+    "ESCALATED",
+    "UNSEALED",
     "VOTED",
     "VOTES_RESET",
     "Change",
@@ -54,6 +56,12 @@ __all__ = [
 
 VOTED: Final = "voted"
 """What the history says of an answer that waits for others."""
+
+ESCALATED: Final = "escalated"
+"""What it says of a step that its rule takes; the event of the notices, too."""
+
+UNSEALED: Final = "unsealed"
+"""What it says where votes, or an answer, were taken back that no sealed row tells of."""
 
 VOTES_RESET: Final = "votes_reset"
 """What it says besides where that answer agreed to something else than those before it."""
