@@ -11,11 +11,11 @@ from langgraph.types import Command
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
-from agui_bridge.protocol.answers.decisions import Answer, Decision
+from agui_bridge.protocol.answers.decisions import Answer, Approve, Decision
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_langgraph.calls.frontend import offered_in_state, result_text
-from agui_bridge_langgraph.calls.guard import POLICY
+from agui_bridge_langgraph.calls.guard import POLICY, are_hooked
 from agui_bridge_langgraph.calls.wire_ids import WireIds
 from agui_bridge_langgraph.checkpoint import (
     MESSAGES,
@@ -91,8 +91,9 @@ class Beginning:
             raise UpstreamError("The graph does not wait for these answers any more.")
         decisions = self.run.resume.decisions if self.run.resume is not None else {}
         if kept.breakpoint:
-            (decision,) = decisions.values()
-            return None if _confirmed(decision) else NOTHING
+            # The guard refuses what was not approved, and the model reads why.
+            goes_on = kept.calls and are_hooked(self.graph, kept.breakpoint)
+            return None if goes_on or all(map(_confirmed, decisions.values())) else NOTHING
         results = self.run.results()
         if AT_END in kept.frontend:
             names = {c["id"]: c["name"] for m in messages_of(state.values) for c in _calls(m)}
@@ -135,7 +136,8 @@ class Beginning:
 
 def _confirmed(decision: Decision) -> bool:
     payload = decision.payload if isinstance(decision, Answer) else None
-    return isinstance(payload, Mapping) and payload.get("confirm") is True
+    confirmed = isinstance(payload, Mapping) and payload.get("confirm") is True
+    return confirmed or isinstance(decision, Approve)
 
 
 def _calls(message: BaseMessage) -> Sequence[Mapping[str, Any]]:

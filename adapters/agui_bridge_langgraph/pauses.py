@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.types import Interrupt
 
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
+from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge_langgraph.calls.frontend import FRONTEND
 from agui_bridge_langgraph.calls.guard import POLICY
 from agui_bridge_langgraph.calls.open_calls import OpenCalls
@@ -32,6 +33,7 @@ class Pausing:
         wire: the ids of calls.
         policy: the policy's questions, by tool call id.
         frontend: names of the application's tools.
+        hooked: whether all that some nodes carry out passes the guard.
     """
 
     def __init__(
@@ -40,11 +42,13 @@ class Pausing:
         wire: WireIds,
         policy: Mapping[str, Ask],
         frontend: Collection[str],
+        hooked: Callable[[Collection[str]], bool],
     ) -> None:
         self._schemas = schemas
         self._wire = wire
         self._policy = policy
         self._frontend = frontend
+        self._hooked = hooked
         self._asks: list[Ask] = []
         self._calls: dict[str, str] = {}
         self._interrupts: list[str] = []
@@ -63,9 +67,8 @@ class Pausing:
             self._add(found, calls)
         at: list[str] = []
         if not state.interrupts and state.next:
-            at = list(state.next)
-            message = f"Go on with {', '.join(at)}?"
-            self._asks.append(Ask(f"next:{'+'.join(at)}", "confirmation", message))
+            at = list(dict.fromkeys(state.next))
+            self._stand_before(at, calls)
         elif not state.interrupts:
             self._hand_over_at_end(state)
         kept = replace(
@@ -100,6 +103,27 @@ class Pausing:
         asked = asking(found, calls, self._schemas)
         self._asks += asked.asks
         self._calls |= asked.calls
+
+    def _stand_before(self, nodes: Sequence[str], calls: OpenCalls) -> None:
+        """Ask whether the graph goes on from a breakpoint: the approval of each call that waits."""
+        named, message = "+".join(nodes), f"Go on with {', '.join(nodes)}?"
+        own = [call for call in calls.all if call.name not in self._frontend]
+        if not own:
+            self._asks.append(Ask(f"next:{named}", "confirmation", message))
+            return
+        # What other nodes carry out, and with which arguments, is theirs.
+        is_hooked = self._hooked(nodes)
+        for call in own:
+            ask = Ask(
+                f"next:{named}/{call.id}",
+                "tool_call",
+                message,
+                tool_call=call,
+                parameters=self._schemas(call.name) if is_hooked else None,
+                allowed=None if is_hooked else (APPROVE, DECLINE),
+            )
+            self._asks.append(ask)
+            self._calls[ask.native_id] = call.id
 
     def _hand_over_at_end(self, state: Any) -> None:
         """Graphs that were made for AG-UI end with the application's calls, unanswered."""

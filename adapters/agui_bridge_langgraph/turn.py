@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from ag_ui.core import StateSnapshotEvent, StepFinishedEvent, StepStartedEvent
@@ -25,7 +26,7 @@ from agui_bridge.tool_gate import ToolGate
 from agui_bridge_langgraph.beginning import NOTHING, Beginning
 from agui_bridge_langgraph.calls.callbacks import callbacks_of
 from agui_bridge_langgraph.calls.frontend import OFFERED, Offered
-from agui_bridge_langgraph.calls.guard import GUARD, Guard
+from agui_bridge_langgraph.calls.guard import GUARD, Guard, are_hooked
 from agui_bridge_langgraph.calls.journal import Journal
 from agui_bridge_langgraph.calls.open_calls import OpenCalls, open_calls, places_of
 from agui_bridge_langgraph.calls.wire_ids import Mark, WireIds
@@ -138,6 +139,8 @@ class Turn:
             given, along = self._begin.resumed(state, kept), self._begin.along()
         # Until the graph has them: a run that is cut off does not come back here.
         self._owe([*self._owed, *new])
+        if given is NOTHING and kept is not None:
+            run.not_begun = [*kept.calls.values()]
         while given is not NOTHING:
             async with contextlib.aclosing(self._streamed(given)) as items:
                 async for item in items:
@@ -295,7 +298,13 @@ class Turn:
             offered=[*self._frontend.values()],
             subagents=self._subagents.to_json({one.call.id: one for one in calls}),
         )
-        pausing = Pausing(self._schema, self._wire, self._guard.asks, self._frontend)
+        pausing = Pausing(
+            self._schema,
+            self._wire,
+            self._guard.asks,
+            self._frontend,
+            partial(are_hooked, self._graph),
+        )
         places = {**places_of(state), **self._guard.places}
         end = pausing.end(state, OpenCalls(calls, self._guard.asking, places), kept)
         # What is asked about may have got its id here.

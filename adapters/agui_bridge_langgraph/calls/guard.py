@@ -21,7 +21,7 @@ from agui_bridge_langgraph.calls.journal import Journal
 from agui_bridge_langgraph.calls.wire_ids import WireIds
 from agui_bridge_langgraph.tools import parameters_of
 
-__all__ = ["GUARD", "OWN_ID", "PASSED", "POLICY", "Guard", "Told", "hook"]
+__all__ = ["GUARD", "OWN_ID", "PASSED", "POLICY", "Guard", "Told", "are_hooked", "hook"]
 
 POLICY: Final = "agui_bridge.policy"
 """Marks the interrupts by which the bridge's policy asks."""
@@ -224,6 +224,16 @@ def hook(graph: Any) -> None:
             _hook_node(node.bound)
     for _, subgraph in graph.get_subgraphs():
         hook(subgraph)
+
+
+def are_hooked(graph: Any, names: Collection[str]) -> bool:
+    """Whether nothing but tools that pass the guard is carried out in some nodes.
+
+    Args:
+        graph: a compiled graph, which `hook` has seen.
+        names: of its nodes.
+    """
+    return all(name in graph.nodes and graph.nodes[name].bound in _HOOKED for name in names)
 
 
 def _hook_node(node: Any) -> None:

@@ -1,4 +1,4 @@
-"""Graphs that people write themselves: interrupts anywhere, breakpoints, other states."""
+"""Graphs that people write themselves: interrupts anywhere, other states."""
 
 from __future__ import annotations
 
@@ -188,34 +188,6 @@ async def test_requests_of_the_agent_inbox(config: Any, payload: Any, response: 
         await one.answer(payload)
         assert one.events[-1]["outcome"]["type"] == "success"
     assert got == [[response]]
-
-
-# --- breakpoints ---
-
-
-@pytest.mark.parametrize("when", ["interrupt_before", "interrupt_after"])
-async def test_a_breakpoint_is_a_confirmation(when: str) -> None:
-    begun: list[str] = []
-
-    def first(state: Any) -> State:
-        begun.append("first")
-        return says("First. ")
-
-    def second(state: Any) -> State:
-        begun.append("second")
-        return says("Second.")
-
-    at = ["second"] if when == "interrupt_before" else ["first"]
-    graph = flow(first, second, **{when: at})
-    async with talk(serving(graph), "graph") as one:
-        asked = await one.say("hello")
-        assert (asked.asks[0]["reason"], begun) == ("confirmation", ["first"])
-        assert (await one.answer(asked, {"confirm": True})).text == "Second."
-        again = await one.say("again")
-        refused = await one.answer(again, {"confirm": False})
-        assert (refused.ending, refused.text) == ("success", "")
-        assert (await one.say("and again")).asks != []
-    assert begun == ["first", "second", "first", "first"]
 
 
 # --- what else a graph tells ---
