@@ -270,6 +270,7 @@ def confirmation_of(
         "adk:confirmation",
         hint,
         about=tool.id,
+        permits=True,
         allowed=(ANSWER, DECLINE),
         metadata=about,
     )

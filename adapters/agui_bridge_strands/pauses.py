@@ -6,7 +6,7 @@ neither hooks, which might ask once more, nor the tool are entered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, Final, Literal
@@ -27,7 +27,16 @@ from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_strands.content import from_json, result_block, to_json
 from agui_bridge_strands.own_copy import inner_agent
 
-__all__ = ["ABOUT_A_CALL", "STRANDS", "Kept", "Kind", "Waiting", "calls_in", "question_of"]
+__all__ = [
+    "ABOUT_A_CALL",
+    "STRANDS",
+    "Kept",
+    "Kind",
+    "Waiting",
+    "calls_in",
+    "pending_in",
+    "question_of",
+]
 
 STRANDS: Final = "strands-agents"
 
@@ -39,6 +48,8 @@ ABOUT_A_CALL: Final = ("permit", "approval")
 _MESSAGES: Final = ("message", "question", "prompt", "reason")
 _INTERRUPTED: Final = "sub_agent_interrupted_turns"
 _SCHEMAS: Final = ("schema", "response_schema")
+_BEFORE_TOOLS: Final = "v1:before_tools:"
+"""Stands in the ids of what hooks ask before all tools of a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,18 +231,30 @@ class Kept:
         ]
 
 
+def pending_in(snapshot: Any) -> list[str]:
+    """Ids of the calls that an agent is about to carry out, in its snapshot."""
+    pending = snapshot["data"]["interrupt_state"].get("pending_tool_execution")
+    return [use["toolUseId"] for use in _calls(pending["assistant_message"])] if pending else []
+
+
 def calls_in(continuation: Any) -> list[str]:
     """Ids of the calls that wait, in what `Kept.to_json` gave."""
     return [one["call"] for one in continuation["waiting"] if one["call"] is not None]
 
 
-def question_of(waiting: Waiting, reason: Any, parameters: Mapping[str, Json] | None) -> Ask:
+def question_of(
+    waiting: Waiting,
+    reason: Any,
+    parameters: Mapping[str, Json] | None,
+    pending: Collection[str],
+) -> Ask:
     """The question that an interrupt is, which the gate has not asked.
 
     Args:
         waiting: the interrupt.
         reason: what its author says of it.
         parameters: the tool's JSON Schema, where it is known.
+        pending: ids of the calls that the agent is about to carry out.
     """
     told = to_json(reason)
     members: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
@@ -250,11 +273,17 @@ def question_of(waiting: Waiting, reason: Any, parameters: Mapping[str, Json] | 
     metadata: dict[str, Json] = {"reason": told}
     if waiting.call is not None:
         metadata |= {"toolName": waiting.tool, "args": waiting.args}
+    before_all = waiting.kind == "hook" and _BEFORE_TOOLS in waiting.id
+    about = waiting.call
+    if before_all and about is None and len(pending) == 1:
+        (about,) = pending
     return Ask(
         waiting.id,
         f"strands:{waiting.name}",
         message,
-        about=waiting.call,
+        about=about,
+        # What a hook asks before a tool, its answer lets run.
+        permits=before_all or (waiting.kind == "hook" and waiting.call is not None),
         response_schema=next((s for s in schemas if isinstance(s, Mapping)), None),
         allowed=(ANSWER, DECLINE),
         subagent_run_id=waiting.subagent,

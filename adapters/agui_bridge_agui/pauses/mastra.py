@@ -94,13 +94,15 @@ def _ask_of(value: Mapping[str, Any], ended: Ended) -> Ask:
     shown = value.get("suspendPayload")
     message = shown.get("message") if isinstance(shown, Mapping) else None
     call = call_of(value["toolCallId"], ended.calls)
-    gated = schema is not None and is_approval(schema) and call is not None
+    approves = schema is not None and is_approval(schema)
+    gated = approves and call is not None
     return Ask(
         native_id=f"{value['runId']}::{value['toolCallId']}",
         reason="tool_call" if gated else "input_required",
         message=message if isinstance(message, str) else None,
         tool_call=call if gated else None,
         about=value["toolCallId"] if not gated and value["toolCallId"] in ended.calls else None,
+        permits=approves and not gated,
         response_schema=schema,
         allowed=(APPROVE, DECLINE),
         metadata={"tool": value["toolName"], "shown": shown},
