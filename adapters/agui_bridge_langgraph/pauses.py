@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -33,7 +33,6 @@ class Pausing:
         wire: the ids of calls.
         policy: the policy's questions, by tool call id.
         frontend: names of the application's tools.
-        hooked: whether all that some nodes carry out passes the guard.
     """
 
     def __init__(
@@ -42,13 +41,11 @@ class Pausing:
         wire: WireIds,
         policy: Mapping[str, Ask],
         frontend: Collection[str],
-        hooked: Callable[[Collection[str]], bool],
     ) -> None:
         self._schemas = schemas
         self._wire = wire
         self._policy = policy
         self._frontend = frontend
-        self._hooked = hooked
         self._asks: list[Ask] = []
         self._calls: dict[str, str] = {}
         self._interrupts: list[str] = []
@@ -111,16 +108,14 @@ class Pausing:
         if not own:
             self._asks.append(Ask(f"next:{named}", "confirmation", message))
             return
-        # What other nodes carry out, and with which arguments, is theirs.
-        is_hooked = self._hooked(nodes)
         for call in own:
+            # Edits would not reach the state, which whatever asks behind it reads.
             ask = Ask(
                 f"next:{named}/{call.id}",
                 "tool_call",
                 message,
                 tool_call=call,
-                parameters=self._schemas(call.name) if is_hooked else None,
-                allowed=None if is_hooked else (APPROVE, DECLINE),
+                allowed=(APPROVE, DECLINE),
             )
             self._asks.append(ask)
             self._calls[ask.native_id] = call.id

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 from ag_ui.core import StateSnapshotEvent, StepFinishedEvent, StepStartedEvent
@@ -26,7 +25,7 @@ from agui_bridge.tool_gate import ToolGate
 from agui_bridge_langgraph.beginning import NOTHING, Beginning
 from agui_bridge_langgraph.calls.callbacks import callbacks_of
 from agui_bridge_langgraph.calls.frontend import OFFERED, Offered
-from agui_bridge_langgraph.calls.guard import GUARD, Guard, are_hooked
+from agui_bridge_langgraph.calls.guard import GUARD, Guard
 from agui_bridge_langgraph.calls.journal import Journal
 from agui_bridge_langgraph.calls.open_calls import OpenCalls, open_calls, places_of
 from agui_bridge_langgraph.calls.wire_ids import Mark, WireIds
@@ -97,6 +96,7 @@ class Turn:
             self._journal,
             kept.judged,
             decided,
+            at_breakpoint=bool(kept.breakpoint),
             told=self._tell,
             begins=self._begins,
             caught_up=self._caught_up,
@@ -298,13 +298,7 @@ class Turn:
             offered=[*self._frontend.values()],
             subagents=self._subagents.to_json({one.call.id: one for one in calls}),
         )
-        pausing = Pausing(
-            self._schema,
-            self._wire,
-            self._guard.asks,
-            self._frontend,
-            partial(are_hooked, self._graph),
-        )
+        pausing = Pausing(self._schema, self._wire, self._guard.asks, self._frontend)
         places = {**places_of(state), **self._guard.places}
         end = pausing.end(state, OpenCalls(calls, self._guard.asking, places), kept)
         # What is asked about may have got its id here.

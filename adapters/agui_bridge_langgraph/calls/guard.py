@@ -39,6 +39,7 @@ class Guard:
         journal: the run's.
         judged: see the attribute.
         decisions: what was decided about calls, by their id.
+        at_breakpoint: whether it was decided before their node began.
         told: takes what is to be told besides the stream: a kind, and what it is.
         begins: called when a tool begins.
         caught_up: returns once all is read that the graph has streamed; gets what writes to it.
@@ -59,6 +60,7 @@ class Guard:
         judged: Collection[str],
         decisions: Mapping[str, Decision],
         *,
+        at_breakpoint: bool,
         told: Told,
         begins: Callable[[], None],
         caught_up: Callable[[StreamWriter], Awaitable[None]],
@@ -69,6 +71,7 @@ class Guard:
         self._gate = gate
         self._wire = wire
         self._decisions = decisions
+        self._at_breakpoint = at_breakpoint
         self._journal = journal
         self._told = told
         self._begins = begins
@@ -124,7 +127,10 @@ class Guard:
             result = self._journal.recall(task, call_id)
             if result is None:
                 try:
-                    result = await (inner(request, begin) if inner is not None else begin(request))
+                    # What was refused before is not asked about once more.
+                    refused = self._at_breakpoint and self._is_refused(call_id)
+                    within = inner is not None and not refused
+                    result = await (inner(request, begin) if within else begin(request))
                 except GraphInterrupt as asked:
                     for found in asked.args[0]:
                         self.asking.setdefault(found.id, call_id)
@@ -174,6 +180,9 @@ class Guard:
         if isinstance(decision, Decline | Cancel) and isinstance(result, ToolMessage):
             return result.model_copy(update={"content": decision.text})
         return result
+
+    def _is_refused(self, call_id: str) -> bool:
+        return isinstance(self._decisions.get(call_id), Decline | Cancel)
 
     async def settled(self) -> None:
         """Return when no tool runs any more, and have none begin.

@@ -18,6 +18,7 @@ from agui_bridge.protocol.threads.approval_rule import Remember
 from agui_bridge.testing import talk
 from agui_bridge_langgraph import LangGraphAdapter
 from tests.adapters.langgraph.graphs import State, flow, says, serving
+from tests.adapters.langgraph.mailer import MODES, Mailer
 from tests.docs.pages import Conversation
 
 YES, NO = {"approved": True}, {"approved": False, "reason": "too late"}
@@ -170,17 +171,25 @@ async def test_a_node_of_ones_own_begins_where_all_calls_are_approved(
     assert dropping.dropped == (TABLES * 2 if goes_on else TABLES)
 
 
-async def test_edits_are_what_a_tool_node_carries_out() -> None:
-    dropping = Dropping(tool_node, tables=["users"])
-    one = talking(dropping)
-    async with one._bridge.lifespan():
-        await one.say("go")
-        await one.answer({"approved": True, "editedArgs": {"table": "old"}})
-    assert dropping.dropped == ["old"]
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_was_declined_at_a_breakpoint_is_not_asked_about_behind_it(mode: str) -> None:
+    mailer = Mailer(mode=mode, interrupt_before=["tools"])
+    bridge = Bridge("memory:")
+    bridge.add("graph", LangGraphAdapter(mailer.graph))
+    one = Conversation(bridge, "graph", keeps_list=True)
+    async with bridge.lifespan():
+        await one.say("send bob")
+        while one.asks[0]["message"] != "Go on with tools?":
+            await one.answer(YES)
+        assert await one.answer(NO) == "Done with 1 calls."
+    assert mailer.done == []
+    (told,) = mailer.results("send_email")
+    assert "too late" in told
 
 
-async def test_a_node_of_ones_own_is_offered_no_edits() -> None:
-    one = talking(Dropping(own_node, tables=["users"]))
+@nodes
+async def test_a_breakpoint_offers_no_edits(node: Any) -> None:
+    one = talking(Dropping(node, tables=["users"]))
     async with one._bridge.lifespan():
         await one.say("go")
         assert one.asks[0]["responseSchema"]["properties"].keys() == {"approved", "reason"}
