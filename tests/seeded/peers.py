@@ -51,6 +51,14 @@ PEERS: Final = (
         tests="tests/adapters/mastra/test_faults.py",
     ),
     Fault(
+        id="breakpoint-approves-nothing",
+        broken="A LangGraph breakpoint before tools is asked about as if no call waited.",
+        file="adapters/agui_bridge_langgraph/pauses.py",
+        before="        if not own:\n            self._asks",
+        after="        if own or not own:\n            self._asks",
+        tests="tests/adapters/langgraph/test_breakpoints.py",
+    ),
+    Fault(
         id="proxy-drops-result",
         broken="The result that an upstream AG-UI agent reports with its run's end is lost.",
         file="adapters/agui_bridge_agui/reader.py",
