@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agui_bridge.engine.input.settings import Settings
 from tests.adapters.agui.upstream import (
     Upstream,
     before,
@@ -229,3 +230,14 @@ async def test_a_suspended_tool_that_nobody_answers_stays_suspended() -> None:
         await talk.answer(None)
         assert talk.ending == "success"
     assert len(upstream.bodies) == 1
+
+
+async def test_a_suspended_approval_that_can_not_be_pinned_takes_no_words() -> None:
+    told = call("call-1", "delete", "[1]")
+    upstream = Upstream([started(), *told, suspended("call-1", 1), finished()], DONE)
+    async with before(upstream, settings=Settings(auto_resume="on")) as talk:
+        await talk.say("go")
+        assert [(a["reason"], a["toolCallId"]) for a in talk.asks] == [("input_required", "call-1")]
+        await talk.say("yes")
+        assert (talk.ending, len(upstream.bodies)) == ("interrupt", 1)
+        assert "approved or declined explicitly" in talk.asks[0]["message"]
