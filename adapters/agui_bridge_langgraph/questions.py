@@ -26,6 +26,7 @@ from agui_bridge.protocol.answers.decisions import (
     Decline,
     Respond,
 )
+from agui_bridge.protocol.answers.own_words import own_words
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_langgraph.calls.open_calls import OpenCalls
 
@@ -152,7 +153,7 @@ def _reviewed(
         return Ask(
             native,
             "input_required",
-            _text(message),
+            own_words(_text(message), call.name, call.args),
             response_schema=_RESPONSE,
             metadata=_told_of(call),
             about=call.id,
@@ -164,7 +165,7 @@ def _reviewed(
     return Ask(
         native,
         "tool_call",
-        _text(message),
+        own_words(_text(message), call.name, call.args),
         tool_call=call,
         parameters=schemas(call.name),
         allowed=tuple(allowed),

@@ -21,9 +21,20 @@ from agui_bridge.protocol.threads.records import (
     Json,
     Principal,
     ThreadKey,
+    ToolCall,
 )
 
-__all__ = ["ENDS", "Event", "Links", "Notice", "cut", "end_of"]
+__all__ = [
+    "ENDS",
+    "Event",
+    "Links",
+    "Notice",
+    "args_of",
+    "asks_for",
+    "cut",
+    "end_of",
+    "shows_call",
+]
 
 Event = Literal["opened", "reminded", "escalated", "answered", "expired", "cancelled", "test"]
 
@@ -124,7 +135,7 @@ class Notice:
         """What is asked, in a few words."""
         call = self.ask.tool_call
         if call is not None:
-            return f"Approve {visible(call.name)}?"
+            return asks_for(call)
         return f"A question from {visible(self.key.agent)}"
 
     @property
@@ -141,9 +152,7 @@ class Notice:
     def args(self) -> str | None:
         """The tool call's arguments as JSON, for people to read."""
         call = self.ask.tool_call
-        if call is None:
-            return None
-        return visible(json.dumps(dict(call.args), ensure_ascii=False, indent=2))
+        return None if call is None else args_of(call)
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
@@ -189,6 +198,32 @@ def end_of(ask: Interrupt) -> Event:
         case _:
             answer = ask.answer
             return "cancelled" if answer and answer.status == "cancelled" else "answered"
+
+
+def asks_for(call: ToolCall) -> str:
+    """What an approval is asked for, in a few words."""
+    return f"Approve {visible(call.name)}?"
+
+
+def args_of(call: ToolCall) -> str:
+    """A tool call's arguments as JSON, for people to read."""
+    return visible(json.dumps(dict(call.args), ensure_ascii=False, indent=2))
+
+
+def shows_call(call: ToolCall, *, title: int, text: int) -> bool:
+    """Whether a place has room for all that an approval would run: the tool's name and arguments.
+
+    An approval is worth what could be seen of it. Where not all can, people get no button that
+    approves, but the question's page.
+
+    Args:
+        call: what is to be approved.
+        title: how long the place's titles may be, in UTF-16 code units.
+        text: how long its texts may be.
+    """
+    named = max(_TITLES.values(), key=len) + asks_for(call)
+    shown = args_of(call)
+    return cut(named, title) == named and cut(shown, text) == shown
 
 
 def cut(text: str, most: int) -> str:

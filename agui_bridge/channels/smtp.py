@@ -142,8 +142,6 @@ class Smtp(Channel):
 
     def _text(self, notice: Notice, person: str | Principal) -> str:
         parts = [notice.title]
-        if notice.message:
-            parts.append(cut(notice.message, _LONGEST_TEXT))
         parts.append("\n".join(f"{label}: {' '.join(v.split())}" for label, v in notice.facts))
         if self.show_args and notice.args is not None:
             parts.append(cut(notice.args, _LONGEST_TEXT))
@@ -154,6 +152,10 @@ class Smtp(Channel):
             )
         elif notice.links.page is not None:
             parts.append(f"Decide here:\n{notice.links.page}")
+        if notice.message:
+            # Marked, and last: it could say "Decide here:" as well.
+            said = cut(notice.message, _LONGEST_TEXT).splitlines()
+            parts.append("The agent says:\n" + "\n".join(f"> {line}" for line in said))
         return "\n\n".join(parts) + "\n"
 
 

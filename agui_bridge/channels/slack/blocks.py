@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agui_bridge.channels.notice import Notice, cut
+from agui_bridge.channels.notice import Notice, cut, shows_call
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.answers.forms import FormField, fields_from_schema
 from agui_bridge.protocol.answers.question_schemas import has_decline
@@ -24,6 +24,7 @@ __all__ = [
     "answer_schema",
     "fallback",
     "form_of",
+    "may_approve",
     "notice_blocks",
     "view",
 ]
@@ -74,9 +75,25 @@ def notice_blocks(notice: Notice, *, show_args: bool = False) -> list[Block]:
         blocks.append(_section(notice.args))
     facts = "\n".join(f"{label}: {cut(' '.join(v.split()), 300)}" for label, v in notice.facts)
     blocks.append(_section(facts))
-    if not notice.ended and (buttons := _buttons(notice)):
+    if not notice.ended and (buttons := _buttons(notice, show_args=show_args)):
         blocks.append({"type": "actions", "block_id": "decide", "elements": buttons})
     return blocks
+
+
+def may_approve(ask: Interrupt, *, show_args: bool) -> bool:
+    """Whether a message has a button that approves: only beside all that would run.
+
+    Args:
+        ask: the question.
+        show_args: whether a tool call's arguments are shown.
+    """
+    call = ask.tool_call
+    return (
+        call is not None
+        and APPROVE in ask.allowed
+        and show_args
+        and shows_call(call, title=_HEADER, text=_TEXT)
+    )
 
 
 def answer_schema(ask: Interrupt) -> Mapping[str, Json]:
@@ -131,12 +148,12 @@ def view(ask: Interrupt, kind: str, metadata: str) -> Block | None:
     }
 
 
-def _buttons(notice: Notice) -> list[Block]:
+def _buttons(notice: Notice, *, show_args: bool) -> list[Block]:
     ask, value = notice.ask, notice.links.reference
     found: list[Block] = []
     if len(value) <= _BUTTON_VALUE:
         if ask.tool_call is not None:
-            if APPROVE in ask.allowed:
+            if may_approve(ask, show_args=show_args):
                 found.append(_button("Approve", APPROVE, value, style="primary"))
         elif form_of(ask):
             found.append(_button("Answer", ANSWER, value, style="primary"))

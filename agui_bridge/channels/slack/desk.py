@@ -10,7 +10,14 @@ from agui_bridge.channels.channel import Undelivered
 from agui_bridge.channels.notice import cut
 from agui_bridge.channels.scopes import ToldScopes
 from agui_bridge.channels.slack.answers import Click, Form, payload_of_click, payload_of_form
-from agui_bridge.channels.slack.blocks import ANSWER, FIELD, OPEN, REASON, view
+from agui_bridge.channels.slack.blocks import (
+    ANSWER,
+    FIELD,
+    OPEN,
+    REASON,
+    may_approve,
+    view,
+)
 from agui_bridge.channels.slack.slack import Slack, SlackUser
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.input.agent import Agent
@@ -19,7 +26,7 @@ from agui_bridge.hooks import HookThreads
 from agui_bridge.inbox.access import find_question
 from agui_bridge.inbox.answering import answer_question
 from agui_bridge.inbox.reference import Reference, References
-from agui_bridge.protocol.answers.decisions import find_fault
+from agui_bridge.protocol.answers.decisions import APPROVE, find_fault
 from agui_bridge.protocol.threads.records import Json, Principal, RecordedAnswer
 
 __all__ = ["SlackDesk"]
@@ -35,6 +42,7 @@ _THREADS: Final = HookThreads("people")
 _STRANGER: Final = "You are not known here, so nothing was done: ask whoever runs this bridge."
 _NO_STORE: Final = "Nothing was done: the store did not answer. Try again."
 _NO_FORM: Final = "There is no form for this here: answer it in the inbox."
+_NOT_SHOWN: Final = "The message does not show all that would run: open the question in the inbox."
 _VOTED: Final = "Your approval is noted. Others must approve it, too."
 
 
@@ -121,6 +129,10 @@ class SlackDesk:
                 return _NO_FORM
             await self._channel.call("views.open", trigger_id=click.trigger, view=shown)
             return None
+        ask, shows = row.interrupt, self._channel.show_args
+        if click.action == APPROVE and ask.is_open and not may_approve(ask, show_args=shows):
+            # A message from before the channel was set up so, or from an earlier version.
+            return _NOT_SHOWN
         payload = payload_of_click(row.interrupt, click.action)
         return await self._answer(reference, payload, principal)
 

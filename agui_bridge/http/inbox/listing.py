@@ -16,7 +16,6 @@ from agui_bridge.http.inbox.several import MOST, Result, decide_several
 from agui_bridge.http.inbox.telling.words import counted
 from agui_bridge.http.inbox.views import view_of
 from agui_bridge.inbox.pending import Filters, find_page
-from agui_bridge.protocol.answers.decisions import APPROVE
 
 __all__ = ["chosen_filters", "inbox_page", "query_of"]
 
@@ -71,7 +70,7 @@ async def _waiting(
         filters=filters,
         filtered=filters != Filters(),
         agents=sorted(service.agents),
-        choosing=refresh is None and sum(view.may and view.can(APPROVE) for view in views) > 1,
+        choosing=refresh is None and sum(view.may_tick for view in views) > 1,
         ticked=ticked,
         results=results,
         told=f"{sum(result.taken for result in results)} of {counted(len(results), 'question')}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +10,7 @@ from agui_bridge.errors import CODES, BridgeError, Refused, StoreUnavailable
 from agui_bridge.http.inbox.door import Form, Visit
 from agui_bridge.http.inbox.forms.deciding import read_decision
 from agui_bridge.http.inbox.telling.outcome import Told, tell
+from agui_bridge.http.inbox.views import view_of
 from agui_bridge.inbox.access import find_question
 from agui_bridge.inbox.answering import answer_question
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
@@ -63,8 +65,11 @@ async def _decide(visit: Visit, reference: str, chosen: Form) -> Result:
     try:
         named = visit.service.references.read(reference)
         engine = await visit.service.open()
-        ask = (await find_question(engine, named, visit.principal)).interrupt
+        row = await find_question(engine, named, visit.principal)
+        ask = row.interrupt
         title = ask.tool_call.name if ask.tool_call is not None else ask.message or ask.reason
+        if not view_of(row, reference, visit.principal, time.time()).is_listed_whole:
+            return _not_taken(reference, title, "The list does not show all of it: open it.")
         decided = read_decision(ask, chosen)
         if decided.faults:
             return _not_taken(reference, title, " ".join(decided.faults.values()))

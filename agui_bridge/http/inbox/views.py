@@ -10,6 +10,7 @@ from agui_bridge.http.inbox.forms.deciding import CANCEL, Offered, offered_by
 from agui_bridge.http.inbox.forms.fields import edited_so_far
 from agui_bridge.http.inbox.telling.history import Event, answer_words, history_of, state_of
 from agui_bridge.http.inbox.telling.words import counted, value_text
+from agui_bridge.protocol.answers.decisions import APPROVE
 from agui_bridge.protocol.approvals.entitlement import may_withdraw, why_not, wording
 from agui_bridge.protocol.approvals.voting import needs_votes
 from agui_bridge.protocol.grants.remembering import MEMBER
@@ -22,6 +23,8 @@ _LONG: Final = 1_500
 """Characters of a value beyond which it is folded."""
 
 _SHORT: Final = 120
+_LISTED: Final = 4
+"""Arguments that a list shows of each question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,11 @@ class Argument:
         """Its beginning, on one line."""
         line = " ".join(self.text.split())
         return line if len(line) <= _SHORT else line[: _SHORT - 1] + "…"
+
+    @property
+    def is_short(self) -> bool:
+        """Whether its beginning is all of it."""
+        return self.short == self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +127,21 @@ class QuestionView:
         told: dict[str, Json] = dict(call.args if call is not None else self.ask.metadata or {})
         told.pop("agui_bridge", None)
         return [Argument(name, value_text(value)) for name, value in told.items()]
+
+    @property
+    def listed(self) -> list[Argument]:
+        """The arguments that a list shows, each as its beginning."""
+        return self.arguments[:_LISTED]
+
+    @property
+    def is_listed_whole(self) -> bool:
+        """Whether a list shows all that an approval would run: only then it is approved there."""
+        return len(self.arguments) <= _LISTED and all(it.is_short for it in self.arguments)
+
+    @property
+    def may_tick(self) -> bool:
+        """Whether who looks may decide on it in a list, together with others."""
+        return self.may and self.can(APPROVE) and self.is_listed_whole
 
     @property
     def asked_at(self) -> float:

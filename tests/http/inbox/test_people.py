@@ -1,11 +1,48 @@
 """Who sees and decides what: approvers, votes, reviewers of a scope; several at once."""
 
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
-from agui_bridge.protocol.threads.records import InterruptStatus
+from agui_bridge.protocol.threads.records import InterruptStatus, ToolCall
 from tests.http.inbox.conftest import Serving
 from tests.support.agents import approval
 
 DBA = ApprovalRule("dbas", approvers=("role:dba",), self_approval=False)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"a": 1, "b": 2, "c": 3, "d": 4, "to": "attacker"},
+        {"note": "n" * 121},
+        {"note": "two\nlines"},
+        {"deep": {"er": ["n"] * 40}},
+    ],
+    ids=["the fifth", "long", "lines", "deep"],
+)
+async def test_what_a_list_does_not_show_whole_is_not_approved_there(
+    serving: Serving, args: dict[str, Any]
+) -> None:
+    hidden = replace(approval("c3"), tool_call=ToolCall("c3", "send", args))
+    async with serving(approval("c1"), approval("c2"), hidden) as site, site.person() as ann:
+        paths = await site.ask()
+        listed = await ann.look()
+        references = [path.removeprefix("/inbox/") for path in paths]
+        boxes = re.findall(r'name="question" value="([^"]+)"', listed.response.text)
+        done = await ann.press(listed, "Approve them", question=references)
+        statuses = [ask.status.value for ask in await site.rows()]
+
+    assert boxes == references[:2]
+    assert "Open it to decide" in listed.links
+    assert "The list does not show all of it: open it." in done.text
+    assert statuses == ["answered", "answered", "open"]
+    assert site.agent.executed == []
 
 
 async def test_who_may_not_answer_reads_why_and_can_press_nothing(serving: Serving) -> None:
