@@ -123,6 +123,26 @@ async def test_the_middleware_is_told_in_its_own_decisions(
     assert resumed(upstream) == {ID: whole}
 
 
+@pytest.mark.parametrize("shape", ["batched", "per call"])
+@pytest.mark.parametrize(
+    ("begins", "told"),
+    [("Tool execution requires approval", None), ("", None), ("Look twice.", "Look twice.")],
+)
+async def test_a_call_that_the_middleware_repeats_is_not_told_as_the_agents_words(
+    shape: str, begins: str, told: str | None
+) -> None:
+    value = batch("approve", "reject")
+    value["action_requests"][0]["description"] = f"{begins}\n\nTool: delete\nArgs: {{'n': 1}}"
+    if shape == "per call":
+        request = value["action_requests"][0]
+        value = {"type": "tool_approval", "tool_call_id": "call-1", **request}
+    upstream = Upstream([started(), *call(), custom(value), finished()], DONE)
+    async with before(upstream, tool_schemas=SCHEMAS) as talk:
+        await talk.say("go")
+        (ask,) = talk.asks
+        assert ask.get("message") == told
+
+
 async def test_edits_are_offered_where_the_middleware_allows_them_and_they_can_be_checked() -> None:
     constants = {"oneOf": [{"properties": {"type": {"const": "approve"}}}]}
     value = {"type": "tool_approval", "tool_call_id": "call-1", "name": "delete", "args": {"n": 1}}
