@@ -22,6 +22,7 @@ from agui_bridge.inbox.reference import Reference
 from agui_bridge.protocol.approvals.voting import stands
 from agui_bridge.protocol.contract.requests import Entry, Replay, Resume
 from agui_bridge.protocol.contract.settling import is_answer_of
+from agui_bridge.protocol.contract.transitions import VOTED, VOTES_RESET
 from agui_bridge.protocol.dialects import V1, parse_input
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
@@ -199,7 +200,7 @@ def _outcome(
     if last is None and not taken:
         code = "INTERRUPT_ALREADY_ANSWERED"
     if ask.is_open and code is None and stands(ask, actor, given):
-        return AnswerOutcome("voted", row)
+        return AnswerOutcome("voted", row, message=_said_voted(ask))
     if code is None or (taken and not ask.is_open):
         # Who reviews another scope sees its questions, and nothing else of its threads.
         result = _result(ask, stream) if row.key.scope == principal.scope else None
@@ -207,6 +208,21 @@ def _outcome(
     if code == "INTERRUPT_ALREADY_ANSWERED":
         message = said_decided(ask)
     return AnswerOutcome("refused", row, code, message)
+
+
+def _said_voted(ask: Interrupt) -> str:
+    """How far a question is since somebody's vote, and whose votes fell with it, in words."""
+    assert ask.rule is not None, "only a rule wants votes"
+    agreeing = [vote for vote in ask.votes if vote.args_digest is not None]
+    said = f"Your vote counts: {len(agreeing)} of {ask.rule.votes} have approved the same."
+    if ask.audit[-1].event != VOTES_RESET:
+        return said
+    voted = dict.fromkeys(entry.actor for entry in ask.audit if entry.event == VOTED)
+    fallen = [actor for actor in voted if actor not in {vote.actor for vote in ask.votes}]
+    several = len(fallen) > 1
+    votes, were, count = ("votes", "were", "count") if several else ("vote", "was", "counts")
+    whose = f"The {votes} of {', '.join(fallen)}"
+    return f"{said} {whose} {were} for other arguments, and {count} no more."
 
 
 def _result(ask: Interrupt, stream: EventStream) -> Json:

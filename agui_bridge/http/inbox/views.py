@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from agui_bridge.http.inbox.forms.deciding import CANCEL, Offered, offered_by
-from agui_bridge.http.inbox.forms.fields import edited_so_far
+from agui_bridge.http.inbox.forms.fields import edited_so_far, vote_to_agree_with
 from agui_bridge.http.inbox.telling.history import Event, answer_words, history_of, state_of
 from agui_bridge.http.inbox.telling.words import counted, value_text
 from agui_bridge.protocol.answers.decisions import APPROVE
@@ -122,11 +122,25 @@ class QuestionView:
 
     @property
     def arguments(self) -> list[Argument]:
-        """The tool call's arguments; of another question what its agent tells besides."""
+        """The tool call's arguments, as they were voted for where somebody changed them.
+
+        Of another question what its agent tells besides.
+        """
+        if (edited := edited_so_far(self.ask)) is not None:
+            return _named(edited)
+        return self.proposed or _named(self.ask.metadata or {})
+
+    @property
+    def proposed(self) -> list[Argument]:
+        """The tool call's arguments as the agent proposed them."""
         call = self.ask.tool_call
-        told: dict[str, Json] = dict(call.args if call is not None else self.ask.metadata or {})
-        told.pop("agui_bridge", None)
-        return [Argument(name, value_text(value)) for name, value in told.items()]
+        return _named(call.args) if call is not None else []
+
+    @property
+    def agreed(self) -> str | None:
+        """Names the arguments that were voted for."""
+        vote = vote_to_agree_with(self.ask)
+        return vote.args_digest if vote is not None else None
 
     @property
     def listed(self) -> list[Argument]:
@@ -135,8 +149,15 @@ class QuestionView:
 
     @property
     def is_listed_whole(self) -> bool:
-        """Whether a list shows all that an approval would run: only then it is approved there."""
-        return len(self.arguments) <= _LISTED and all(it.is_short for it in self.arguments)
+        """Whether a list shows all that an approval would run: only then it is approved there.
+
+        It approves what was first proposed, over which the votes for other arguments would fall.
+        """
+        return (
+            not self.changed_by
+            and len(self.arguments) <= _LISTED
+            and all(it.is_short for it in self.arguments)
+        )
 
     @property
     def may_tick(self) -> bool:
@@ -171,7 +192,13 @@ class QuestionView:
     @property
     def changed_by(self) -> str:
         """Who changed the arguments that others have approved since; "" where nobody did."""
-        return self.ask.votes[0].actor if edited_so_far(self.ask) is not None else ""
+        vote = vote_to_agree_with(self.ask)
+        return vote.actor if vote is not None and edited_so_far(self.ask) is not None else ""
+
+    @property
+    def agreeing(self) -> list[str]:
+        """Who has approved so far: whose votes fall when somebody approves other arguments."""
+        return [vote.actor for vote in self.ask.votes if vote.args_digest is not None]
 
     @property
     def votes(self) -> Iterator[tuple[str, str, float]]:
@@ -205,6 +232,10 @@ class QuestionView:
     def enabled(self, decision: str) -> bool:
         """Whether it can be pressed."""
         return self.waits and (self.may_cancel if decision == CANCEL else self.why is None)
+
+
+def _named(told: Mapping[str, Json]) -> list[Argument]:
+    return [Argument(name, value_text(it)) for name, it in told.items() if name != "agui_bridge"]
 
 
 def view_of(row: InterruptRow, reference: str, principal: Principal, now: float) -> QuestionView:

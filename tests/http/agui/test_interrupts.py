@@ -246,6 +246,7 @@ async def test_a_vote_is_told_as_a_vote_and_the_last_one_decides() -> None:
             voted = [await desk.answer("ann", ref, yes) for _ in range(2)]
             assert {(each["status"], each.get("code")) for each in voted} == {("voted", None)}
             assert voted[0]["interrupt"]["approval"]["votedBy"] == ["ann"]
+            assert voted[0]["message"] == "Your vote counts: 1 of 2 have approved the same."
         assert (await desk.get("ann", "/interrupts", mine="1"))["count"] == 0
         assert (await desk.get("bob", "/interrupts", mine="1"))["count"] == 2
         statuses = [

@@ -97,12 +97,52 @@ async def test_arguments_that_one_has_changed_are_there_for_the_next_to_approve(
         [path] = await site.ask("ops")
         await bob.press(await bob.look(path), "Approve with these changes", edit__limit="2")
         seen = await dan.look(path)
-        done = await dan.press(seen, "Approve with these changes")
+        done = await dan.press(seen, "Approve as changed")
 
-    assert "These are the arguments as bob changed them." in seen.text
-    assert seen.button("Approve as first proposed").value == "approve"
+    assert "With these arguments, as bob changed them table users limit 2" in seen.text
+    assert "As the agent first proposed it table users limit 5" in seen.text
+    assert "the vote of bob counts no more" in seen.text
+    words = [button.words for form in seen.forms for button in form.buttons if button.words]
+    assert words[0] == "Approve as changed"
     assert done.title == "Approved with changes: delete"
     assert site.ran == [{"table": "users", "limit": 2}]
+
+
+async def test_whose_vote_falls_is_said_to_who_approves_something_else(serving: Serving) -> None:
+    two = ApprovalRule(quorum=2)
+    async with serving(rule=two) as site, site.person("bob") as bob, site.person("dan") as dan:
+        [path] = await site.ask("ops")
+        await bob.press(await bob.look(path), "Approve with these changes", edit__limit="2")
+        seen = await dan.look(path)
+        first = await dan.press(seen, "Approve as first proposed")
+        late = await dan.press(seen, "Approve as changed")
+        rows = await site.rows("ops")
+
+    assert "1 of 2 have approved the same. The vote of bob was for other arguments" in first.text
+    assert late.status == 400 and "decided" in late.text
+    assert [vote.actor for vote in rows[0].votes] == ["dan"]
+    assert site.ran == []
+
+
+async def test_arguments_that_were_changed_again_meanwhile_are_not_agreed_to(
+    serving: Serving,
+) -> None:
+    three = ApprovalRule(quorum=3)
+    people = [("bob", "2"), ("dan", "3")]
+    async with serving(rule=three) as site, site.person("rita") as rita:
+        [path] = await site.ask("ops")
+        pages = []
+        for name, limit in people:
+            async with site.person(name) as one:
+                await one.press(
+                    await one.look(path), "Approve with these changes", edit__limit=limit
+                )
+            pages.append(await rita.look(path))
+        stale = await rita.press(pages[0], "Approve as changed")
+        rows = await site.rows("ops")
+
+    assert "The arguments were changed meanwhile. Look at them again." in stale.text
+    assert [vote.actor for vote in rows[0].votes] == ["dan"]
 
 
 async def test_a_reviewer_of_the_scope_sees_the_question_and_not_the_thread(

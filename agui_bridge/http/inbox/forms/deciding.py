@@ -11,18 +11,24 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agui_bridge.errors import Refused
-from agui_bridge.http.inbox.forms.fields import FieldSet, answer_fields, argument_fields
+from agui_bridge.http.inbox.forms.fields import (
+    FieldSet,
+    answer_fields,
+    argument_fields,
+    edited_so_far,
+    vote_to_agree_with,
+)
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, RESPOND, find_fault
 from agui_bridge.protocol.answers.question_schemas import DECLINED
 from agui_bridge.protocol.grants.remembering import MEMBER
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
 
-__all__ = ["CANCEL", "UNDECIDED", "Decided", "Offered", "offered_by", "read_decision"]
+__all__ = ["AGREE", "CANCEL", "UNDECIDED", "Decided", "Offered", "offered_by", "read_decision"]
 
 UNDECIDED: Final = 400
 """The status of the answer to a form that decides nothing."""
 
-ANSWER, CANCEL, YES, NO = "answer", "cancel", "yes", "no"
+AGREE, ANSWER, CANCEL, YES, NO = "agree", "answer", "cancel", "yes", "no"
 """Decisions besides those of a tool approval: buttons' names."""
 
 _CANCELLED: Final = RecordedAnswer("cancelled")
@@ -66,7 +72,8 @@ def offered_by(ask: Interrupt) -> Offered:
     """
     if ask.tool_call is not None:
         names = tuple(name for name in (APPROVE, EDIT, DECLINE, RESPOND) if name in ask.allowed)
-        return Offered((*names, CANCEL), argument_fields(ask) if EDIT in names else None)
+        agree = (AGREE,) if edited_so_far(ask) is not None else ()
+        return Offered((*agree, *names, CANCEL), argument_fields(ask) if EDIT in names else None)
     fields = answer_fields(ask)
     decline = (DECLINE,) if DECLINE in ask.allowed else ()
     if [f.type for f in fields.fields] == ["confirm"] and not fields.whole:
@@ -108,6 +115,12 @@ def _payload(
     if pressed in (YES, NO):
         assert offered.yes_or_no is not None, "it is offered"
         return {offered.yes_or_no: pressed == YES}, {}
+    if pressed == AGREE:
+        vote, edited = vote_to_agree_with(ask), edited_so_far(ask)
+        assert vote is not None and edited is not None, "it is offered"
+        if sent.get(AGREE) != [vote.args_digest]:
+            return {}, {"": "The arguments were changed meanwhile. Look at them again."}
+        return {"approved": True, "editedArgs": dict(edited), **said}, {}
     if pressed == EDIT:
         assert offered.arguments is not None, "it is offered"
         args, faults = offered.arguments.read(sent)

@@ -22,10 +22,17 @@ from agui_bridge.protocol.answers.forms import (
     resolve_schema,
 )
 from agui_bridge.protocol.answers.question_schemas import has_decline
-from agui_bridge.protocol.threads.records import Interrupt, Json
+from agui_bridge.protocol.threads.records import Interrupt, Json, Vote
 from agui_bridge.surfaces.json_text import parse_json
 
-__all__ = ["Field", "FieldSet", "answer_fields", "argument_fields", "edited_so_far"]
+__all__ = [
+    "Field",
+    "FieldSet",
+    "answer_fields",
+    "argument_fields",
+    "edited_so_far",
+    "vote_to_agree_with",
+]
 
 Kind = Literal["line", "text", "number", "date", "email", "json", "choice", "yes_no"]
 
@@ -263,12 +270,14 @@ def argument_fields(ask: Interrupt) -> FieldSet:
 
 def edited_so_far(ask: Interrupt) -> Mapping[str, Json] | None:
     """The arguments that were voted for, where somebody changed them; else None."""
-    for vote in ask.votes:
-        payload = vote.answer.payload
-        if isinstance(payload, Mapping) and payload.get("approved") is True:
-            edited = payload.get("editedArgs")
-            return edited if isinstance(edited, Mapping) else None
-    return None
+    vote = vote_to_agree_with(ask)
+    edited = vote.answer.payload.get("editedArgs") if vote is not None else None
+    return edited if isinstance(edited, Mapping) else None
+
+
+def vote_to_agree_with(ask: Interrupt) -> Vote | None:
+    """The first vote for a call; all that approve are for the same arguments."""
+    return next((vote for vote in ask.votes if vote.args_digest is not None), None)
 
 
 def _fields(

@@ -62,7 +62,7 @@ def tell(outcome: AnswerOutcome) -> Told:
         heading = answer_words(ask, ask.answer)[0]
     if outcome.code is not None:
         return Told(heading, f"The decision was taken; then the run failed: {message}", "no")
-    text = _FOLLOWS[outcome.status]
+    text = message or _FOLLOWS[outcome.status]
     if heading == "Declined" and outcome.status == "resolved":
         text = _FOLLOWS["cancelled"]
     elif ask.tool_call is None and outcome.status == "resolved":
