@@ -85,7 +85,7 @@ CODES: Mapping[str, ErrorCode] = {
     # --- a resume or a message was refused (contract.md, Admission) ---
     "INTERRUPT_ALREADY_ANSWERED": ErrorCode(
         409,
-        "The interrupt was answered before, with another answer.",
+        "The interrupt was answered before, with another answer, or a stop has withdrawn it.",
         "Take the outcome that the refusal restates; nothing was executed again.",
     ),
     "INTERRUPT_DUPLICATE": ErrorCode(
@@ -113,7 +113,7 @@ CODES: Mapping[str, ErrorCode] = {
     ),
     "NOT_AN_APPROVER": ErrorCode(
         403,
-        "The approval rule of an interrupt does not name who sent the answer.",
+        "The approval rule of an interrupt does not name who answers it, or stops its thread.",
         "Have one of those answer whom the message names; the interrupt stays open for them.",
     ),
     "SELF_APPROVAL": ErrorCode(

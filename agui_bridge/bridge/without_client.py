@@ -181,12 +181,19 @@ class WithoutClient(Registry):
             thread: the thread's id.
             force: cancel at once instead of letting a running tool finish.
             timeout: seconds that a graceful stop may take.
-            principal: whose thread; the default principal by default.
+            principal: who stops a thread of their scope. None: the operator, one of the default
+                scope.
+
+        Raises:
+            Refused: the thread waits with a question that the principal may not withdraw, being
+                none of those who asked or may answer (NOT_AN_APPROVER); there is no such agent
+                (AGENT_NOT_FOUND); the scope has too many stops (TOO_MANY_RUNS).
+            StoreUnavailable: the store did not answer.
         """
-        who = principal or Principal()
+        scope = (principal or Principal()).scope
         engine = await self.open()
-        key = ThreadKey(who.scope, self.find(agent).name, thread)
-        return await engine.stop(key, force=force, timeout=timeout, actor=who.actor)
+        key = ThreadKey(scope, self.find(agent).name, thread)
+        return await engine.stop(key, force=force, timeout=timeout, principal=principal)
 
     async def resume(
         self,

@@ -49,7 +49,7 @@ from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner, commit_safely
 from agui_bridge.engine.scope_slots import ScopeSlots
 from agui_bridge.engine.stop_requests import StopRequests
-from agui_bridge.engine.stopping import stop_thread
+from agui_bridge.engine.stopping import check_may_withdraw, stop_thread
 from agui_bridge.engine.streaming.clock import Clock, SystemClock
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.failures import failures_told
@@ -72,7 +72,7 @@ from agui_bridge.protocol.contract.requests import (
 )
 from agui_bridge.protocol.contract.transitions import Change, keep_results
 from agui_bridge.protocol.threads.loaded import Loaded
-from agui_bridge.protocol.threads.records import ThreadKey, ThreadStatus
+from agui_bridge.protocol.threads.records import Principal, ThreadKey, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.protocol.wire.run_events import CANCELLED, outcome_now
 from agui_bridge.stores.base import ABSENT, Committed, Expected, InterruptRow, Store
@@ -415,13 +415,14 @@ class Engine:
         *,
         force: bool = False,
         timeout: float = 30.0,
-        actor: str = "bridge",
+        principal: Principal | None = None,
         run_id: str | None = None,
     ) -> StopResult:
         """Stop what a thread does; see `stopping.stop_thread`.
 
         Raises:
-            Refused: TOO_MANY_RUNS: as many stops of the scope are waiting.
+            Refused: NOT_AN_APPROVER: the thread waits with a question that the principal may not
+                withdraw. TOO_MANY_RUNS: as many stops of the scope are waiting.
         """
         with self._stop_slots.hold(key.scope):
             work = stop_thread(
@@ -431,17 +432,18 @@ class Engine:
                 key,
                 force=force,
                 timeout=timeout,
-                actor=actor,
+                principal=principal,
                 run_id=run_id,
                 mint=mint,
             )
             return await self.telemetry.stop(key, work)
 
-    async def delete(self, key: ThreadKey, actor: str) -> None:
-        """Delete a thread; what it runs is stopped first.
+    async def delete(self, key: ThreadKey, principal: Principal | None = None) -> None:
+        """Delete a thread; what it runs is stopped first. None is the operator, as for `stop`.
 
         Raises:
-            Refused: THREAD_NOT_FOUND.
+            Refused: THREAD_NOT_FOUND; NOT_AN_APPROVER: it waits with a question that the principal
+                may not withdraw.
         """
         while True:
             loaded = await self.store.load(key)
@@ -449,8 +451,9 @@ class Engine:
             if record is None:
                 raise Refused("THREAD_NOT_FOUND", "There is no such thread.")
             if record.status is ThreadStatus.RUNNING:
-                await self.stop(key, force=True, actor=actor)
+                await self.stop(key, force=True, principal=principal)
                 continue
+            check_may_withdraw(loaded, principal)
             with contextlib.suppress(Conflict):
                 await self.store.delete(key, Expected(version=record.version))
                 self.telemetry.deleted(loaded)

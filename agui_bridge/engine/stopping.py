@@ -15,13 +15,20 @@ from agui_bridge.engine.recovery import close_batch, recover_thread
 from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.waiting import appears, wait_until
-from agui_bridge.errors import Conflict
+from agui_bridge.errors import Conflict, Refused
+from agui_bridge.protocol.approvals.entitlement import why_not_stop
 from agui_bridge.protocol.threads.loaded import Loaded
-from agui_bridge.protocol.threads.records import StopRequest, ThreadKey, ThreadRecord, ThreadStatus
+from agui_bridge.protocol.threads.records import (
+    Principal,
+    StopRequest,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Store
 
-__all__ = ["stop_thread"]
+__all__ = ["check_may_withdraw", "stop_thread"]
 
 _FORCE_GRACE = 10.0
 
@@ -34,7 +41,7 @@ async def stop_thread(
     *,
     force: bool,
     timeout: float,
-    actor: str,
+    principal: Principal | None,
     run_id: str | None,
     mint: Callable[[], str],
 ) -> StopResult:
@@ -49,11 +56,15 @@ async def stop_thread(
         key: the thread.
         force: cancel at once instead of letting a running tool finish.
         timeout: seconds that a graceful stop may take before it is forced.
-        actor: who stops.
+        principal: who stops; None is the operator, whom no approval rule binds.
         run_id: stop this run, or the question that it asked, and none that has come since; None is
             whatever the thread does.
         mint: makes ids.
+
+    Raises:
+        Refused: NOT_AN_APPROVER: it waits with a question that the principal may not withdraw.
     """
+    actor = "bridge" if principal is None else principal.actor
     while True:
         loaded = await store.load(key, messages=True)
         record = loaded.record
@@ -65,6 +76,7 @@ async def stop_thread(
             return _failure(loaded, "This run is over, and the thread has gone on to another one.")
         try:
             if loaded.status is ThreadStatus.INTERRUPTED:
+                check_may_withdraw(loaded, principal)
                 history = await close_batch(store, key, loaded, mint, stopped_by=actor)
                 return _success(tuple(history.messages))
             if loaded.run_lost:
@@ -84,6 +96,23 @@ async def stop_thread(
             iteration = ended.iteration if ended and ended.outcome == "stopped" else None
             return _success(tuple(m.message for m in loaded.messages), iteration=iteration)
         return _failure(loaded, "The thread has no run to stop.")
+
+
+def check_may_withdraw(loaded: Loaded, principal: Principal | None) -> None:
+    """Let somebody end a thread's pause without an answer.
+
+    Args:
+        loaded: the thread, whatever it does.
+        principal: who ends it; None is the operator.
+
+    Raises:
+        Refused: NOT_AN_APPROVER.
+    """
+    if principal is None:
+        return
+    refusal = why_not_stop(loaded.asks, principal, loaded.now)
+    if refusal is not None:
+        raise Refused(refusal.code, refusal.message)
 
 
 def _was_stopped(record: ThreadRecord) -> bool:

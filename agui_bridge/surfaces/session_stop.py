@@ -130,13 +130,20 @@ async def stop_session(
     if not known:
         return _unknown(principal, stop)
     active = [key for key, status in known.items() if status is not ThreadStatus.IDLE]
-    results = await asyncio.gather(
-        *(
-            engine.stop(key, force=stop.force, timeout=stop.timeout, actor=principal.actor)
-            for key in active or list(known)[:1]
-        )
-    )
-    return _answer(results)
+    keys = active or list(known)[:1]
+    return _answer(await asyncio.gather(*(_stop(engine, key, principal, stop) for key in keys)))
+
+
+async def _stop(
+    engine: Engine, key: ThreadKey, principal: Principal, stop: SessionStop
+) -> StopResult:
+    """Stop one of a session's threads: what waits for others to decide is an answer, no failure."""
+    try:
+        return await engine.stop(key, force=stop.force, timeout=stop.timeout, principal=principal)
+    except Refused as refusal:
+        if refusal.code != "NOT_AN_APPROVER":
+            raise
+        return StopResult("error", error=refusal.message)
 
 
 async def _known(engine: Engine, keys: Iterable[ThreadKey]) -> dict[ThreadKey, ThreadStatus]:

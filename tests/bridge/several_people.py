@@ -28,6 +28,7 @@ class Office:
         asked: the questions that the rules were asked for.
         done: what was deleted.
         told: what the policy was told of each deletion.
+        clock: the store's.
     """
 
     def __init__(
@@ -41,7 +42,8 @@ class Office:
         self.done: list[str] = []
         self.told: list[tuple[str | None, tuple[str, ...]]] = []
         self.asking = asking
-        self.bridge = bridge or Bridge(MemoryStore(FakeClock().time))
+        self.clock = FakeClock()
+        self.bridge = bridge or Bridge(MemoryStore(self.clock.time))
         self.bridge.policy(self._judge)
         if approvals is not None:
             self.bridge.approvals(approvals)

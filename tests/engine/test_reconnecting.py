@@ -109,7 +109,7 @@ async def test_a_thread_that_is_deleted_meanwhile_ends_the_stream() -> None:
         await running.until("TEXT_MESSAGE_CONTENT")
         reader = come(here)
         await reader.until("MESSAGES_SNAPSHOT")
-        await there.engine.delete(there.KEY, "ann")
+        await there.engine.delete(there.KEY)
         assert outcome(await reader.rest()) == "success"
 
 

@@ -76,7 +76,7 @@ async def test_interrupts_are_raised_and_closed_by_how() -> None:
     await bench.say("go", "again")
     await bench.engine.stop(bench.KEY)
     await bench.say("go", "again", "once more")
-    await bench.engine.delete(bench.KEY, "ann")
+    await bench.engine.delete(bench.KEY)
 
     assert backend.points(RAISED) == {None: 6}
     assert backend.points(CLOSED, STATUS) == {"resolved": 1, "cancelled": 3, "deleted": 2}

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.otel import OpenTelemetry, guard
-from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
+from agui_bridge.protocol.threads.records import InterruptStatus, Principal, ThreadStatus
 from tests.engine.run.hooked import HookedStore
 from tests.otel.backend import Backend
 from tests.support.agents import Answering, Bench, Scripted, eventually, outcome
@@ -76,9 +76,9 @@ async def use(bench: Bench) -> tuple[Any, ...]:
     assert loaded.status is ThreadStatus.IDLE
     assert loaded.interrupts[asked[0]["id"]].status is InterruptStatus.RESOLVED
     waiting = await bench.say("more")
-    stopped = await bench.engine.stop(bench.KEY, force=False, actor="ann")
+    stopped = await bench.engine.stop(bench.KEY, force=False, principal=Principal(actor="ann"))
     after = (await bench.load()).status
-    await bench.engine.delete(bench.KEY, "ann")
+    await bench.engine.delete(bench.KEY)
     return (
         [event["type"] for event in resumed],
         outcome(resumed),
@@ -115,7 +115,7 @@ async def test_a_run_that_is_stopped_is_stopped_all_the_same(when: str) -> None:
     stream = bench.begin("go")
     await stream.until("TEXT_MESSAGE_CONTENT")
 
-    stopped = await bench.engine.stop(bench.KEY, force=True, actor="ann")
+    stopped = await bench.engine.stop(bench.KEY, force=True, principal=Principal(actor="ann"))
 
     assert stopped.status == "success"
     assert outcome(await stream.rest()) == "cancelled"

@@ -11,7 +11,7 @@ from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import Refused, StoreUnavailable, UpstreamError
 from agui_bridge.protocol.contract.transitions import Change
-from agui_bridge.protocol.threads.records import ThreadKey
+from agui_bridge.protocol.threads.records import Principal, ThreadKey
 from tests.engine.run.hooked import HookedStore, claims
 from tests.otel.backend import Backend, attributes_of, span_id, trace_id
 from tests.support.agents import Answering, Bench, Scripted, eventually, outcome
@@ -343,9 +343,9 @@ async def test_nothing_that_people_or_agents_said_is_exported() -> None:
     )
     asked = events[-1]["outcome"]["interrupts"]
     wrong = bench.entries(asked, {"approved": marker})
-    await bench.say(resume=wrong, actor=marker)
+    await bench.say(resume=wrong, principal=Principal(actor=marker))
     await bench.say(resume=bench.entries(asked, {"approved": False, "reason": marker}))
-    await bench.engine.stop(bench.KEY, actor=marker)
+    await bench.engine.stop(bench.KEY, principal=Principal(actor=marker))
 
     async def fail(change: Change) -> None:
         raise StoreUnavailable(f"the database said {marker}")

@@ -38,8 +38,8 @@ SURFACES: Final = (
         id="copilotkit-stops-another-run",
         broken="A stop from CopilotKit's page stops also a run that has begun since.",
         file="agui_bridge/http/copilotkit/api.py",
-        before="actor=principal.actor, run_id=run_id",
-        after="actor=principal.actor, run_id=None",
+        before="principal=principal, run_id=run_id",
+        after="principal=principal, run_id=None",
         tests="tests/http/copilotkit/test_api.py",
     ),
     Fault(

@@ -96,7 +96,7 @@ async def test_an_edit_by_way_of_another_process_takes_messages_back(process: Op
 async def test_a_thread_that_was_deleted_and_begun_anew_is_the_new_one(process: OpenBench) -> None:
     ours, theirs = await process(), await process()
     await ours.say(*LONG)
-    await theirs.engine.delete(theirs.KEY, "ann")
+    await theirs.engine.delete(theirs.KEY)
     await theirs.say(*LONG[:3])
     await hears_what_is_stored(ours, "on")
     assert len(await ours.texts()) == 3 + 3
@@ -131,7 +131,7 @@ async def test_what_a_process_stored_before_it_died_is_there(
     assert outcome(await reader.rest()) == "RUN_INDETERMINATE"
     assert "too late" not in [text for _, text in await ours.texts()]
     # What it had in hand when it lost the thread is not what it begins with next.
-    await ours.engine.delete(ours.KEY, "ann")
+    await ours.engine.delete(ours.KEY)
     await hears_what_is_stored(theirs, "anew")
 
 

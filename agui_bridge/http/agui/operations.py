@@ -213,7 +213,7 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "Threads",
         "Stop what a thread does, and lose nothing",
         "Answers once the run is over, or the time is. On a thread that waits for answers it "
-        "cancels the questions.",
+        "withdraws the questions, as only those may who asked or may answer.",
         answer="Stop",
         example={
             "status": "success",
@@ -226,7 +226,7 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         },
         body=_STOP_BODY,
         body_required=False,
-        codes=(*OF_A_BODY, *OF_A_THREAD, "TOO_MANY_RUNS"),
+        codes=(*OF_A_BODY, *OF_A_THREAD, "NOT_AN_APPROVER", "TOO_MANY_RUNS"),
     ),
     ("POST", "/agents/{agent}/threads/{thread}/connect"): Operation(
         "connectThread",
@@ -280,15 +280,15 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "deleteThread",
         "Threads",
         "Delete a thread for good",
-        "What it runs is stopped first.",
-        codes=(*OF_A_THREAD, "TOO_MANY_RUNS"),
+        "What it runs is stopped first. Questions that wait are withdrawn, as by a stop.",
+        codes=(*OF_A_THREAD, "NOT_AN_APPROVER", "TOO_MANY_RUNS"),
     ),
     ("POST", "/stop"): Operation(
         "stopSession",
         "Threads",
         "Stop a session, as NexAU's clients do",
-        "For clients that know a session and no agent. Look at `status`: an unknown session is "
-        "an error with HTTP status 200.",
+        "For clients that know a session and no agent. Look at `status`: an unknown session, and "
+        "one that waits for others' answers, is an error with HTTP status 200.",
         answer="SessionStop",
         example={
             "status": "success",

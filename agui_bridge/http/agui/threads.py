@@ -92,7 +92,7 @@ async def stop_thread(service: Service, request: Request) -> Response:
     engine = await service.open()
     if (await engine.store.load(key)).record is None:
         raise unknown_thread()
-    result = await engine.stop(key, force=force, timeout=timeout, actor=principal.actor)
+    result = await engine.stop(key, force=force, timeout=timeout, principal=principal)
     stopped: Stopped = {
         "status": result.status,
         "stopReason": result.stop_reason,
@@ -109,5 +109,5 @@ async def delete_thread(service: Service, request: Request) -> Response:
     """`DELETE …/threads/{thread}`: for good; what it runs is stopped first."""
     principal, _, key = await asked_of(service, request)
     engine = await service.open()
-    await engine.delete(key, principal.actor)
+    await engine.delete(key, principal)
     return Response(status_code=204)

@@ -166,7 +166,7 @@ async def _stop(
     key = key_of(service, principal, agent, thread)
     engine = await service.open()
     result = await engine.stop(
-        key, timeout=agent.settings.stop_timeout, actor=principal.actor, run_id=run_id
+        key, timeout=agent.settings.stop_timeout, principal=principal, run_id=run_id
     )
     stopped: RunStopped = {"stopped": result.status == "success"}
     if result.error is not None:

@@ -115,7 +115,7 @@ COPILOTKIT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         stream=_STREAM,
         query=(REFUSALS, VERSION),
         body=_ENVELOPE,
-        codes=(*_RUN, "SHUTTING_DOWN"),
+        codes=(*_RUN, "NOT_AN_APPROVER", "SHUTTING_DOWN"),
     ),
     ("GET", f"{BASE}/info"): Operation(
         "getCopilotkitInfo",
@@ -156,7 +156,7 @@ COPILOTKIT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         example={"stopped": True},
         body=_STOP_BODY,
         body_required=False,
-        codes=(*OF_AN_AGENT, *OF_A_BODY, "TOO_MANY_RUNS", *OPENS_STORE),
+        codes=(*OF_AN_AGENT, *OF_A_BODY, "NOT_AN_APPROVER", "TOO_MANY_RUNS", *OPENS_STORE),
     ),
 }
 """By method and path."""

@@ -1,6 +1,6 @@
-"""Who may answer a question, by its rule.
+"""Who may answer a question, by its rule, and who may take it back.
 
-Source: docs/contract.md, row 15a.
+Source: docs/contract.md, row 15a and "Stop".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.approval_rule import ROLE, ApprovalRule
 from agui_bridge.protocol.threads.records import Interrupt, Principal
 
-__all__ = ["Refusal", "is_one_of", "may_withdraw", "why_not", "wording"]
+__all__ = ["Refusal", "is_one_of", "may_withdraw", "why_not", "why_not_stop", "wording"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,27 @@ def may_withdraw(ask: Interrupt, principal: Principal) -> bool:
         principal: who would cancel it.
     """
     return ask.was_asked_by(principal.actor)
+
+
+def why_not_stop(asks: Iterable[Interrupt], principal: Principal, now: float) -> Refusal | None:
+    """Say why somebody may not stop a thread that waits with questions; None where they may.
+
+    To stop it withdraws every question that has not expired, and the answers that are held.
+
+    Args:
+        asks: the questions of the pause.
+        principal: who would stop it; that its scope is theirs to see is known already.
+        now: the store's time.
+    """
+    for ask in asks:
+        if ask.expired(now) or may_withdraw(ask, principal) or why_not(ask, principal) is None:
+            continue
+        return Refusal(
+            "NOT_AN_APPROVER",
+            "The thread waits for an answer, and this would withdraw its question; only "
+            f"{wording(ask)} may, or whoever asked for it.",
+        )
+    return None
 
 
 def is_one_of(group: Iterable[str], actor: str, roles: Collection[str]) -> bool:

@@ -150,9 +150,17 @@ def _batch_closed(loaded: Loaded, request: Request) -> Ruling | None:
     closed = [i for i in _ids(request) if _receipt_of(loaded, i) is not None]
     if not closed:
         return None
-    if all(loaded.interrupts[i].status is InterruptStatus.EXPIRED for i in closed):
+    expired = [i for i in closed if loaded.interrupts[i].status is InterruptStatus.EXPIRED]
+    if len(expired) == len(closed):
         return _expired(closed)
-    return _already_answered(closed)
+    withdrawn = [i for i in closed if i not in expired and _was_withdrawn(loaded, i)]
+    if len(expired) + len(withdrawn) == len(closed):
+        return _reject(
+            "INTERRUPT_ALREADY_ANSWERED",
+            f"The thread was stopped before {_names(withdrawn)} had an answer; it can have none.",
+            closed,
+        )
+    return _already_answered([i for i in closed if i not in expired and i not in withdrawn])
 
 
 def _never_raised(loaded: Loaded, request: Request) -> Ruling | None:
@@ -421,6 +429,12 @@ def _code_of(receipt: Receipt) -> str:
 def _receipt_of(loaded: Loaded, interrupt_id: str) -> Receipt | None:
     interrupt = loaded.interrupts.get(interrupt_id)
     return loaded.receipts.get(interrupt.batch) if interrupt is not None else None
+
+
+def _was_withdrawn(loaded: Loaded, interrupt_id: str) -> bool:
+    """Whether a stop closed an interrupt's batch before it was answered."""
+    receipt = _receipt_of(loaded, interrupt_id)
+    return receipt is not None and receipt.outcome == "cancelled"
 
 
 def _identical_receipt(loaded: Loaded, request: Request) -> Receipt | None:

@@ -9,7 +9,7 @@ from ag_ui.core import SubagentStartedEvent
 
 from agui_bridge.adapters import Pause, Run, RunItem
 from agui_bridge.errors import Fenced, UpstreamError
-from agui_bridge.protocol.threads.records import InterruptStatus, RunLease, ThreadStatus
+from agui_bridge.protocol.threads.records import InterruptStatus, Principal, RunLease, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Change, Expected
 from agui_bridge.stores.memory import MemoryStore
@@ -204,7 +204,7 @@ async def test_a_stop_of_an_interrupted_thread_closes_it_and_late_approvals_are_
     agent = Answering()
     bench = Bench(agent)
     asked = await bench.ask()
-    stopped = await bench.engine.stop(bench.KEY, actor="bob")
+    stopped = await bench.engine.stop(bench.KEY, principal=Principal(actor="bob"))
     assert stopped.status == "success"
     assert "not executed" in str(stopped.messages[-1]["content"])
     interrupt = (await bench.load(asked[0]["id"])).interrupts[asked[0]["id"]]
@@ -363,7 +363,7 @@ async def test_deleting_a_running_thread_stops_it_first() -> None:
     bench = Bench(Scripted(forever))
     reader = bench.begin("go")
     await reader.until("TEXT_MESSAGE_CONTENT")
-    await bench.engine.delete(bench.KEY, "ann")
+    await bench.engine.delete(bench.KEY)
     assert outcome(await reader.rest()) == "cancelled"
     assert (await bench.load()).record is None
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from agui_bridge.protocol.approvals.entitlement import may_withdraw, why_not, wording
+from agui_bridge.protocol.approvals.entitlement import (
+    may_withdraw,
+    why_not,
+    why_not_stop,
+    wording,
+)
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
-from agui_bridge.protocol.threads.records import Interrupt, Principal
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Principal
 
 DBA = frozenset({"dba"})
+NOW = 1000.0
 
 
 def asked(rule: ApprovalRule | None, *, by: str | None = "ann", joined: str = "") -> Interrupt:
@@ -95,3 +103,37 @@ def test_whoever_asked_may_withdraw_and_nobody_else() -> None:
         False,
     ]
     assert not may_withdraw(asked(None, by=None), Principal(actor="None"))
+
+
+BOB = asked(ApprovalRule(approvers=("bob",)), joined="cy")
+FREE = asked(None)
+OTHERS = asked(ApprovalRule(self_approval=False))
+
+
+@pytest.mark.parametrize(
+    ("asks", "who", "may"),
+    [
+        ((), "eve", True),
+        ((FREE,), "eve", True),
+        ((BOB,), "eve", False),
+        ((BOB,), "bob", True),
+        ((BOB,), "ann", True),
+        ((BOB,), "cy", True),
+        ((OTHERS,), "ann", True),
+        ((OTHERS,), "eve", True),
+        ((FREE, BOB), "eve", False),
+        ((BOB, FREE), "bob", True),
+        ((replace(BOB, status=InterruptStatus.ANSWERED),), "eve", False),
+        ((replace(BOB, expires_at=NOW),), "eve", True),
+        ((replace(BOB, expires_at=NOW + 1),), "eve", False),
+        ((replace(BOB, expires_at=NOW), FREE), "eve", True),
+        ((replace(FREE, expires_at=NOW), BOB), "eve", False),
+    ],
+)
+def test_a_stop_withdraws_all_that_has_not_expired(
+    asks: tuple[Interrupt, ...], who: str, may: bool
+) -> None:
+    refusal = why_not_stop(asks, Principal(actor=who), NOW)
+
+    assert (refusal is None) is may
+    assert refusal is None or refusal.code == "NOT_AN_APPROVER"
