@@ -72,7 +72,8 @@ class Bridge(WithoutClient):
         allowed_hosts: the hosts that requests may name, without a port; `.example.com` are the
             subdomains of example.com, `*` is any. With `authenticate` hosts and origins are checked
             only if you name others than these: do so if it reads cookies.
-        cors_origins: origins whose pages may call, such as `https://app.example`; `*` is any.
+        cors_origins: origins whose pages may call, such as `https://app.example`; `*` is any. Pages
+            of other sites change nothing, whatever `authenticate` says.
         cors_origin_regex: the same as a pattern of the whole origin.
         copilotkit: where the routes of CopilotKit's runtime stand, for its `runtimeUrl`; None if
             there are to be none.

@@ -53,7 +53,8 @@ class Endpoint:
         try:
             with self._service.telemetry.incoming(request.headers):
                 if self._guard is not None:
-                    self._guard.check(request.headers, request.scope.get("server"))
+                    server = request.scope.get("server")
+                    self._guard.check(request.headers, server, method=request.method)
                 return await self._handle(self._service, request)
         except Refused as error:
             return self._refuse(error)

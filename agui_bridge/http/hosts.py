@@ -1,11 +1,16 @@
-"""Which hosts and origins may call: the guard of a bridge that asks for no credentials.
+"""Which hosts and origins may call.
 
-A page that a browser shows may send requests to a server on the same machine. Two things keep it
-out. The `Host` header names what the page believes to talk to: a name of its own that it had
-resolve to 127.0.0.1 (DNS rebinding) is none of the allowed hosts. The `Origin` header names the
-page: one from elsewhere is refused, also for the requests that need no preflight.
+A page of another site may have its visitor's browser send a request that changes something, with
+the cookies that belong to us. The browser says so in `Sec-Fetch-Site`, which no page can set: such
+a request is refused, whoever is let in.
 
-Source: RFC 9110, Host; RFC 6454 and the Fetch standard, Origin.
+A bridge that asks for no credentials needs more. A page that a browser shows may send requests to
+a server on the same machine. Two things keep it out. The `Host` header names what the page believes
+to talk to: a name of its own that it had resolve to 127.0.0.1 (DNS rebinding) is none of the
+allowed hosts. The `Origin` header names the page: one from elsewhere is refused, also for the
+requests that need no preflight.
+
+Source: RFC 9110, Host; RFC 6454 and the Fetch standard, Origin; W3C, Fetch Metadata.
 """
 
 from __future__ import annotations
@@ -23,8 +28,10 @@ from agui_bridge.errors import ConfigurationError, Refused
 
 __all__ = [
     "LOOPBACK_HOSTS",
+    "READING",
     "Guarded",
     "HostGuard",
+    "comes_from_elsewhere",
     "cors_middleware",
     "guard_of",
     "is_loopback",
@@ -33,6 +40,12 @@ __all__ = [
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
 """The hosts that are allowed by default: names that no page from elsewhere can have."""
+
+READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""The methods of requests that change nothing."""
+
+_OURS: Final = frozenset({"same-origin", "none"})
+"""What a browser says of a request that our own page makes, or a person; old ones say nothing."""
 
 _TEST_SERVER: Final = "testserver"
 """What the test client of Starlette and FastAPI calls the app that it calls without a socket."""
@@ -76,8 +89,8 @@ class Guarded(Protocol):
         ...
 
 
-def guard_of(bridge: Guarded, *, anonymous: bool) -> HostGuard | None:
-    """The guard that a bridge needs: where nobody authenticates, or where hosts were named.
+def guard_of(bridge: Guarded, *, anonymous: bool) -> HostGuard:
+    """The guard of a bridge: it looks at hosts where nobody authenticates, or some are named.
 
     Raises:
         ConfigurationError: nobody authenticates, and nobody said that it is meant.
@@ -87,9 +100,18 @@ def guard_of(bridge: Guarded, *, anonymous: bool) -> HostGuard | None:
             "Nothing says who asks: give the bridge authenticate=… (such as BearerTokens), or "
             "say anonymous=True: everybody who reaches it is the same principal then."
         )
-    if bridge.authenticate is not None and bridge.allowed_hosts == LOOPBACK_HOSTS:
-        return None
-    return HostGuard(bridge.allowed_hosts, bridge.cors_origins, bridge.cors_origin_regex)
+    any_host = bridge.authenticate is not None and bridge.allowed_hosts == LOOPBACK_HOSTS
+    hosts = None if any_host else bridge.allowed_hosts
+    return HostGuard(hosts, bridge.cors_origins, bridge.cors_origin_regex)
+
+
+def comes_from_elsewhere(headers: Headers) -> bool:
+    """Whether the browser says that another site's page made a request.
+
+    Args:
+        headers: the request's.
+    """
+    return not _OURS.issuperset(headers.getlist("sec-fetch-site"))
 
 
 def cors_middleware(origins: Sequence[str], origin_regex: str | None) -> list[Middleware]:
@@ -115,7 +137,8 @@ class HostGuard:
 
     Args:
         hosts: names and addresses without a port; `.example.com` or `*.example.com` are the
-            subdomains of example.com, `*` is every host.
+            subdomains of example.com, `*` is every host. None: neither hosts nor origins are looked
+            at, but where another site's page would change something.
         origins: origins whose pages may call besides those of the host itself; `*` is every one.
         origin_regex: the same as a pattern of the whole origin.
 
@@ -125,11 +148,12 @@ class HostGuard:
 
     def __init__(
         self,
-        hosts: Sequence[str] = LOOPBACK_HOSTS,
+        hosts: Sequence[str] | None = LOOPBACK_HOSTS,
         origins: Sequence[str] = (),
         origin_regex: str | None = None,
     ) -> None:
-        self._hosts = frozenset(map(_allowed_host, _several("allowed_hosts", hosts)))
+        self._any_host = hosts is None
+        self._hosts = frozenset(map(_allowed_host, _several("allowed_hosts", hosts or ())))
         self._suffixes = tuple(host for host in self._hosts if host.startswith("."))
         self._origins = frozenset(map(_allowed_origin, _several("cors_origins", origins)))
         try:
@@ -137,17 +161,28 @@ class HostGuard:
         except re.error as error:
             raise ConfigurationError(f"cors_origin_regex is no pattern: {error}.") from None
 
-    def check(self, headers: Headers, server: Sequence[object] | None = None) -> None:
+    def check(
+        self,
+        headers: Headers,
+        server: Sequence[object] | None = None,
+        *,
+        method: str = "GET",
+    ) -> None:
         """Let a request pass.
 
         Args:
             headers: the request's.
             server: host and port of the ASGI scope. A server takes them from its socket, which has
                 an address and no name, so that only a test client can be `testserver` there.
+            method: the request's.
 
         Raises:
             Refused: FORBIDDEN, naming the header and the setting that would allow it.
         """
+        if method not in READING and comes_from_elsewhere(headers):
+            self._check_page(headers.getlist("origin"))
+        if self._any_host:
+            return
         found = headers.getlist("host")
         tested = server is not None and server[0] == _TEST_SERVER and found == [_TEST_SERVER]
         host = _TEST_SERVER if tested else self._check_host(found)
@@ -174,20 +209,31 @@ class HostGuard:
         return found[0]
 
     def _check_origin(self, found: list[str], host: str) -> None:
-        if not found or "*" in self._origins:
-            return
+        same = len(found) == 1 and _same_origin(found[0], host)
+        if found and not same and not self._allows(found):
+            raise _refused_origin(f"Origin {_shown(', '.join(found))} is not allowed.")
+
+    def _check_page(self, found: list[str]) -> None:
+        """Let a page of another site change something, if its origin is named."""
+        if not self._allows(found):
+            whose = f" of origin {_shown(', '.join(found))}" if found else ""
+            raise _refused_origin(f"A page{whose} from another site sent this: nothing was done.")
+
+    def _allows(self, found: list[str]) -> bool:
+        """Whether the origins that a request names are one that may call."""
+        if "*" in self._origins:
+            return True
+        if len(found) != 1:
+            return False
         origin = found[0]
-        if len(found) == 1 and (
-            origin in self._origins
-            or (self._regex is not None and origin != "null" and self._regex.fullmatch(origin))
-            or _same_origin(origin, host)
-        ):
-            return
-        raise Refused(
-            "FORBIDDEN",
-            f"Origin {_shown(', '.join(found))} is not allowed. If its pages should call this "
-            "server, add it to cors_origins.",
-        )
+        matches = self._regex is not None and origin != "null" and self._regex.fullmatch(origin)
+        return origin in self._origins or bool(matches)
+
+
+def _refused_origin(why: str) -> Refused:
+    return Refused(
+        "FORBIDDEN", f"{why} If its pages should call this server, add it to cors_origins."
+    )
 
 
 def _same_origin(origin: str, host: str) -> bool:

@@ -25,7 +25,7 @@ PLAYGROUND: Final = "/playground"
 """Where the page stands."""
 
 
-def playground_routes(service: Service, guard: HostGuard | None) -> list[BaseRoute]:
+def playground_routes(service: Service, guard: HostGuard) -> list[BaseRoute]:
     """The page's routes.
 
     Args:

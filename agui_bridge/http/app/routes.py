@@ -109,7 +109,7 @@ TAKEN: Final = frozenset(
 """The first segments of the paths that are not CopilotKit's."""
 
 
-def build_routes(service: Service, guard: HostGuard | None = None) -> list[BaseRoute]:
+def build_routes(service: Service, guard: HostGuard) -> list[BaseRoute]:
     """The bridge's routes; a path with another method answers 405 in the documented form.
 
     Args:
@@ -146,7 +146,7 @@ def build_routes(service: Service, guard: HostGuard | None = None) -> list[BaseR
     return routes
 
 
-def routes_of_its_own(service: Service, guard: HostGuard | None = None) -> list[BaseRoute]:
+def routes_of_its_own(service: Service, guard: HostGuard) -> list[BaseRoute]:
     """What an app that the other routes join has itself: the OpenAPI document, and the first page.
 
     The document tells nothing, as the probes, and is given to whoever asks.

@@ -46,7 +46,7 @@ async def post_interaction(service: Service, request: Request) -> Response:
     return Response() if faults is None else json_response(faults)
 
 
-def slack_routes(service: Service, guard: HostGuard | None) -> list[BaseRoute]:
+def slack_routes(service: Service, guard: HostGuard) -> list[BaseRoute]:
     """The route, where there is a channel in Slack.
 
     Args:

@@ -16,8 +16,8 @@ from starlette.responses import RedirectResponse, Response
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.http.bodies import form_body
 from agui_bridge.http.callers import principal_of
-from agui_bridge.http.hosts import HostGuard
-from agui_bridge.http.inbox.forgery import FormToken, check_form, comes_from_elsewhere
+from agui_bridge.http.hosts import HostGuard, comes_from_elsewhere
+from agui_bridge.http.inbox.forgery import FormToken, check_form
 from agui_bridge.http.inbox.page import Pages, Place
 from agui_bridge.http.service import Service
 from agui_bridge.inbox.reference import Reference
@@ -133,7 +133,7 @@ class Door:
         if find_forbidden(list(request.query_params.values())) is not None:
             # PostgreSQL would refuse the statement that looks for it.
             raise Refused("INVALID_INPUT", "The address holds a character that no text may.")
-        if comes_from_elsewhere(request):
+        if comes_from_elsewhere(request.headers):
             if request.method == "POST":
                 raise Refused("FORBIDDEN", "Another site sent this form: nothing was decided.")
             if "here" not in request.query_params:
@@ -151,7 +151,7 @@ class Door:
             Visit(service, request, principal, place, self._pages, token, reference)
         )
         # Strict cookies did not come along: a new one would take the place of what is there.
-        if not comes_from_elsewhere(request):
+        if not comes_from_elsewhere(request.headers):
             token.keep(response)
         return response
 

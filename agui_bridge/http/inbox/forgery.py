@@ -1,7 +1,7 @@
 """Forms that other pages send in somebody's name are refused.
 
 Three things must hold, each of which would do alone: the browser says that one of our pages sent
-the form (`Sec-Fetch-Site`; `Origin`, which the host guard checks), and the form holds what a cookie
+the form (`Sec-Fetch-Site` and `Origin`, see `http.hosts`), and the form holds what a cookie
 says that no other page may send along or read.
 
 Source: OWASP, Cross-Site Request Forgery Prevention; Fetch Metadata, W3C.
@@ -20,14 +20,12 @@ from starlette.responses import Response
 
 from agui_bridge.errors import Refused
 
-__all__ = ["FIELD", "FormToken", "check_form", "comes_from_elsewhere"]
+__all__ = ["FIELD", "FormToken", "check_form"]
 
 FIELD: Final = "csrf"
 """The form's hidden field."""
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}")
-_OURS: Final = (None, "same-origin", "none")
-"""What browsers say of a request that our own page makes, or a person; old ones say nothing."""
 
 
 class FormToken:
@@ -75,8 +73,3 @@ def check_form(token: FormToken, form: Mapping[str, Sequence[str]]) -> None:
         "Nothing was decided: this page was open for too long, or its cookie is gone. "
         "Look again at what is asked, and decide once more.",
     )
-
-
-def comes_from_elsewhere(request: Request) -> bool:
-    """Whether the browser says that another site's page made this request."""
-    return request.headers.get("sec-fetch-site") not in _OURS
