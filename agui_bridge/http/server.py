@@ -23,6 +23,7 @@ from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.hosts import is_loopback, names_of_address
 from agui_bridge.http.service import Authenticate
+from agui_bridge.http.serving.access_log import keep_links_out
 from agui_bridge.http.serving.last_requests import LastRequests
 from agui_bridge.http.serving.listening import begin_no_more, listen, take_connections
 
@@ -102,6 +103,7 @@ def serve(
     asyncio.run(bridge.check_store())
     defaults = {"http": LastRequests, **_timeouts(bridge.settings)}
     config = uvicorn.Config(app, host=host, port=port, **{**defaults, **options})
+    keep_links_out()
     # uvicorn would log why it can't bind, and exit by itself.
     elsewhere = any(options.get(name) is not None for name in ("uds", "fd"))
     sockets = None if elsewhere else listen(host, port)

@@ -235,6 +235,20 @@ def test_json_logs_are_one_object_a_line_and_name_the_run(folder: Path) -> None:
     assert "uvicorn.access" in by_logger and TOKEN not in logged
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_link_is_masked_in_the_access_log(folder: Path, form: str) -> None:
+    link = "a-link.that-is-a-password"
+    with serving(folder, "agents:bridge", "--port", "0", "--log-format", form) as server:
+        for path in (f"/d/{link}", f"/d/{link}?here=1", f"/%64/{link}", f"/ai/d/{link}", "/agents"):
+            httpx.get(server.url + path, trust_env=False)
+        server.process.send_signal(signal.SIGINT)
+        _, logged = server.output()
+    masked = json.dumps("/d/…")[1:-1] if form == "json" else "/d/…"
+    assert logged.count(masked) == 4 and f"/ai{masked}" in logged
+    assert "GET /agents HTTP" in logged and "?here=1" in logged
+    assert link not in logged
+
+
 def wait_for(server: Serving, text: str) -> None:
     """Return once it printed a text."""
     deadline = time.monotonic() + 20

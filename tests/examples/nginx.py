@@ -28,7 +28,8 @@ PATIENCE: Final = 20.0
 def behind_nginx(folder: Path, ports: Sequence[int]) -> Iterator[str]:
     """Run nginx before the replicas on these ports; gives its base URL.
 
-    The configuration is the example's own, with the addresses of here.
+    The configuration is the example's own, with the addresses of here; `access.log` in the folder
+    is what it logs.
     """
     program = _program()
     port = free_port()
@@ -48,7 +49,7 @@ def behind_nginx(folder: Path, ports: Sequence[int]) -> Iterator[str]:
     main.write_text(
         f"pid {folder}/pid; daemon off; worker_processes 1; error_log stderr;\n"
         f"{'user root;' if os.geteuid() == 0 else ''}\n"
-        f"events {{}}\nhttp {{ access_log off; gzip on; gzip_types *; {folders}\n"
+        f"events {{}}\nhttp {{ access_log {folder}/access.log; gzip on; gzip_types *; {folders}\n"
         f"include {folder}/site.conf; }}\n"
     )
     with (folder / "nginx.log").open("wb") as log:

@@ -199,6 +199,18 @@ def test_a_read_goes_to_the_next_replica_when_one_is_gone(proxied: Proxied) -> N
     assert [proxied.http.get("/readyz").status_code for _ in range(4)] == [200] * 4
 
 
+@pytest.mark.parametrize("proxied", [behind_nginx], indirect=True)
+def test_a_link_stands_in_no_log(proxied: Proxied, tmp_path: Path) -> None:
+    link = "a-link.that-is-a-password"
+    for each in proxied.replicas:
+        each.kill()  # What could not be passed on is an error, which nginx logs with its path.
+    for path in (f"/d/{link}", f"/d/{link}?here=1", f"/%64/{link}", "/agents"):
+        assert proxied.http.get(path).status_code == 502
+    access, errors = (tmp_path / name for name in ("access.log", "nginx.log"))
+    assert "GET /agents" in access.read_text() and "GET /agents" in errors.read_text()
+    assert link not in access.read_text() + errors.read_text()
+
+
 # Caddy of Debian loses the body of a POST whose replica refused the connection.
 @pytest.mark.parametrize("proxied", [behind_nginx], indirect=True)
 def test_answers_reach_any_replica_and_one_may_be_lost(proxied: Proxied) -> None:
