@@ -30,6 +30,7 @@ from agui_bridge.http.copilotkit.operations import BASE, check_base
 from agui_bridge.http.hosts import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
 from agui_bridge.http.service import Authenticate
 from agui_bridge.inbox.settings import Inbox
+from agui_bridge.protocol.argument_types import checked_arguments
 from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
@@ -93,6 +94,7 @@ class Bridge(WithoutClient):
             channel is told of.
     """
 
+    @checked_arguments("Bridge", secret=("audit_keys",))
     def __init__(
         self,
         store: str | Store = "memory:",
@@ -159,6 +161,7 @@ class Bridge(WithoutClient):
         return self._store
 
     @store.setter
+    @checked_arguments("bridge.store")
     def store(self, store: str | Store) -> None:
         if self._engine is not None:
             raise ConfigurationError("The bridge's store is open: replace it before.")
@@ -322,6 +325,7 @@ class Bridge(WithoutClient):
         finally:
             await self.aclose()
 
+    @checked_arguments("bridge.app")
     def app(self, *, anonymous: bool = False) -> Starlette:
         """The bridge as an ASGI app, to serve or to mount.
 
@@ -340,6 +344,7 @@ class Bridge(WithoutClient):
             cors_middleware(self.cors_origins, self.cors_origin_regex),
         )
 
+    @checked_arguments("bridge.routes")
     def routes(self, *, anonymous: bool = False) -> list[BaseRoute]:
         """The bridge's routes, to add to an app of your own.
 

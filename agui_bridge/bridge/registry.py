@@ -17,6 +17,7 @@ from agui_bridge.engine.run.end_hooks import RunEndHook
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.from_message import Extractor
+from agui_bridge.protocol.argument_types import checked_arguments
 
 __all__ = ["Registry"]
 
@@ -55,6 +56,7 @@ class Registry:
         **settings: Any,
     ) -> Callable[[F], F]: ...
 
+    @checked_arguments("bridge.agent")
     def agent(
         self,
         name: F | str | None = None,
@@ -87,6 +89,7 @@ class Registry:
 
         return register
 
+    @checked_arguments("bridge.add")
     def add(
         self,
         name: str,
@@ -115,13 +118,18 @@ class Registry:
                 or can't honour the policy, or a setting is unknown, unfit, or the whole
                 bridge's.
         """
-        if not _NAME.fullmatch(str(name)):
+        if not _NAME.fullmatch(name):
             raise ConfigurationError(
                 f"{name!r} can't be an agent's name: it is part of a path, so it has only "
                 "letters, digits and ._~- ([A-Za-z0-9._~-]+), and not only dots."
             )
         if name in self.agents:
             raise ConfigurationError(f"There is an agent {name!r} already.")
+        if inspect.isroutine(adapter):
+            raise ConfigurationError(
+                f"Agent {name!r}: {adapter.__name__} is a function: decorate it with "
+                f"@bridge.agent({name!r}), or pass FunctionAdapter({adapter.__name__})."
+            )
         lacks = _lacks(adapter)
         if lacks and (made := adapter_of(adapter)) is not None:
             adapter, lacks = made, _lacks(made)
@@ -146,6 +154,7 @@ class Registry:
         )
         self.agents[name] = _governed(agent, self._policy)
 
+    @checked_arguments("bridge.policy")
     def policy(self, policy: P) -> P:
         """Have every tool call of every agent judged before it is executed (decorator).
 
@@ -165,6 +174,7 @@ class Registry:
         self._policy = policy
         return policy
 
+    @checked_arguments("bridge.approvals")
     def approvals(self, approvals: A) -> A:
         """Say who may answer each question of every agent, and how many must (decorator).
 
@@ -186,6 +196,7 @@ class Registry:
         )
         return approvals
 
+    @checked_arguments("bridge.on_run_end")
     def on_run_end(self, hook: H) -> H:
         """Have a function told of every run that has ended (decorator).
 

@@ -14,6 +14,7 @@ from agui_bridge.errors import Refused
 from agui_bridge.inbox.answering import AnswerOutcome, answer_question
 from agui_bridge.inbox.pending import Filters, Page, find_page
 from agui_bridge.inbox.reference import Reference, References
+from agui_bridge.protocol.argument_types import checked_arguments
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.protocol.json_values import WireEvent
@@ -52,6 +53,7 @@ class WithoutClient(Registry):
     def _in_a_loop(self, work: Callable[[WithoutClient], Coroutine[Any, Any, T]]) -> T:
         """Do something with a bridge on the same store, in an event loop of its own."""
 
+    @checked_arguments("bridge.answer")
     async def answer(
         self,
         ref: str | Reference,
@@ -98,6 +100,7 @@ class WithoutClient(Registry):
             wait=wait,
         )
 
+    @checked_arguments("bridge.pending")
     async def pending(
         self,
         principal: Principal | None = None,
@@ -137,6 +140,7 @@ class WithoutClient(Registry):
             limit=limit,
         )
 
+    @checked_arguments("bridge.grants")
     async def grants(self, principal: Principal | None = None, *, limit: int = 200) -> list[Grant]:
         """The remembered decisions of a scope, and of those that it reviews, newest first.
 
@@ -149,6 +153,7 @@ class WithoutClient(Registry):
         found = [one for scope in scopes for one in await engine.store.grants.list(scope, limit)]
         return sorted(found, key=lambda grant: -grant.created_at)
 
+    @checked_arguments("bridge.revoke_grant")
     async def revoke_grant(self, id: str, principal: Principal | None = None) -> bool:
         """End a remembered decision: from now on people are asked again.
 
@@ -165,6 +170,7 @@ class WithoutClient(Registry):
                 return True
         return False
 
+    @checked_arguments("bridge.stop")
     async def stop(
         self,
         agent: str,
@@ -195,6 +201,7 @@ class WithoutClient(Registry):
         key = ThreadKey(scope, self.find(agent).name, thread)
         return await engine.stop(key, force=force, timeout=timeout, principal=principal)
 
+    @checked_arguments("bridge.resume")
     async def resume(
         self,
         agent: str,

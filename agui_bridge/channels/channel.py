@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from agui_bridge.channels.notice import Notice
 from agui_bridge.channels.scopes import Person
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.argument_types import check_field_types
 from agui_bridge.protocol.field_rules import NAME, FieldRule, check_fields, sequence_of
 from agui_bridge.protocol.threads.records import Json
 
@@ -66,6 +67,7 @@ class Channel(ABC):
     def __post_init__(self) -> None:
         """Refuse at once what can't work."""
         check_fields(self, _FIELDS, error=ConfigurationError)
+        check_field_types(self)
         if not 0 < self.per_second < float("inf"):
             raise ConfigurationError("channels: per_second must be a number above 0.")
 

@@ -10,11 +10,13 @@ import hmac
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.requests import Request
 
 from agui_bridge.errors import ConfigurationError, Refused
+from agui_bridge.protocol.field_rules import OBJECT, refuse_unfit
 from agui_bridge.protocol.threads.records import Principal
 
 __all__ = ["MIN_TOKEN_LENGTH", "BearerTokens", "scopes_given_by"]
@@ -47,6 +49,10 @@ class BearerTokens:
     """
 
     def __init__(self, tokens: Mapping[str, Principal]) -> None:
+        if not OBJECT.fits(tokens):
+            rule = replace(OBJECT, words="a mapping of tokens to Principal")
+            # A token is as secret in the wrong place.
+            refuse_unfit("BearerTokens.tokens", rule, tokens, error=ConfigurationError, secret=True)
         self._take((_digest_of(token, _name(who)), who) for token, who in tokens.items())
 
     @classmethod

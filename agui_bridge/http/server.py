@@ -26,6 +26,7 @@ from agui_bridge.http.service import Authenticate
 from agui_bridge.http.serving.access_log import keep_links_out
 from agui_bridge.http.serving.last_requests import LastRequests
 from agui_bridge.http.serving.listening import begin_no_more, listen, take_connections
+from agui_bridge.protocol.argument_types import checked_arguments
 
 __all__ = ["Served", "serve"]
 
@@ -68,6 +69,7 @@ class Served(Protocol):
         ...
 
 
+@checked_arguments("serve")
 def serve(
     bridge: Served,
     host: str = "127.0.0.1",

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.inbox.reference import References
+from agui_bridge.protocol.argument_types import check_field_types
 
 __all__ = ["Inbox"]
 
@@ -38,8 +39,7 @@ class Inbox:
 
     def __post_init__(self) -> None:
         """Refuse at once what can't work."""
-        if isinstance(self.keys, str):
-            raise ConfigurationError("inbox: keys must be a list of keys, not one text.")
+        check_field_types(self)
         if self.url is not None and not _is_address(self.url):
             raise ConfigurationError(
                 f"inbox: url must be a whole address, such as https://agents.example, "

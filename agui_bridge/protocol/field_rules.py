@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from agui_bridge.errors import BridgeError
 
@@ -24,6 +24,7 @@ __all__ = [
     "collection_of",
     "is_a",
     "is_number",
+    "refuse_unfit",
     "sequence_of",
 ]
 
@@ -74,8 +75,23 @@ def check_fields(
     for name, rule in rules.items():
         value = getattr(built, name)
         if not rule.fits(value):
-            where = f"{label or type(built).__name__}.{name}"
-            raise error(f"{where} must be {rule.words}, not {_shown_by(rule, value)}.")
+            refuse_unfit(f"{label or type(built).__name__}.{name}", rule, value, error=error)
+
+
+def refuse_unfit(
+    where: str, rule: FieldRule, value: Any, *, error: type[BridgeError], secret: bool = False
+) -> NoReturn:
+    """Say what a value must be, and what it is.
+
+    Args:
+        where: what it was given as.
+        rule: that it does not fit.
+        value: the value.
+        error: what is raised.
+        secret: whether nothing but its type may be told.
+    """
+    shown = type(value).__name__ if secret else _shown_by(rule, value)
+    raise error(f"{where} must be {rule.words}, not {shown}.")
 
 
 def sequence_of(words: str, fits: Callable[[Any], bool], *, least: int = 0) -> FieldRule:
@@ -143,9 +159,10 @@ def _shown_by(rule: FieldRule, value: Any) -> str:
     shown = _shown(value)
     if rule.member_fits is None or isinstance(value, _TEXTS):
         return shown
-    if not isinstance(value, Sequence | Set):
+    if not isinstance(value, Sequence | Set | Mapping):
         return shown
-    wrong = [member for member in value if not rule.member_fits(member)]
+    members = value.values() if isinstance(value, Mapping) else value
+    wrong = [member for member in members if not rule.member_fits(member)]
     return f"{shown} with {_shown(wrong[0])}" if wrong else shown
 
 

@@ -28,7 +28,7 @@ class Office:
         asked: the questions that the rules were asked for.
         done: what was deleted.
         told: what the policy was told of each deletion.
-        clock: the store's.
+        clock: the store's, unless a bridge is given.
     """
 
     def __init__(

@@ -24,6 +24,7 @@ from agui_bridge.agents.chat.unanswered import (
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
+from agui_bridge.protocol.argument_types import checked_arguments
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.threads.run_ends import EndReason
 
@@ -70,6 +71,7 @@ class ChatAgent:
         ConfigurationError: the model has no name, two tools have one, or one can't be described.
     """
 
+    @checked_arguments("ChatAgent", secret=("api_key",))
     def __init__(
         self,
         model: str,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
 from agui_bridge.adapters import Ask
 from agui_bridge.agents.function.approval_outcome import Approval
@@ -21,8 +21,9 @@ from agui_bridge.agents.parameter_schema import parameter_schema
 from agui_bridge.agents.replay.continuation import Awaited, Decided, Value
 from agui_bridge.agents.replay.failures import FrontendToolError
 from agui_bridge.agents.replay.journal import copied, jsonable
-from agui_bridge.errors import ReplayMismatch
+from agui_bridge.errors import AgentMistake, ReplayMismatch
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Answer, Cancel
+from agui_bridge.protocol.argument_types import checked_arguments
 from agui_bridge.protocol.schemas.checking import check_schema
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
@@ -43,6 +44,7 @@ class FunctionRun(ActingRun):
     `run.*` in them are cancelled at once). Other awaits are not waited for.
     """
 
+    @checked_arguments("run.approve", error=AgentMistake)
     async def approve(
         self,
         name: str,
@@ -131,6 +133,7 @@ class FunctionRun(ActingRun):
         key: str | None = ...,
     ) -> Json: ...
 
+    @checked_arguments("run.ask", error=AgentMistake)
     async def ask(
         self,
         message: str,
@@ -158,14 +161,20 @@ class FunctionRun(ActingRun):
         Raises:
             pydantic.ValidationError: the payload satisfies the model's schema, but not what
                 its validators want besides.
+            AgentMistake: an argument is of another type; it names the argument.
             UnsafeSchema: the schema is invalid or could do harm.
         """
         model: TypeAdapter[Any] | None = None
         if schema is None or isinstance(schema, Mapping):
             wanted = schema
         else:
-            model = TypeAdapter(schema)
-            wanted = model.json_schema()
+            try:
+                model = TypeAdapter(schema)
+                wanted = model.json_schema()
+            except PydanticUserError as fault:
+                raise AgentMistake(
+                    f"run.ask(schema=…) must be a type that has a JSON form: {fault.message}"
+                ) from fault
         decision = await self.decide(
             message,
             schema=wanted,
@@ -178,6 +187,7 @@ class FunctionRun(ActingRun):
             return None
         return decision.payload if model is None else model.validate_python(decision.payload)
 
+    @checked_arguments("run.confirm", error=AgentMistake)
     async def confirm(
         self,
         message: str,
@@ -203,6 +213,7 @@ class FunctionRun(ActingRun):
         payload = decision.payload if isinstance(decision, Answer) else None
         return isinstance(payload, dict) and payload.get("confirm") is True
 
+    @checked_arguments("run.decide", error=AgentMistake)
     async def decide(
         self,
         message: str,
@@ -247,6 +258,7 @@ class FunctionRun(ActingRun):
             raise ReplayMismatch(f"The continuation holds no answer to {entry}.")
         return decision
 
+    @checked_arguments("run.frontend_tool", error=AgentMistake)
     async def frontend_tool(
         self,
         name: str,

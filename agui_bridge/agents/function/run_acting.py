@@ -24,6 +24,7 @@ from agui_bridge.agents.function.run_view import RunView
 from agui_bridge.agents.replay.continuation import Decided, EntryKey
 from agui_bridge.agents.replay.journal import copied, fingerprint, jsonable
 from agui_bridge.errors import AgentMistake, ApprovalSpent
+from agui_bridge.protocol.argument_types import checked_arguments
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["ActingRun", "StreamItem", "StreamSource"]
@@ -38,6 +39,7 @@ StreamSource = StreamItems | Callable[[], StreamItems | Awaitable[StreamItems]]
 class ActingRun(RunView):
     """The part of a run that acts."""
 
+    @checked_arguments("run.step", error=AgentMistake)
     async def step(
         self,
         name: str,
@@ -68,6 +70,7 @@ class ActingRun(RunView):
             entry, known, lambda: _invoke(fn, *args, **kwargs)
         )
 
+    @checked_arguments("run.stream", error=AgentMistake)
     async def stream(self, name: str, source: StreamSource, /, *, key: str | None = None) -> str:
         """Stream text to the client, and remember the whole of it.
 
@@ -92,6 +95,7 @@ class ActingRun(RunView):
         )
         return text
 
+    @checked_arguments("run.call", error=AgentMistake)
     async def call(
         self,
         name: str,
@@ -196,14 +200,6 @@ class ActingRun(RunView):
         )
 
     def _visit(self, kind: str, name: str, values: Sequence[Any], key: str | None) -> Any:
-        # Type hints bind nobody, and the journal could not keep the call at the next pause.
-        if not isinstance(name, str):
-            what = "message" if kind == "ask" else "name"
-            raise AgentMistake(f"The {what} of run.{kind} must be a str, not {name!r:.80}.")
-        if key is not None and not isinstance(key, str):
-            raise AgentMistake(
-                f"The key of run.{kind}({name!r:.80}) must be a str, not {key!r:.80}."
-            )
         call = EntryKey(kind, name, fingerprint(f"run.{kind}({name!r})", values), key)
         return self._execution.visit(call)
 

@@ -64,6 +64,7 @@ from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
 from agui_bridge.errors import ConfigurationError, NotDelivered
 from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
 from agui_bridge.protocol.answers.language import CONFIRM, Language, language_of
+from agui_bridge.protocol.argument_types import checked_arguments
 
 __all__ = ["KeywordAdapter"]
 
@@ -91,6 +92,7 @@ class KeywordAdapter(AsksInWords):
             is empty, or has the end of a sentence or code in it; or the form has no field.
     """
 
+    @checked_arguments("KeywordAdapter")
     def __init__(
         self,
         agent: Adapter | AgentFunction,

@@ -60,8 +60,6 @@ def raise_interrupts(
     Raises:
         ProtocolViolation: no ask at all, too many, or a native id twice.
     """
-    if not asks:
-        raise ProtocolViolation("a Pause must ask at least one question")
     if len(asks) > settings.max_interrupts:
         raise ProtocolViolation(
             f"a Pause asks {len(asks)} questions; at most {settings.max_interrupts} are allowed "

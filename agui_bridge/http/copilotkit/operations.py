@@ -177,7 +177,7 @@ def placed(path: str, base: str | None) -> str | None:
     return None if base is None else base + path.removeprefix(BASE)
 
 
-def check_base(base: object, taken: frozenset[str]) -> None:
+def check_base(base: str | None, taken: frozenset[str]) -> None:
     """Check that CopilotKit's routes can stand at a path.
 
     Args:
@@ -189,7 +189,7 @@ def check_base(base: object, taken: frozenset[str]) -> None:
     """
     if base is None:
         return
-    if not isinstance(base, str) or not _PATH.fullmatch(base):
+    if not _PATH.fullmatch(base):
         raise ConfigurationError(
             f"copilotkit can't be {base!r:.100}: it is a path such as /copilotkit, with a slash at "
             "its beginning and none at its end, or None for no such routes."

@@ -178,7 +178,7 @@ _ASK: Final[Mapping[str, FieldRule]] = {
 }
 _TOOL_CALL: Final[Mapping[str, FieldRule]] = {"id": TEXT, "name": TEXT, "args": OBJECT}
 _PAUSE: Final[Mapping[str, FieldRule]] = {
-    "asks": sequence_of("a sequence of Ask", is_a(Ask)),
+    "asks": sequence_of("a sequence of one or more Ask", is_a(Ask), least=1),
     "frontend_calls": _IDS,
 }
 _HANDOFF: Final[Mapping[str, FieldRule]] = {"tool_call_ids": _IDS}
