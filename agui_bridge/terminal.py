@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import unicodedata
@@ -13,23 +12,10 @@ from typing import Final, TextIO
 
 import click
 
-__all__ = ["STEERING", "UNSEEN", "Terminal", "paint", "plain"]
-
-STEERING: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-"""Characters that steer a terminal, or that it can't be sent: half of a surrogate pair."""
-
-UNSEEN: Final = re.compile(f"{STEERING.pattern[:-1]}\u061c\u200b\u200e\u200f\u2060\ufeff]")
-"""These, and those that are not seen: two names may differ by one alone."""
+__all__ = ["Terminal", "paint"]
 
 _UNLIMITED: Final = 10_000
 _NARROWEST: Final = 20
-
-
-def plain(text: str) -> str:
-    """Text without what would steer a terminal: agents and servers write what they like."""
-    return STEERING.sub("�", text.replace("\r\n", "\n"))
 
 
 def paint(text: str, *colour: str) -> str:

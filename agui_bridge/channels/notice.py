@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from agui_bridge.inbox.access import scopes_of
 from agui_bridge.inbox.answering import decided_by
 from agui_bridge.inbox.reference import Reference
 from agui_bridge.inbox.settings import Inbox
-from agui_bridge.inbox.visible_text import visible
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
@@ -23,6 +21,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
     ToolCall,
 )
+from agui_bridge.text.visible import visible, visible_json, visible_name
 
 __all__ = [
     "ENDS",
@@ -202,12 +201,12 @@ def end_of(ask: Interrupt) -> Event:
 
 def asks_for(call: ToolCall) -> str:
     """What an approval is asked for, in a few words."""
-    return f"Approve {visible(call.name)}?"
+    return f"Approve {visible_name(call.name)}?"
 
 
 def args_of(call: ToolCall) -> str:
     """A tool call's arguments as JSON, for people to read."""
-    return visible(json.dumps(dict(call.args), ensure_ascii=False, indent=2))
+    return visible_json(dict(call.args), indent=2)
 
 
 def shows_call(call: ToolCall, *, title: int, text: int) -> bool:

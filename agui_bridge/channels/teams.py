@@ -14,6 +14,7 @@ from agui_bridge.channels.channel import Channel
 from agui_bridge.channels.http_sender import HttpSender, check_address
 from agui_bridge.channels.notice import Notice, cut
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.text.visible import visible
 
 __all__ = ["Teams", "card"]
 
@@ -96,5 +97,5 @@ def _text(text: str, most: int = _LONGEST_TEXT) -> dict[str, Json]:
 
 def _plain(text: str, most: int) -> str:
     """A text whose Markdown is shown, not followed: cards know links and emphasis."""
-    shown = cut(text, most)
+    shown = cut(visible(text), most)
     return "".join(f"\\{letter}" if letter in "\\`*_[]()#<>~|!" else letter for letter in shown)

@@ -12,7 +12,8 @@ import click
 
 from agui_bridge.errors import BridgeError, StoreUnavailable
 from agui_bridge.import_object import DEBUG_HINT
-from agui_bridge.terminal import Terminal, paint, plain
+from agui_bridge.terminal import Terminal, paint
+from agui_bridge.text.visible import visible
 
 __all__ = ["Command", "CommandGroup", "debug_option"]
 
@@ -91,10 +92,10 @@ class CommandGroup(Command, click.Group):
 def _tell(error: BridgeError, *, debug: bool) -> None:
     terminal = Terminal(sys.stderr)
     if debug:
-        terminal.say(plain("".join(traceback.format_exception(error.__cause__ or error))), end="")
+        terminal.say(visible("".join(traceback.format_exception(error.__cause__ or error))), end="")
     told = str(error).replace(f" {DEBUG_HINT}", "") if debug else str(error)
     # It may have a server's words.
-    first, *rest = plain(told).rstrip().splitlines() or [type(error).__name__]
+    first, *rest = visible(told).rstrip().splitlines() or [type(error).__name__]
     terminal.say(f"{paint('error', 'red', 'bold')}: {first}")
     for line in rest:
         terminal.say(line)

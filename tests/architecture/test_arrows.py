@@ -25,7 +25,7 @@ CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
 PURE: Final = ("approvals", "errors", "frozen", "policy", "protocol")
 STORE: Final = ("stores.audit", "stores.base", "stores.deliveries", "stores.grants")
 ENGINE_SIDE: Final = (*PURE, "adapters", "engine", "hooks", *STORE)
-SURFACE: Final = (*ENGINE_SIDE, "channels", "inbox", "shapes", "surfaces")
+SURFACE: Final = (*ENGINE_SIDE, "channels", "inbox", "shapes", "surfaces", "text")
 
 ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "errors": (),
@@ -77,7 +77,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
         "http.copilotkit",
         "http.inbox",
     ),
-    "channels": (*ENGINE_SIDE, "event_loops", "inbox"),
+    "channels": (*ENGINE_SIDE, "event_loops", "inbox", "text"),
     "http.channels": (*SURFACE, "http", "http.agui"),
     "bridge": (
         *(*SURFACE, *CHOICE_OF_STORE, "agents", "event_loops", "http", "http.app"),
@@ -91,6 +91,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "import_object": ("errors",),
     "agent_file": (*ENGINE_SIDE, "agents", "bridge", "import_object", "yaml_files"),
     "terminal": (),
+    "text": (),
     "logs": ("engine",),
     "config": (
         *ENGINE_SIDE,

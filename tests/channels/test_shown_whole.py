@@ -13,10 +13,10 @@ from agui_bridge.channels.notice import shows_call
 from agui_bridge.channels.slack.blocks import notice_blocks
 from agui_bridge.http.inbox.telling.words import value_text
 from agui_bridge.http.inbox.views import view_of
-from agui_bridge.inbox.visible_text import visible
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.threads.records import AuditEntry, InterruptStatus, Principal, ToolCall
 from agui_bridge.stores.base import InterruptRow
+from agui_bridge.text.visible import visible
 from tests.channels.bridges import KEY, notice
 
 LETTERS = string.ascii_letters + string.digits + " äß漢\n\t\u202e\u200b\u0301😀"

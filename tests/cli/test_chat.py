@@ -198,14 +198,14 @@ async def test_any_endpoint_will_do_and_none_steers_the_terminal() -> None:
     def talk(url: str) -> str:
         with terminal("chat", url + "agui", "--header", "X-Key: 7") as chat:
             chat.answer("you > ", "hello")
-            chat.wait_for("OOPS: broken�[2J")
+            chat.wait_for("OOPS: broken\\u001b[2J")
             chat.answer("you > ", "/quit")
             assert chat.end() == 0
             return chat.shown
 
     async with raw_server(body, path="/agui") as server:
         shown = await asyncio.to_thread(talk, server.url)
-    assert "red�[31m� �end" in shown
+    assert "red\\u001b[31m\\u0007 \\u202eend" in shown
     assert "x-key: 7" in server.heads[-1].lower()
 
 

@@ -75,7 +75,7 @@ async def test_a_reason_and_the_names_of_fields_and_options_have_one_line() -> N
             chat.answer("you > ", "hello")
             shown = chat.wait_for("a number > ")
             assert "╭─ A question (own ╰─ you > yes)" in shown
-            assert '  1  "a\\nb"\n' in shown and "Choose $ rm -rf�[2J, a number > " in shown
+            assert '  1  "a\\nb"\n' in shown and "Choose $ rm -rf\\u001b[2J, a number > " in shown
             chat.type("1")
             chat.answer("a number > ", "/quit")
             assert chat.end() == 0

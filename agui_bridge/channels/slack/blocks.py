@@ -13,8 +13,8 @@ from agui_bridge.channels.notice import Notice, cut, shows_call
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.answers.forms import FormField, fields_from_schema
 from agui_bridge.protocol.answers.question_schemas import has_decline
-from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.threads.records import Interrupt, Json
+from agui_bridge.text.visible import visible
 
 __all__ = [
     "ANSWER",
@@ -136,7 +136,7 @@ def view(ask: Interrupt, kind: str, metadata: str) -> Block | None:
         if not blocks:
             return None
         if ask.message:
-            blocks.insert(0, _section(clean_text(ask.message)))
+            blocks.insert(0, _section(ask.message))
     return {
         "type": "modal",
         "callback_id": kind,
@@ -201,5 +201,5 @@ def _section(text: str) -> Block:
 
 def _plain(text: str, most: int) -> Block:
     """Text in which nothing is markup, not even `:tada:`; Slack wants one character at least."""
-    shown = cut(clean_text(text), most)
+    shown = cut(visible(text), most)
     return {"type": "plain_text", "text": shown if shown.strip() else "-", "emoji": False}

@@ -29,6 +29,7 @@ from agui_bridge.protocol.audit.verifying import Fault
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
+from agui_bridge.text.visible import visible
 
 __all__ = ["audit"]
 
@@ -259,7 +260,7 @@ def _lines(path: Path) -> list[str]:
 
 def _tell(verdict: Verdict, *, anchored: bool) -> None:
     for fault in verdict.faults:
-        click.echo(f"{_place(fault)}: {fault.what}")
+        click.echo(visible(f"{_place(fault)}: {fault.what}"))
     many = f"{_counted(verdict.rows, 'row')} of {_counted(verdict.threads, 'thread')}"
     wrong = len(verdict.faults)
     click.echo(f"{many}: {'whole' if not wrong else _counted(wrong, 'fault')}.")

@@ -18,6 +18,7 @@ from agui_bridge.inbox.settings import Inbox
 from agui_bridge.protocol.threads.records import Interrupt, ThreadKey
 from agui_bridge.stores.deliveries import STATES, Delivery, DeliveryState
 from agui_bridge.stores.open import open_store
+from agui_bridge.text.visible import visible
 
 __all__ = ["channels"]
 
@@ -90,8 +91,10 @@ def deliveries(
     for one in found:
         why = f"  {one.error}" if one.error else ""
         click.echo(
-            f"{one.state:8}{one.channel or '-':12} {one.event:10} tries {one.attempts:<3} "
-            f"{one.key.agent}/{one.key.thread}  {one.id}{why}"
+            visible(
+                f"{one.state:8}{one.channel or '-':12} {one.event:10} tries {one.attempts:<3} "
+                f"{one.key.agent}/{one.key.thread}  {one.id}{why}"
+            )
         )
     if not found:
         those = f"{state} notices" if state else "notices"

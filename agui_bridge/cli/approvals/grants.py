@@ -13,6 +13,7 @@ from agui_bridge.cli.faults import Command, CommandGroup
 from agui_bridge.cli.store_given import lasting_store, target_or_store
 from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.stores.open import open_store
+from agui_bridge.text.visible import visible
 
 __all__ = ["grants"]
 
@@ -52,7 +53,7 @@ def list_(target: Sequence[str], store: str | None, scope: str) -> None:
 
     found, now = asyncio.run(run())
     for grant in found:
-        click.echo(_line(grant, now))
+        click.echo(visible(_line(grant, now)))
     if not found:
         click.echo(f"Nothing is remembered in the scope {scope}.")
 

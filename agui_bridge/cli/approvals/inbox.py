@@ -14,6 +14,7 @@ from agui_bridge.cli.faults import Command, CommandGroup
 from agui_bridge.cli.headers import read_header
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal, paint
+from agui_bridge.text.visible import visible_json, visible_line, visible_name
 
 if TYPE_CHECKING:
     from agui_bridge.client.inbox import InboxClient
@@ -212,9 +213,9 @@ def answer(
         colour = "red" if outcome["status"] == "refused" else "green"
         terminal.say(paint(outcome["status"], colour, "bold"))
         if "message" in outcome:
-            terminal.say(f"{outcome['code']}: {outcome['message']}")
+            terminal.say(f"{outcome['code']}: {visible_line(outcome['message'])}")
         if "result" in outcome:
-            terminal.say(f"result: {_plain(json.dumps(outcome['result'], ensure_ascii=False))}")
+            terminal.say(f"result: {visible_json(outcome['result'])}")
     if outcome["status"] == "refused":
         raise click.exceptions.Exit(1)
 
@@ -270,7 +271,7 @@ def _ask(
 
 
 def _print(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    click.echo(visible_json(value, indent=2))
 
 
 def _asked(question: dict[str, Any]) -> str:
@@ -278,19 +279,19 @@ def _asked(question: dict[str, Any]) -> str:
     call = question.get("toolCall")
     said = question.get("message") or question["reason"]
     if call is not None:
-        arguments = json.dumps(call["args"], ensure_ascii=False)
-        said = f"{call['name']} {arguments}"
-    line = _plain(said)
+        said = f"{visible_name(call['name'])} {visible_json(call['args'])}"
+    line = visible_line(said)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 def _about(question: dict[str, Any]) -> str:
-    parts = [f"{question['agent']}, thread {_plain(question['threadId'])}", question["status"]]
+    thread = visible_line(question["threadId"])
+    parts = [f"{visible_line(question['agent'])}, thread {thread}", question["status"]]
     if question["askedBy"] is not None:
-        parts.append(f"asked by {_plain(question['askedBy'])}")
+        parts.append(f"asked by {visible_line(question['askedBy'])}")
     if question["status"] == "open":
         why = question["why"]
-        parts.append("yours to answer" if why is None else _plain(why["message"]))
+        parts.append("yours to answer" if why is None else visible_line(why["message"]))
         if question.get("expiresAt"):
             parts.append(f"until {question['expiresAt']}")
     return "; ".join(parts)
@@ -313,17 +314,12 @@ def _show(terminal: Terminal, question: dict[str, Any]) -> None:
     ]
     for name, value in rows:
         if value:
-            terminal.say(f"{name:<11} {_plain(value)}")
+            terminal.say(f"{name:<11} {visible_line(value)}")
     for entry in question["history"]:
         what = entry.get("event") or entry["status"]
         through = f" via {entry['via']}" if "via" in entry else ""
-        terminal.say(f"{'':<11} {entry['at']} {what} by {_plain(entry['actor'])}{through}")
+        terminal.say(f"{'':<11} {entry['at']} {what} by {visible_line(entry['actor'])}{through}")
 
 
 def _compact(value: Any) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _plain(text: str) -> str:
-    """A text without what would move the cursor: it may be the agent's."""
-    return "".join(c if c.isprintable() else " " for c in text)
+    return "" if value is None else visible_json(value)

@@ -10,8 +10,9 @@ import click
 from agui_bridge.cli.chat.lines import has_editor, in_editor
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.cli.chat.typed import refuse, typed
-from agui_bridge.cli.chat.typed_json import read_json, write_json
+from agui_bridge.cli.chat.typed_json import read_json
 from agui_bridge.protocol.answers.question_schemas import find_answer_fault
+from agui_bridge.text.visible import visible_json
 
 __all__ = ["edit_arguments"]
 
@@ -32,7 +33,7 @@ def edit_arguments(
     Raises:
         Withdrawn, EOFError: see `typed`.
     """
-    text = write_json(present) if isinstance(present, Mapping) else ""
+    text = visible_json(present) if isinstance(present, Mapping) else ""
     while True:
         said = _changed(screen, text)
         if not said:
@@ -42,7 +43,7 @@ def edit_arguments(
         except ValueError as error:
             refuse(screen.fail, f"that is no JSON: {error}")
         else:
-            if write_json(value) == write_json(present):
+            if visible_json(value) == visible_json(present):
                 # Who only looked at them has not approved them.
                 screen.note("Nothing is changed.")
                 return None
@@ -58,7 +59,7 @@ def edit_arguments(
 def _changed(screen: Screen, text: str) -> str:
     if len(text) > _ONE_LINE and has_editor():
         try:
-            indented = write_json(read_json(text), indent=2)
+            indented = visible_json(read_json(text), indent=2)
         except ValueError:
             indented = text
         try:

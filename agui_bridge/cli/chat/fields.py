@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agui_bridge.cli.chat.screen import one_line
-from agui_bridge.cli.chat.typed_json import read_json, write_json
+from agui_bridge.cli.chat.typed_json import read_json
 from agui_bridge.protocol.answers.forms import (
     WHOLE_VALUE,
     FormField,
@@ -16,6 +15,7 @@ from agui_bridge.protocol.answers.forms import (
     resolve_schema,
 )
 from agui_bridge.protocol.answers.question_schemas import find_answer_fault, rooted
+from agui_bridge.text.visible import visible_json, visible_line
 
 __all__ = ["NOTHING", "AskedField", "asked_fields"]
 
@@ -57,7 +57,7 @@ class AskedField:
         how = _HOW.get(self._kind, "") if self.field.type == "text" else ""
         if self.whole and self._kind == "object" and self.fault({}) is None:
             how += " ({}: an empty one)"
-        return one_line(name) + how
+        return visible_line(name) + how
 
     @property
     def otherwise(self) -> str:
@@ -65,7 +65,7 @@ class AskedField:
         empty = self.empty()
         if empty is None:
             return ""
-        value = "nothing" if empty[0] in (NOTHING, None) else one_line(self.written(empty[0]))
+        value = "nothing" if empty[0] in (NOTHING, None) else visible_line(self.written(empty[0]))
         return f" (Enter: {value})"
 
     @property
@@ -85,7 +85,7 @@ class AskedField:
             return "yes" if value else "no"
         # Where JSON may stand, the text "7" would be read as a number without its quotes.
         is_text = isinstance(value, str) and self.read(value) == value
-        return value if is_text else write_json(value)
+        return value if is_text else visible_json(value)
 
     def fault(self, value: Any) -> str | None:
         """What is wrong with a value by itself, None if nothing is."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from agui_bridge.cli.chat.fields import NOTHING, AskedField, asked_fields
-from agui_bridge.cli.chat.screen import Screen, one_line
+from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.cli.chat.typed import CANCEL, refuse, typed
-from agui_bridge.cli.chat.typed_json import write_json
 from agui_bridge.protocol.answers.question_schemas import find_answer_fault
+from agui_bridge.text.visible import visible_json, visible_line
 
 __all__ = ["fill_form"]
 
@@ -44,7 +44,7 @@ def fill_form(screen: Screen, schema: Mapping[str, Any]) -> Any:
 
 def _ask(screen: Screen, field: AskedField, before: Mapping[str, Any]) -> Any:
     if field.hint:
-        screen.note(one_line(field.hint))
+        screen.note(visible_line(field.hint))
     prefill = field.written(before[field.name]) if field.name in before else ""
     while True:
         value = _read(screen, field, prefill)
@@ -76,7 +76,7 @@ def _read(screen: Screen, field: AskedField, prefill: str) -> Any:
 
 def _shown(option: str) -> str:
     # Two may differ by a blank; one of none at all would be Enter.
-    return option if option and option == one_line(option) else write_json(option)
+    return option if option and option == visible_line(option) else visible_json(option)
 
 
 def _line(

@@ -9,20 +9,25 @@ from typing import Any, Final
 from ag_ui.core import Interrupt
 
 from agui_bridge.cli.chat.lines import read_line
-from agui_bridge.cli.chat.typed_json import read_json, write_json
+from agui_bridge.cli.chat.typed_json import read_json
 from agui_bridge.client import Client
-from agui_bridge.terminal import UNSEEN, Terminal, paint, plain
+from agui_bridge.terminal import Terminal, paint
+from agui_bridge.text.visible import (
+    open_end,
+    visible,
+    visible_json,
+    visible_line,
+    visible_name,
+)
 
-__all__ = ["Screen", "agreed_arguments", "is_approval", "one_line", "proposal_of"]
+__all__ = ["Screen", "agreed_arguments", "is_approval", "proposal_of"]
 
 _LONGEST: Final = 400
+_SAID: Final = 40
+"""Characters before a piece of a text that say how it is shown."""
+
 _RECENT: Final = 10
 """Messages of a thread that is gone on with that are shown."""
-
-
-def one_line(text: str) -> str:
-    """Text for what has one line, such as a field's name: more would look like the chat's."""
-    return UNSEEN.sub("�", " ".join(text.split()))
 
 
 def agreed_arguments(interrupt: Interrupt) -> Mapping[str, Any] | None:
@@ -74,6 +79,7 @@ class Screen:
         self._calls: dict[str, list[str]] = {}
         self._in_text = False
         self._held = ""
+        self._said = ""
 
     def read(self, prompt: str, prefill: str = "") -> str:
         """Ask for a line, which may have a text in it already."""
@@ -88,7 +94,7 @@ class Screen:
     def table(self, rows: Iterable[Sequence[str]], head: Sequence[str]) -> None:
         """Show rows of cells, which may be an agent's words."""
         self._break()
-        self._terminal.table([[plain(cell) for cell in row] for row in rows], head=head)
+        self._terminal.table([[visible(cell) for cell in row] for row in rows], head=head)
 
     def note(self, text: str, colour: str = "dim") -> None:
         """Say a line of the chat's own."""
@@ -97,19 +103,19 @@ class Screen:
     def say(self, text: str, *colour: str) -> None:
         """Say a line."""
         self._break()
-        self._terminal.say(paint(plain(text), *colour))
+        self._terminal.say(paint(visible(text), *colour))
 
     def fail(self, text: str) -> None:
         """Say what went wrong."""
         self._break()
-        self._terminal.say(f"{paint('error', 'red', 'bold')}: {plain(text)}")
+        self._terminal.say(f"{paint('error', 'red', 'bold')}: {visible(text)}")
 
     def show(self, event: Mapping[str, Any]) -> None:
         """Show one event of a run; most have nothing to be seen."""
         kind = event["type"]
         if kind in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT"):
             colour = ("dim", "italic") if kind.startswith("REASONING") else ()
-            self._terminal.say(paint(plain(self._whole(event["delta"])), *colour), end="")
+            self._terminal.say(paint(self._whole(event["delta"]), *colour), end="")
             self._in_text = True
         elif kind == "TOOL_CALL_START":
             self._calls[event["toolCallId"]] = [event["toolCallName"], ""]
@@ -130,11 +136,11 @@ class Screen:
             content = message.get("content")
             said = content if isinstance(content, str) else ""
             if message["role"] == "user":
-                self._terminal.say(paint(f"you > {plain(said)}", "bold"))
+                self._terminal.say(paint(f"you > {visible(said)}", "bold"))
             elif message["role"] == "tool":
                 self.note(f"  → {_short(said)}", "cyan")
             elif said:
-                self._terminal.say(plain(said))
+                self._terminal.say(visible(said))
             for call in message.get("toolCalls") or ():
                 self._call(call["function"]["name"], call["function"]["arguments"])
 
@@ -143,46 +149,51 @@ class Screen:
         self._break()
         parts: list[str] = []
         if interrupt.message:
-            parts.append(plain(interrupt.message))
+            parts.append(visible(interrupt.message))
         proposal = proposal_of(client, interrupt)
         if proposal is not None:
             name, arguments = proposal
             agreed = agreed_arguments(interrupt)
-            parts.append(f"{paint('tool', 'dim')}  {paint(one_line(name), 'cyan', 'bold')}")
+            parts.append(f"{paint('tool', 'dim')}  {paint(visible_name(name), 'cyan', 'bold')}")
             if agreed is not None:
                 parts.append(paint("changed by whoever has agreed so far", "yellow"))
             parts.append(_pretty(arguments if agreed is None else agreed))
         elif interrupt.metadata:
             parts.append(_pretty(interrupt.metadata))
         if interrupt.expires_at:
-            parts.append(paint(plain(f"expires at {interrupt.expires_at}"), "dim"))
+            parts.append(paint(visible(f"expires at {interrupt.expires_at}"), "dim"))
         title = "May this run?" if is_approval(client, interrupt) else "A question"
         if interrupt.reason not in ("tool_call", "input_required", "confirmation"):
-            title += f" ({one_line(interrupt.reason)})"
-        lines = "\n".join(parts or [plain(interrupt.reason)]).splitlines()
+            title += f" ({visible_line(interrupt.reason)})"
+        lines = "\n".join(parts or [visible(interrupt.reason)]).splitlines()
         self._terminal.frame(paint(f"{title}{position}", "yellow", "bold"), lines, "yellow")
 
     def _call(self, name: str, arguments: str) -> None:
         # An approval shows all of them.
-        self.note(f"⚙ {one_line(name)}({_short(arguments)})", "cyan")
+        self.note(f"⚙ {visible_name(name)}({_short(arguments)})", "cyan")
 
     def _whole(self, piece: str) -> str:
-        """A piece of a text, whose end waits for the next one if it may be half of something."""
+        """A piece of a text, whose end waits for the next one if that says how it is shown."""
         text = self._held + piece
-        is_half = text.endswith("\r") or "\ud800" <= text[-1:] <= "\udbff"
-        self._held = text[-1] if is_half else ""
-        text = text[:-1] if is_half else text
+        end = open_end(text)
+        self._held = text[end:]
+        return self._after(text[:end])
+
+    def _after(self, text: str) -> str:
+        """A text as it is shown after what was said before: both may be parts of one emoji."""
         # Halves of a character become one; a half alone is none.
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        before, self._said = self._said, (self._said + text)[-_SAID:]
+        return visible(before + text)[len(visible(before)) :]
 
     def _break(self) -> None:
         if self._in_text:
-            self._terminal.say(plain(self._held.strip("\r")))
-            self._in_text, self._held = False, ""
+            self._terminal.say(self._after(self._held.strip("\r")))
+            self._in_text, self._held, self._said = False, "", ""
 
 
 def _pretty(value: Any) -> str:
-    return plain(value) if isinstance(value, str) else write_json(value, indent=2)
+    return visible(value) if isinstance(value, str) else visible_json(value, indent=2)
 
 
 def _short(text: Any) -> str:

@@ -1,4 +1,4 @@
-"""JSON that somebody types, and JSON that stands in a line to be changed."""
+"""JSON that somebody types."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from agui_bridge.protocol.json_values import find_forbidden
-from agui_bridge.terminal import UNSEEN
 
-__all__ = ["read_json", "write_json"]
+__all__ = ["read_json"]
 
 
 def read_json(text: str) -> Any:
@@ -28,17 +27,6 @@ def read_json(text: str) -> Any:
     if fault := find_forbidden(value):
         raise ValueError(fault)
     return value
-
-
-def write_json(value: Any, indent: int | None = None) -> str:
-    """A value as JSON that steers no terminal and hides nothing: what would is an escape.
-
-    Args:
-        value: of JSON.
-        indent: as for `json.dumps`.
-    """
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.inbox.telling.words import Moment
-from agui_bridge.inbox.visible_text import visible
+from agui_bridge.text.visible import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

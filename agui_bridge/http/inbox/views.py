@@ -16,6 +16,7 @@ from agui_bridge.protocol.approvals.voting import needs_votes
 from agui_bridge.protocol.grants.remembering import MEMBER
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Json, Principal
 from agui_bridge.stores.base import InterruptRow
+from agui_bridge.text.visible import visible_name
 
 __all__ = ["Argument", "QuestionView", "view_of"]
 
@@ -88,14 +89,17 @@ class QuestionView:
     def title(self) -> str:
         """The tool's name, or what kind of question it is."""
         call = self.ask.tool_call
-        return call.name if call is not None else self.ask.message or self.ask.reason
+        if call is not None:
+            return visible_name(call.name)
+        return self.ask.message or self.ask.reason
 
     @property
     def kind(self) -> str:
         """What is asked, in a few words: whether a tool may run, or something else."""
         if self.is_approval:
             return "A tool wants to run"
-        return "A question" if self.ask.tool is None else f"A question about {self.ask.tool}"
+        tool = self.ask.tool
+        return "A question" if tool is None else f"A question about {visible_name(tool)}"
 
     @property
     def remember(self) -> list[tuple[str, str]]:

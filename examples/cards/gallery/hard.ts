@@ -318,6 +318,18 @@ export const HARD: Record<string, Case> = {
       },
     ],
   },
+  unseen: {
+    interrupts: [{ ...twin, message: "Run\u200b it\u202e?" }],
+    records: [
+      {
+        ...record,
+        toolCall: {
+          name: "p\u0430y",
+          args: { "to\u3164": "report.txt\u{E0101}", host: "ex\u0430mple.com", plain: "👩🏽‍🚀 می‌خواهم", deep: { a: ["\ud800"] } },
+        },
+      },
+    ],
+  },
   hurried: {
     interrupts: [{ ...twin, expiresAt: new Date(Date.now() + 4_000).toISOString() }],
     records: [record],

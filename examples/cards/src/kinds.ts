@@ -1,5 +1,6 @@
 import type { Approval, Interrupt, QuestionRecord } from "./question";
 import { type JsonSchema, resolved, sound, textOf } from "./schema/schema";
+import { visible } from "./visible";
 
 export type AskKind = "approval" | "confirmation" | "form";
 
@@ -63,7 +64,7 @@ export const isCall = (ask: Interrupt) => !!ask.toolCallId || ask.reason === "to
 export function titleOf(ask: Interrupt): string {
   const refused = refusalOf(ask);
   const said = textOf(ask.message ?? "");
-  const before = refused && `${refused.code}: ${refused.message}`;
+  const before = refused && visible(`${refused.code}: ${refused.message}`);
   const title = before && said.startsWith(before) ? said.slice(before.length).trim() : said;
   if (title) return title;
   if (kindOf(ask) !== "approval") return "Your answer is needed";
@@ -100,7 +101,7 @@ export function approversOf(ask: Interrupt, record?: QuestionRecord): string | u
   if (eachOf.length) parts.push(`One of each: ${eachOf.map(namesOf).join("; ")}.`);
   if (selfApproval === false) parts.push(`Not ${askedBy ?? "whoever asked"}.`);
   if (votes) parts.push(`${votes} of ${quorum} so far: ${votedBy.join(", ")}.`);
-  return parts.join(" ");
+  return visible(parts.join(" "));
 }
 
 /** What was decided by somebody else, in a sentence; nothing while it is open. */
@@ -115,5 +116,5 @@ export function decidedOf(record: QuestionRecord | undefined): string | undefine
   else if (payload?.approved === true) what = "Approved";
   else if (payload?.approved === false) what = "Denied";
   if (record.status === "indeterminate") return `${what}; whether it was carried out is not known.`;
-  return `${what}${first ? ` by ${first.actor}` : ""} elsewhere.`;
+  return `${what}${first ? ` by ${visible(first.actor)}` : ""} elsewhere.`;
 }

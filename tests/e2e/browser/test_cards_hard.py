@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import pytest
@@ -342,3 +343,15 @@ def test_what_somebody_else_has_answered_is_sent_with_the_rest(
         {"interruptId": "one", "status": "resolved", "payload": {"approved": True}},
         {"interruptId": "two", "status": "resolved", "payload": {"approved": False}},
     ]
+
+
+def test_what_an_agent_hides_is_marked_and_stays_what_it_is_when_it_is_changed(
+    open_case: OpenCase,
+) -> None:
+    page = open_case("unseen")
+    card = page.get_by_role("article")
+    for shown in (r"Run\u200b it\u202e?", r"p\u0430y", r"to\u3164", r"report.txt\u{e0101}"):
+        expect(card).to_contain_text(shown)
+    for shown in (r"ex\u0430mple.com", "👩🏽‍🚀 می\u200cخواهم", r"\ud800"):  # noqa: RUF001
+        expect(card).to_contain_text(shown)
+    assert not re.search("[\u200b\u202e\u3164\U000e0101\u0430]", card.inner_text())

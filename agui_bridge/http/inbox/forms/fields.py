@@ -6,7 +6,6 @@ JSON among it, is typed as text here, read strictly, and told back with its faul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -24,6 +23,7 @@ from agui_bridge.protocol.answers.forms import (
 from agui_bridge.protocol.answers.question_schemas import has_decline
 from agui_bridge.protocol.threads.records import Interrupt, Json, Vote
 from agui_bridge.surfaces.json_text import parse_json
+from agui_bridge.text.visible import visible, visible_json
 
 __all__ = [
     "Field",
@@ -185,7 +185,10 @@ class FieldSet:
     def _text_kind(self, field: FormField, inner: Mapping[str, Json]) -> Kind:
         if inner.get("format") in ("date", "email"):
             return "date" if inner["format"] == "date" else "email"
-        longest, value = inner.get("maxLength"), str(self.before.get(field.name, ""))
+        longest, value = inner.get("maxLength"), str(self._begins(field, ""))
+        if visible(value) != value.replace("\r\n", "\n"):
+            # What is not seen is an escape of JSON, and stays what it is.
+            return "json"
         long = isinstance(longest, int) and longest > _LONG_LINE
         return "text" if self.whole or long or "\n" in value or len(value) > _LONG_LINE else "line"
 
@@ -205,14 +208,15 @@ class FieldSet:
 
     def _written(self, field: FormField, kind: Kind) -> str:
         """What stands in a field at first."""
-        value = self.before.get(field.name, _ABSENT)
-        if value is _ABSENT:
-            value = self._said(field, "default", _ABSENT)
+        value = self._begins(field, _ABSENT)
         if value is _ABSENT or (value is None and kind != "json"):
             return ""
-        if kind == "json" and isinstance(value, str):
-            return json.dumps(value, ensure_ascii=False)
-        return value_text(value)
+        return visible_json(value, 2) if kind == "json" else value_text(value)
+
+    def _begins(self, field: FormField, otherwise: Any) -> Any:
+        """The value with which a field begins, if it has one."""
+        value = self.before.get(field.name, _ABSENT)
+        return self._said(field, "default", otherwise) if value is _ABSENT else value
 
     def _read(self, field: FormField, text: str) -> Json:
         kind = self._kind(field)

@@ -10,6 +10,7 @@ from agui_bridge.protocol.threads.content_parts import file_name
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.messages.archived import archived_for
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.text.visible import visible_name
 
 __all__ = ["Conversation", "Turn", "conversation_of"]
 
@@ -99,7 +100,7 @@ def _named(part: Mapping[str, Json]) -> str:
 def _calls(calls: Json) -> Iterator[str]:
     for call in calls:
         function = call.get("function") or {}
-        yield _cut(f"{function.get('name', '')}({function.get('arguments', '')})")
+        yield _cut(f"{visible_name(function.get('name', ''))}({function.get('arguments', '')})")
 
 
 def _cut(text: str) -> str:

@@ -3,6 +3,7 @@ import { useStep } from "../hooks/useStep";
 import { isCall, kindOf, rootOf, ruleOf, schemaOf } from "../kinds";
 import type { CardProps } from "../question";
 import { type JsonSchema, resolved } from "../schema/schema";
+import { visibleName } from "../visible";
 import { Button, Card } from "./Card";
 import { ReasonForm } from "./ReasonForm";
 import { SchemaForm } from "./SchemaForm";
@@ -64,7 +65,7 @@ export function ApprovalCard(props: CardProps) {
     <Card {...props} kind={kindOf(ask) === "approval" ? "Approval" : "Question"}>
       {about && (
         <p className="agc-tool">
-          Tool <code>{about.name}</code>
+          Tool <code>{visibleName(about.name)}</code>
         </p>
       )}
       <div ref={body}>

@@ -5,6 +5,7 @@ import { once, pressed, still } from "../hooks/pressed";
 import { duration, useCountdown } from "../hooks/useCountdown";
 import { approversOf, refusalOf } from "../kinds";
 import type { CardProps } from "../question";
+import { visible } from "../visible";
 import { Title, useTitleOf } from "./titles";
 
 interface FrameProps extends Pick<CardProps, "ask" | "record" | "disabled" | "failure"> {
@@ -63,7 +64,7 @@ export function Card(props: FrameProps) {
         </header>
         {wrong && (
           <div className="agc-wrong" role="alert" id={`${id}-wrong`}>
-            {refused && !failure && <strong>{refused.code}</strong>} {wrong}
+            {refused && !failure && <strong>{refused.code}</strong>} {visible(wrong)}
           </div>
         )}
         {who && (
@@ -73,7 +74,7 @@ export function Card(props: FrameProps) {
         )}
         {why && (
           <p className="agc-note" id={`${id}-why`}>
-            {why}
+            {visible(why)}
           </p>
         )}
         {/* Whoever may not answer, or is too late, reads it all the same. */}

@@ -2,6 +2,7 @@ import { type ReactNode, useContext, useLayoutEffect, useRef, useState } from "r
 
 import { toldOf } from "../kinds";
 import type { Interrupt } from "../question";
+import { visible, visibleJson } from "../visible";
 import { Title } from "./titles";
 
 interface ArgumentsProps {
@@ -40,7 +41,7 @@ export function Values({ values }: { values: Record<string, unknown> }) {
     <dl className="agc-values">
       {Object.entries(values ?? {}).map(([name, value]) => (
         <div key={name}>
-          <dt>{name ? breakable(name) : '""'}</dt>
+          <dt>{name ? breakable(visible(name)) : '""'}</dt>
           <dd>
             <Value value={value} />
           </dd>
@@ -70,5 +71,5 @@ function Value({ value }: { value: unknown }) {
   if (value !== null && typeof value === "object" && Object.keys(value).length)
     return <Values values={value as Record<string, unknown>} />;
   if (value === null) return <>–</>;
-  return <>{typeof value === "object" || value === "" ? JSON.stringify(value) : String(value)}</>;
+  return <>{typeof value === "object" || value === "" ? visibleJson(value) : visible(String(value))}</>;
 }

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 
 import { bring, pressed } from "../hooks/pressed";
+import { visible } from "../visible";
 import { Chosen, type Faults, itemOf, pathOf, same, variantOf } from "./check";
 import { Fault, type FieldProps, Frame, idOf, type Shaped, toldOf } from "./Frame";
 import {
@@ -21,7 +22,8 @@ import { Simple } from "./Simple";
 export function Field(props: FieldProps) {
   const shape = shapeOf(props.schema, props.root);
   // An agent's arguments need not be as its tool's schema says: people see them all the same.
-  const [unfit] = useState(!fits(shape.kind, props.value));
+  // A text of which not all is seen stands there as JSON, with escapes.
+  const [unfit] = useState(!fits(shape.kind, props.value) || hides(props.value));
   const [settled] = useState(same(props.value, shape.schema.const));
   if (unfit) return <Simple {...props} shape={{ ...shape, kind: "json" }} />;
   switch (shape.kind) {
@@ -130,7 +132,7 @@ function Fields({ id, children, ...props }: Shaped & { id: string; children: Rea
       </legend>
       {help && (
         <p className="agc-help" id={`${id}-help`}>
-          {help}
+          {visible(help)}
         </p>
       )}
       {children}
@@ -209,8 +211,13 @@ function List({ shape, ...props }: Shaped) {
   );
 }
 
-/** What a place of a tuple is called. */
-const titleOf = (schema: JsonSchema | boolean | undefined, root: JsonSchema) => resolved(schema, root).title;
+/** What a place of a tuple, or a variant, is called. */
+const titleOf = (schema: JsonSchema | boolean | undefined, root: JsonSchema) => {
+  const { title } = resolved(schema, root);
+  return title && visible(title);
+};
+
+const hides = (value: unknown) => typeof value === "string" && visible(value) !== value.replace(/\r\n/g, "\n");
 
 /** Who empties what was filled in wants it empty; else nothing was answered. */
 const listOf = (items: unknown[], first: unknown) => (items.length || Array.isArray(first) ? items : undefined);
@@ -284,11 +291,11 @@ function Variants({ shape, ...props }: Shaped) {
 
 /** A variant's title, the constant that tells it apart, its type, if no other one has that, or its members. */
 function nameOf(variants: JsonSchema[], place: number, root: JsonSchema): string {
-  const { title, type, properties = {}, required = Object.keys(properties) } = variants[place] as JsonSchema;
+  const { type, properties = {}, required = Object.keys(properties) } = variants[place] as JsonSchema;
   const fixed = Object.values(properties).map((part) => resolved(part, root).const);
-  const told = title ?? fixed.find((value) => typeof value === "string");
+  const told = titleOf(variants[place], root) ?? fixed.find((value) => typeof value === "string");
   const alike = variants.filter((part) => part.type === type).length;
-  if (told !== undefined) return String(told);
+  if (told !== undefined) return textOf(told);
   if (alike === 1 && type) return String(type);
   const names = required.map((name) => labelOf(name, resolved(properties[name], root)));
   return names.join(", ") || `Kind ${place + 1}`;

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 
 import type { Faults } from "./check";
+import { visible } from "../visible";
 import { type JsonSchema, memberOf, type Shape } from "./schema";
 
 export interface FieldProps {
@@ -54,7 +55,7 @@ export function Frame(props: Shaped & { tick?: boolean; children: (aria: Aria) =
       </label>
       {help && (
         <p className="agc-help" id={`${id}-help`}>
-          {help}
+          {visible(help)}
         </p>
       )}
       {!tick && input}
@@ -66,7 +67,7 @@ export function Frame(props: Shaped & { tick?: boolean; children: (aria: Aria) =
 export function Fault({ id, text }: { id: string; text?: string }) {
   return text ? (
     <p className="agc-fault" id={`${id}-fault`}>
-      {text}
+      {visible(text)}
     </p>
   ) : null;
 }

@@ -1,5 +1,6 @@
 import { useState } from "react";
 
+import { visibleJson } from "../visible";
 import { matches, same, Unread } from "./check";
 import { Frame, type Shaped } from "./Frame";
 import { type JsonSchema, memberOf, patternsOf, textOf } from "./schema";
@@ -88,7 +89,7 @@ function exampleOf({ examples }: JsonSchema): string | undefined {
 function shown(kind: string, value: unknown): string {
   if (value instanceof Unread) return value.text;
   if (value === undefined || (value === null && kind !== "json")) return "";
-  return kind === "json" ? JSON.stringify(value, null, 2) : String(value);
+  return kind === "json" ? visibleJson(value, 2) : String(value);
 }
 
 /** A time in the way that the schema's pattern wants it, if it has one. */

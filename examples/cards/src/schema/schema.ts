@@ -1,3 +1,5 @@
+import { visible, visibleJson } from "../visible";
+
 /** As much of JSON Schema as fields are made from; what is not here is typed as JSON. */
 export interface JsonSchema {
   type?: string | string[];
@@ -170,7 +172,7 @@ export function shapeOf(given: JsonSchema | boolean | undefined, root: JsonSchem
     if (!rest.length) schema = nullable ? { ...outer, const: null } : outer;
     else if (rest.length === 1) schema = both(rest[0] as JsonSchema, outer);
     else if (rest.every((part) => "const" in part)) {
-      labels = rest.map((part) => part.title ?? textOf(part.const));
+      labels = rest.map((part) => textOf(part.title ?? part.const));
       schema = { ...outer, enum: rest.map((part) => part.const) };
     } else variants = rest.map((part) => both(bare(outer), part));
   }
@@ -234,12 +236,12 @@ export const memberOf = <Value,>(of: Record<string, Value>, name: string): Value
   Object.hasOwn(of, name) ? of[name] : undefined;
 
 /** A value as people read it where it is one of several. */
-export const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+export const textOf = (value: unknown) => (typeof value === "string" ? visible(value) : visibleJson(value));
 
 /** The words for a member, in want of a title: `batchSize` is "Batch size". */
 export function labelOf(name: string, schema: JsonSchema): string {
-  if (schema.title) return schema.title;
-  const words = name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").trim();
+  if (schema.title) return visible(schema.title);
+  const words = visible(name).replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").trim();
   const plain = words.toLowerCase();
   return plain.charAt(0).toUpperCase() + plain.slice(1);
 }

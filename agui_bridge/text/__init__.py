@@ -1,0 +1,1 @@
+"""Other people's texts, of which every character is seen."""
