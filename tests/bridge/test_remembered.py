@@ -118,7 +118,9 @@ async def test_what_was_approved_for_good_runs_without_asking(office: Office) ->
     assert await office.is_asked("t-1")
     (ask,) = await office.questions("t-1")
     assert ask.response_schema is not None
-    assert ask.response_schema["properties"]["remember"]["enum"] == ["thread", "actor", "scope"]
+    member = ask.response_schema["properties"]["remember"]
+    assert member["enum"] == ["thread", "actor", "scope"]
+    assert "actor: for " in member["description"] and "; with " in member["description"]
     await office.approve("t-1", remember="actor")
     assert office.paid == [5]
 

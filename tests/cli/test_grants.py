@@ -32,6 +32,7 @@ def test_a_decision_is_listed_and_revoked_once(tmp_path: Path) -> None:
     assert listed.stdout.startswith(
         "g-1  ops: send mail, for actor änn, by bob, used 0 of 3, until"
     )
+    assert "; approved with {" in listed.stdout and "; not asked with " in listed.stdout
     assert invoke("revoke", "g-1", *place, "--actor", "ann").exit_code == 0
     again = invoke("revoke", "g-1", *place, "--actor", "ann")
     assert (again.exit_code, "could be revoked" in again.stderr) == (1, True)

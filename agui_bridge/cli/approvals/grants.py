@@ -13,7 +13,7 @@ from agui_bridge.cli.faults import Command, CommandGroup
 from agui_bridge.cli.store_given import lasting_store, target_or_store
 from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.stores.open import open_store
-from agui_bridge.text.visible import visible
+from agui_bridge.text.visible import visible, visible_json, visible_name
 
 __all__ = ["grants"]
 
@@ -102,6 +102,7 @@ def _line(grant: Grant, now: float) -> str:
     else:
         state = "over"
     return (
-        f"{grant.id}  {grant.agent}: {grant.tool}, for {holder}, by {grant.granted_by}, "
-        f"used {grant.uses}{most}, {state}"
+        f"{grant.id}  {grant.agent}: {visible_name(grant.tool)}, for {holder}, "
+        f"by {grant.granted_by}, used {grant.uses}{most}, {state}; "
+        f"approved with {visible_json(dict(grant.args))}; not asked with {grant.covers}"
     )

@@ -13,7 +13,7 @@ from agui_bridge.http.inbox.telling.words import counted, value_text
 from agui_bridge.protocol.answers.decisions import APPROVE
 from agui_bridge.protocol.approvals.entitlement import may_withdraw, why_not, wording
 from agui_bridge.protocol.approvals.voting import needs_votes
-from agui_bridge.protocol.grants.remembering import MEMBER
+from agui_bridge.protocol.grants.remembering import MEMBER, offered_words
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Json, Principal
 from agui_bridge.stores.base import InterruptRow
 from agui_bridge.text.visible import visible_name
@@ -103,16 +103,11 @@ class QuestionView:
 
     @property
     def remember(self) -> list[tuple[str, str]]:
-        """For whom its approval may be remembered, each with what it is called."""
+        """For whom its approval may be remembered, each with all that this covers, in words."""
         properties = (self.ask.response_schema or {}).get("properties", {})
-        words = {
-            "thread": "In this conversation",
-            "actor": f"For {self.ask.asked_by}",
-            "scope": "For everybody",
-        }
         offered = properties.get(MEMBER, {}).get("enum", ())
-        rule = self.ask.rule
-        return [(name, words[name]) for name in offered if name in words] if rule else []
+        words = offered_words(self.ask)
+        return [(name, words[name]) for name in offered if name in words]
 
     @property
     def is_approval(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from agui_bridge.frozen import dataclass
+from agui_bridge.protocol.grants.covering import covered_arguments
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Grant", "Holder"]
@@ -52,6 +53,11 @@ class Grant:
     uses: int = 0
     revoked_at: float | None = None
     revoked_by: str | None = None
+
+    @property
+    def covers(self) -> str:
+        """How far the arguments of other calls may differ, in words."""
+        return covered_arguments(self.args, self.matchers)
 
     @property
     def actor(self) -> str:

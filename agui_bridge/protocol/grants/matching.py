@@ -29,6 +29,7 @@ def matches(
       has no `..` between slashes.
     - `"max"`, or `{"max": number}`: a number that is at most the approved one, or this.
     - `"min"`, or `{"min": number}`: a number that is at least the approved one, or this.
+    - `{"min": number, "max": number}`: a number from one to the other.
 
     Args:
         approved: the arguments that somebody approved.
@@ -52,21 +53,21 @@ def is_matcher(matcher: object) -> bool:
     """Whether `matches` knows a matcher."""
     if isinstance(matcher, str):
         return matcher in ("exact", "any", "prefix", *_LIMITS)
-    if not isinstance(matcher, Mapping) or len(matcher) != 1:
+    if not isinstance(matcher, Mapping) or not matcher:
         return False
-    ((kind, bound),) = matcher.items()
-    if kind == "prefix":
-        return isinstance(bound, str)
-    return kind in _LIMITS and _is_number(bound)
+    if "prefix" in matcher:
+        return len(matcher) == 1 and isinstance(matcher["prefix"], str)
+    return all(kind in _LIMITS and _is_number(bound) for kind, bound in matcher.items())
 
 
 def _fits(matcher: Any, approved: object, value: object) -> bool:
     if matcher == "any":
         return True
-    if isinstance(matcher, str):
-        kind, bound = matcher, approved
-    else:
-        ((kind, bound),) = matcher.items()
+    bounds = {matcher: approved} if isinstance(matcher, str) else matcher
+    return all(_is_within(kind, bound, value) for kind, bound in bounds.items())
+
+
+def _is_within(kind: str, bound: object, value: object) -> bool:
     if value is _ABSENT or bound is _ABSENT:
         return value is bound
     if kind == "exact":

@@ -7,6 +7,7 @@ from typing import Final
 
 from agui_bridge.frozen import replace
 from agui_bridge.protocol.contract.transitions import moved
+from agui_bridge.protocol.grants.covering import covered_arguments, lasting, times
 from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.protocol.grants.matching import matches
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Remember
@@ -18,7 +19,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
 )
 
-__all__ = ["MEMBER", "answered_by", "grant_of", "offering", "usable"]
+__all__ = ["MEMBER", "answered_by", "grant_of", "offered_words", "offering", "usable"]
 
 MEMBER: Final = "remember"
 """The member of an answer that asks for it."""
@@ -37,8 +38,32 @@ def offering(ask: Interrupt) -> Interrupt:
     properties = (schema or {}).get("properties", {})
     if schema is None or not offers or not isinstance(properties, Mapping) or MEMBER in properties:
         return ask
-    member = _member(offers)
+    told = " ".join(f"{name}: {words}." for name, words in offered_words(ask).items())
+    member = {**_member(offers), "description": told}
     return replace(ask, response_schema={**schema, "properties": {**properties, MEMBER: member}})
+
+
+def offered_words(ask: Interrupt) -> dict[str, str]:
+    """What may be remembered of the answer to a question, in words, by holder.
+
+    For whom, how long, how often, and how far the arguments of other calls may differ.
+
+    Args:
+        ask: the question, with its rule.
+    """
+    call = ask.tool_call
+    if call is None:
+        return {}
+    whom = {
+        "thread": "in this conversation",
+        "actor": f"for {ask.asked_by or 'whoever asked'}",
+        "scope": "for everybody",
+    }
+    return {
+        name: f"{whom[name]}, for {lasting(_seconds(offer))}, {times(offer.max_uses)}; "
+        f"with {covered_arguments(call.args, offer.args or {})}"
+        for name, offer in _offers(ask).items()
+    }
 
 
 def grant_of(key: ThreadKey, ask: Interrupt, now: float) -> Grant | None:
@@ -62,9 +87,6 @@ def grant_of(key: ThreadKey, ask: Interrupt, now: float) -> Grant | None:
     held_by = {"thread": key.thread, "actor": ask.asked_by or "", "scope": ""}[offer.holder]
     if offer.holder == "actor" and (ask.asked_by is None or ask.joined_by):
         return None
-    seconds = offer.expires_in
-    if seconds is None:
-        seconds = _THREAD_SECONDS if offer.holder == "thread" else _LONG_SECONDS
     return Grant(
         id=ask.id,
         scope=key.scope,
@@ -77,7 +99,7 @@ def grant_of(key: ThreadKey, ask: Interrupt, now: float) -> Grant | None:
         matchers=dict(offer.args or {}),
         granted_by=by,
         created_at=now,
-        expires_at=now + seconds,
+        expires_at=now + _seconds(offer),
         max_uses=offer.max_uses,
     )
 
@@ -148,13 +170,24 @@ def _offered(ask: Interrupt, chosen: Json) -> Remember | None:
     """
     offers = _offers(ask)
     properties = (ask.response_schema or {}).get("properties")
-    if not isinstance(properties, Mapping) or properties.get(MEMBER) != _member(offers):
+    member = properties.get(MEMBER) if isinstance(properties, Mapping) else None
+    # Without a description it was asked by an earlier version.
+    if not isinstance(member, Mapping) or {**member, "description": ""} != {
+        **_member(offers),
+        "description": "",
+    }:
         return None
     return offers.get(chosen) if isinstance(chosen, str) else None
 
 
 def _member(offers: Mapping[str, Remember]) -> dict[str, Json]:
     return {"type": "string", "enum": list(offers), "title": "Do not ask again for this"}
+
+
+def _seconds(offer: Remember) -> float:
+    if offer.expires_in is not None:
+        return offer.expires_in
+    return _THREAD_SECONDS if offer.holder == "thread" else _LONG_SECONDS
 
 
 def _one_may_decide(rule: ApprovalRule) -> bool:

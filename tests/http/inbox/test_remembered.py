@@ -6,7 +6,8 @@ from agui_bridge import ApprovalRule
 from agui_bridge.protocol.threads.approval_rule import Remember
 from tests.http.inbox.conftest import Serving
 
-RULE = ApprovalRule("deleting", remember=(Remember("actor"), Remember("scope", max_uses=3)))
+RANGE = {"/limit": {"min": 0, "max": 50}}
+RULE = ApprovalRule("deleting", remember=(Remember("actor"), Remember("scope", RANGE, max_uses=3)))
 
 
 async def test_what_is_approved_for_good_is_listed_and_revoked(serving: Serving) -> None:
@@ -21,6 +22,11 @@ async def test_what_is_approved_for_good_is_listed_and_revoked(serving: Serving)
         [_] = await site.ask("ops", "t-3")
 
     assert "do not ask again" in question.text
+    assert "For ann, for 30 days, any number of times; with the same arguments." in question.text
+    covered = "limit from 0 to 50; all else the same"
+    told = f"For everybody, for 30 days, 3 times at most; with {covered}."
+    assert told in question.text
+    assert f"Not asked again with {covered}" in rules.text
     assert "everybody in" in rules.text
     assert "Used 1 of 3" in rules.text
     assert "Revoked: people are asked again." in done.text

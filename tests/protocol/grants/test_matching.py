@@ -22,7 +22,10 @@ ARGS = st.dictionaries(st.sampled_from("abc"), JSON)
 MATCHERS = st.dictionaries(
     st.sampled_from(["/a", "/b", "/a/b", "/a/0", "", "c", "/c~1"]),
     st.sampled_from(
-        ["exact", "any", "prefix", "max", "min", {"max": 3}, {"prefix": "a"}, "other", {}]
+        [
+            *("exact", "any", "prefix", "max", "min", "other"),
+            *({"max": 3}, {"min": 1, "max": 3}, {"prefix": "a"}, {}),
+        ]
     ),
 )
 
@@ -51,7 +54,10 @@ TABLE: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({"/amount": {"min": 5}}, {"amount": 5}, True),
     ({"/amount": {"min": 5}}, {"amount": 4}, False),
     ({"/amount": {"min": "5"}}, {"amount": 10}, False),
-    ({"/amount": {"min": 5, "max": 9}}, {"amount": 7}, False),
+    ({"/amount": {"min": 5, "max": 9}}, {"amount": 7}, True),
+    ({"/amount": {"min": 5, "max": 9}}, {"amount": 4}, False),
+    ({"/amount": {"min": 5, "max": 9}}, {"amount": 9.5}, False),
+    ({"/amount": {"min": 5, "prefix": "9"}}, {"amount": 9}, False),
     ({"/to": "prefix"}, {"to": "/home/ann/x"}, True),
     ({"/to": "prefix"}, {"to": "/home/an"}, False),
     ({"/to": "prefix"}, {"to": "/home/ann/../bob"}, False),
