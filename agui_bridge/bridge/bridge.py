@@ -33,8 +33,8 @@ from agui_bridge.inbox.settings import Inbox
 from agui_bridge.protocol.argument_types import checked_arguments
 from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.stores.base import Store
-from agui_bridge.stores.open import open_store
-from agui_bridge.stores.opening import advised_before, open_patiently
+from agui_bridge.stores.open import inspect_store, open_store
+from agui_bridge.stores.opening import Preparation, advised_before, open_patiently
 
 if TYPE_CHECKING:  # Imported once there is something to tell.
     from agui_bridge.channels.dispatcher import Dispatcher
@@ -259,6 +259,24 @@ class Bridge(WithoutClient):
         if isinstance(self._store, str):
             await (await self._opened()).aclose()
             self._advised = True
+
+    async def inspect_store(self) -> Preparation | None:
+        """Say which schema the store has, and which one it gets when it is opened.
+
+        Nothing is changed: no table is made or migrated, and no store either.
+
+        Returns:
+            None for `memory:`, and for a store that was made in code.
+
+        Raises:
+            ConfigurationError: the address is of no store.
+            StoreUnavailable: the store can't be reached.
+            SchemaMismatch: the database is newer than this version.
+        """
+        store = self._store
+        if not isinstance(store, str):
+            return None
+        return await open_patiently(lambda: inspect_store(store), self.settings.store_retry)
 
     async def _opened(self) -> Store:
         store = self._store

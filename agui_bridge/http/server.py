@@ -28,7 +28,7 @@ from agui_bridge.http.serving.last_requests import LastRequests
 from agui_bridge.http.serving.listening import begin_no_more, listen, take_connections
 from agui_bridge.protocol.argument_types import checked_arguments
 
-__all__ = ["Served", "serve"]
+__all__ = ["Served", "app_of", "serve"]
 
 _STARTUP_FAILED = 3
 _FLUSH_SECONDS = 5
@@ -101,7 +101,7 @@ def serve(
         SchemaMismatch: the database is newer or older than this version.
     """
     # Where a socket that was opened elsewhere is bound, nobody knows here.
-    app = _app(bridge, host if options.get("fd") is None else "0.0.0.0", anonymous)
+    app = app_of(bridge, host if options.get("fd") is None else "0.0.0.0", anonymous)
     asyncio.run(bridge.check_store())
     defaults = {"http": LastRequests, **_timeouts(bridge.settings)}
     config = uvicorn.Config(app, host=host, port=port, **{**defaults, **options})
@@ -118,7 +118,17 @@ def serve(
         sys.exit(_STARTUP_FAILED)
 
 
-def _app(bridge: Served, host: str, anonymous: bool) -> ASGIApp:
+def app_of(bridge: Served, host: str, anonymous: bool) -> ASGIApp:
+    """What is served at an address.
+
+    Args:
+        bridge: the bridge.
+        host: the address that is bound.
+        anonymous: whether everybody is let in who reaches it.
+
+    Raises:
+        ConfigurationError: anybody could reach the agents; a package is missing for a page.
+    """
     if bridge.authenticate is not None:
         return bridge.app()
     if not (anonymous or is_loopback(host)):

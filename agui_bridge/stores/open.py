@@ -6,12 +6,20 @@ everything else is given a `Store`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.stores.base import Store
+from agui_bridge.stores.opening import Preparation
 from agui_bridge.stores.postgres.address import SCHEMES as POSTGRES_SCHEMES
 from agui_bridge.stores.redis.address import SCHEMES as REDIS_SCHEMES
 
-__all__ = ["open_store"]
+if TYPE_CHECKING:
+    from agui_bridge.stores.postgres.store import PostgresStore
+    from agui_bridge.stores.redis.store import RedisStore
+    from agui_bridge.stores.sqlite.store import SqliteStore
+
+__all__ = ["inspect_store", "open_store"]
 
 SUPPORTED = (
     "`memory:` (lost with the process), `sqlite:///path` (one machine), "
@@ -34,16 +42,43 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
         SchemaMismatch: the database is newer, or older and `migrate` is false.
         StoreUnavailable: the store does not answer.
     """
+    kind = _kind_of(url)
+    return await kind.open(url, migrate=migrate) if kind is not None else _memory()
+
+
+async def inspect_store(url: str) -> Preparation | None:
+    """Say which schema the store of an address has, and which one it would get; change nothing.
+
+    A store that does not exist is not made. `memory:` has nothing to say.
+
+    Args:
+        url: as for `open_store`.
+
+    Raises:
+        ConfigurationError: as `open_store`.
+        SchemaMismatch: the database is newer.
+        StoreUnavailable: as `open_store`.
+    """
+    kind = _kind_of(url)
+    return await kind.inspect(url) if kind is not None else None
+
+
+def _memory() -> Store:
+    from agui_bridge.stores.memory import MemoryStore
+
+    return MemoryStore()
+
+
+def _kind_of(url: str) -> type[SqliteStore | PostgresStore | RedisStore] | None:
+    """Which store an address is of; None for memory."""
     # Drivers take a while to import, and those who use another store never need them.
     scheme = url.partition(":")[0]
     if url == "memory:":
-        from agui_bridge.stores.memory import MemoryStore
-
-        return MemoryStore()
+        return None
     if scheme == "sqlite":
         from agui_bridge.stores.sqlite.store import SqliteStore
 
-        return await SqliteStore.open(url, migrate=migrate)
+        return SqliteStore
     if scheme in POSTGRES_SCHEMES:
         try:
             from agui_bridge.stores.postgres.store import PostgresStore
@@ -54,7 +89,7 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
                 "the store in PostgreSQL needs a package that is missing: "
                 'pip install "agui-bridge[postgres]"'
             ) from None
-        return await PostgresStore.open(url, migrate=migrate)
+        return PostgresStore
     if scheme in REDIS_SCHEMES:
         try:
             from agui_bridge.stores.redis.store import RedisStore
@@ -65,7 +100,7 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
                 "the store in Redis needs a package that is missing: "
                 'pip install "agui-bridge[redis]"'
             ) from None
-        return await RedisStore.open(url, migrate=migrate)
+        return RedisStore
     if "://" not in url:
         # Not repeated: what stands there instead may be a password.
         raise ConfigurationError(f"the store's address must begin with its kind: use {SUPPORTED}")

@@ -7,11 +7,10 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
-from typing import Final
+from typing import Final, TypeVar
 
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.frozen import dataclass
-from agui_bridge.stores.base import Store
 
 __all__ = [
     "ConnectionCut",
@@ -22,6 +21,8 @@ __all__ = [
     "noting_preparation",
     "open_patiently",
 ]
+
+T = TypeVar("T")
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -98,7 +99,7 @@ class ConnectionCut(StoreUnavailable):
     """The server was reached, and was gone again or not ready: the next try may pass."""
 
 
-async def open_patiently(opening: Callable[[], Awaitable[Store]], seconds: float) -> Store:
+async def open_patiently(opening: Callable[[], Awaitable[T]], seconds: float) -> T:
     """Open a store; where its connection is cut, try again.
 
     Nobody who listens at the address may mean that it is wrong: that fails at once, unless a

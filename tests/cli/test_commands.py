@@ -154,6 +154,7 @@ def test_a_file_is_checked_with_its_store(folder: Path) -> None:
         "bridge.yaml is fine: 1 agent (a), store sqlite:///a.db."
         in invoke("check", "bridge.yaml").stdout
     )
+    assert not (folder / "a.db").exists()
     (folder / "a.db").write_text("this is no database, but it is long enough to be read as one")
     assert "no SQLite database" in error_of("check", "bridge.yaml")[0]
 
@@ -245,6 +246,28 @@ def test_check_says_which_scope_no_channel_tells_and_which_nobody_has(
         "Nobody here has the scope 'taem', which a channel names.",
     ]
     assert told[-1].startswith("bridge.yaml is fine: 1 agent (a)")
+
+
+REFUSED = {
+    "nobody says who asks": ("server: {host: 0.0.0.0}", "On 0.0.0.0 others than this machine"),
+    "no jinja2": ("inbox: {url: 'https://a.example'}", "The inbox page needs jinja2"),
+    "no inspector": ("playground: true", "playground=True needs agui-inspector"),
+    "no folder": ("store: sqlite:///nowhere/a.db", "there is no folder"),
+    "no store": ("store: mysql://a", "there is no store of the kind 'mysql'"),
+}
+
+
+@pytest.mark.parametrize(("line", "told"), REFUSED.values(), ids=REFUSED)
+def test_check_refuses_what_serve_refuses_in_the_same_words(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, line: str, told: str
+) -> None:
+    for package in ("jinja2", "agui_inspector"):
+        monkeypatch.setitem(sys.modules, package, None)
+    (folder / "bridge.yaml").write_text(f"{line}\nagents: {{a: {{function: 'agents:helper'}}}}\n")
+    checked, served = error_of("check", "bridge.yaml"), error_of("serve", "bridge.yaml")
+
+    assert checked == served
+    assert told in checked[0]
 
 
 def test_brackets_in_an_error_are_printed_as_they_are(folder: Path) -> None:

@@ -25,7 +25,7 @@ from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.hosts import is_loopback
 from agui_bridge.logs import LogFormat, configure_logging
 
-__all__ = ["listen", "serve"]
+__all__ = ["check_private", "listen", "serve"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -85,8 +85,7 @@ def listen(launch: Launch, make: Callable[[], Bridge]) -> None:
         # The banner says it, and what begins and ends besides is of no use to people.
         logging.getLogger("uvicorn.error").setLevel(max(logging.WARNING, logging.root.level))
     bridge = make()
-    if bridge.authenticate is None and not launch.server.anonymous:
-        _check_private(launch.server.host)
+    check_private(bridge, launch)
     # uvicorn takes a while to import, and only this command needs it.
     from agui_bridge.http import server
 
@@ -100,9 +99,18 @@ def listen(launch: Launch, make: Callable[[], Bridge]) -> None:
     )
 
 
-def _check_private(host: str) -> None:
-    """Refuse what the server would refuse, in the words of the command line."""
-    if not is_loopback(host):
+def check_private(bridge: Bridge, launch: Launch) -> None:
+    """Refuse what the server would refuse, in the words of the command line.
+
+    Args:
+        bridge: the bridge.
+        launch: where it would listen.
+
+    Raises:
+        ConfigurationError: others than this machine would be served, and nothing says who asks.
+    """
+    host = launch.server.host
+    if bridge.authenticate is None and not launch.server.anonymous and not is_loopback(host):
         raise ConfigurationError(
             f"On {host} others than this machine reach the agents, and nothing says who they are.\n"
             "Add `authentication` to the file (authenticate=… to the Bridge), bind to 127.0.0.1, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.stores.opening import advise, note_preparation
+from agui_bridge.stores.opening import Preparation, advise, note_preparation
 from agui_bridge.stores.postgres.address import FORM, Address
 from agui_bridge.stores.postgres.connections import connect
 from agui_bridge.stores.postgres.errors import FAILURES, refusal
@@ -16,7 +16,7 @@ from agui_bridge.stores.sql.schema import (
     upgrade_script,
 )
 
-__all__ = ["prepare_database"]
+__all__ = ["inspect_database", "prepare_database"]
 
 
 OLDEST_SERVER = 120000
@@ -37,18 +37,39 @@ async def prepare_database(address: Address, *, migrate: bool) -> bool:
         SchemaMismatch: the schema is newer, or older and `migrate` is false.
         StoreUnavailable: the database does not answer.
     """
+    pooled, before = await _look(address)
     try:
-        connection = await _connect(address)
-        try:
-            pooled, before = await _check(connection, address)
-        finally:
-            await connection.close(timeout=address.connect_timeout)
         if judge_revision("postgres", before, url=address.shown, migrate=migrate):
             before = await _upgrade(address)
     except FAILURES as error:
         raise refusal(error, address.shown) from None
     note_preparation(before, head_of("postgres"))
     return pooled
+
+
+async def inspect_database(address: Address) -> Preparation:
+    """Say which schema a database has and which one it would get, and change nothing.
+
+    Raises:
+        ConfigurationError: as `prepare_database`.
+        SchemaMismatch: the schema is newer.
+        StoreUnavailable: as `prepare_database`.
+    """
+    _, before = await _look(address)
+    judge_revision("postgres", before, url=address.shown, migrate=True)
+    return Preparation(before, head_of("postgres"))
+
+
+async def _look(address: Address) -> tuple[bool, str | None]:
+    """Whether a pooler may change the server, and the schema; None where there are no tables."""
+    try:
+        connection = await _connect(address)
+        try:
+            return await _check(connection, address)
+        finally:
+            await connection.close(timeout=address.connect_timeout)
+    except FAILURES as error:
+        raise refusal(error, address.shown) from None
 
 
 async def _connect(address: Address) -> Any:

@@ -36,13 +36,14 @@ from agui_bridge.stores.base import (
     ThreadRow,
 )
 from agui_bridge.stores.commit_rules import Head, check_commit, is_in_doubt
+from agui_bridge.stores.opening import Preparation
 from agui_bridge.stores.postgres.address import parse_address
 from agui_bridge.stores.postgres.audit import PostgresAudit
 from agui_bridge.stores.postgres.connections import Connections, connect, set_up
 from agui_bridge.stores.postgres.deliveries import PostgresDeliveries
 from agui_bridge.stores.postgres.grants import PostgresGrants
 from agui_bridge.stores.postgres.notifications import CHANNEL, Notifications, digest
-from agui_bridge.stores.postgres.open import prepare_database
+from agui_bridge.stores.postgres.open import inspect_database, prepare_database
 from agui_bridge.stores.postgres.rows import (
     change_values,
     head_values,
@@ -95,6 +96,17 @@ class PostgresStore:
         self.deliveries: PostgresDeliveries = PostgresDeliveries(
             self._run, statements.schema, timed=clock is not None
         )
+
+    @staticmethod
+    async def inspect(url: str) -> Preparation:
+        """Say which schema the store has, and which one `open` would give it; change nothing.
+
+        Raises:
+            ConfigurationError: as `open`.
+            SchemaMismatch: the schema is newer.
+            StoreUnavailable: as `open`.
+        """
+        return await inspect_database(parse_address(url))
 
     @classmethod
     async def open(

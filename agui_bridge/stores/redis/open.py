@@ -8,12 +8,12 @@ from typing import Any
 from redis.exceptions import ResponseError
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch, StoreUnavailable
-from agui_bridge.stores.opening import advise, note_preparation
+from agui_bridge.stores.opening import Preparation, advise, note_preparation
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.client import FOR_THE_OPERATOR, Client
 from agui_bridge.stores.redis.keys import Keys
 
-__all__ = ["SCHEMA", "open_client"]
+__all__ = ["SCHEMA", "inspect_store", "open_client"]
 
 SCHEMA = 1
 """The layout of keys that this version works with."""
@@ -37,6 +37,25 @@ async def open_client(url: str, *, migrate: bool) -> tuple[Client, Keys]:
     except BaseException:
         await client.aclose()
         raise
+
+
+async def inspect_store(url: str) -> Preparation:
+    """Say which schema a store has and which one it would get, and change nothing.
+
+    Raises:
+        ConfigurationError: as `open_client`.
+        SchemaMismatch: the store is of another version.
+        StoreUnavailable: the server does not answer.
+    """
+    client = Client(Address.parse(url))
+    try:
+        await _check_servers(client)
+        _, noted = await _noted(client, make=False)
+        if noted is not None:
+            _shards(noted, client.address)
+        return Preparation(None if noted is None else str(SCHEMA), str(SCHEMA))
+    finally:
+        await client.aclose()
 
 
 async def _check_servers(client: Client) -> None:
@@ -95,11 +114,24 @@ def check_server(info: Mapping[str, Any], address: Address) -> None:
 
 async def _keys(client: Client, *, migrate: bool) -> Keys:
     """The layout as it is noted in the store, which is made when it is missing."""
+    made, noted = await _noted(client, make=migrate)
+    if noted is None:
+        raise SchemaMismatch(
+            f"there is no store at {client.address.shown}: run `agui-bridge migrate --store URL` "
+            "with its address"
+        )
+    shards = _shards(noted, client.address)
+    note_preparation(None if made else str(SCHEMA), str(SCHEMA))
+    return Keys(client.address.prefix, shards)
+
+
+async def _noted(client: Client, *, make: bool) -> tuple[bool, str | None]:
+    """Whether the store was made just now, and what is noted in it; None where there is none."""
     address = client.address
     name = f"{address.prefix}:schema"
     made = None
     try:
-        if migrate:
+        if make:
             made = await client.command("SET", name, f"{SCHEMA} {address.shards_of_new}", "NX")
         noted = await client.command("GET", name)
     except ResponseError:
@@ -107,12 +139,17 @@ async def _keys(client: Client, *, migrate: bool) -> Keys:
             f"{address.shown}: the Redis user may not use `{name}`: it needs the keys "
             f"{address.prefix}:* and the channel {address.prefix}:changes"
         ) from None
-    if noted is None:
-        raise SchemaMismatch(
-            f"there is no store at {address.shown}: run `agui-bridge migrate --store URL` with "
-            "its address"
-        )
-    schema, _, shards = str(noted).partition(" ")
+    return bool(made), None if noted is None else str(noted)
+
+
+def _shards(noted: str, address: Address) -> int:
+    """Into how many parts a store is divided; what is noted in it says so.
+
+    Raises:
+        ConfigurationError: the address says another number.
+        SchemaMismatch: the store is of another version.
+    """
+    schema, _, shards = noted.partition(" ")
     if schema != str(SCHEMA):
         raise SchemaMismatch(
             f"the store at {address.shown} has schema {schema[:20]}, this version of agui-bridge "
@@ -124,5 +161,4 @@ async def _keys(client: Client, *, migrate: bool) -> Keys:
             f"the store at {address.shown} was made with shards={shards}, which can't be changed: "
             "leave `shards` out of the address"
         )
-    note_preparation(None if made else schema, schema)
-    return Keys(address.prefix, int(shards))
+    return int(shards)

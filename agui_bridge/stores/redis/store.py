@@ -34,13 +34,14 @@ from agui_bridge.stores.base import (
     ThreadRow,
 )
 from agui_bridge.stores.commit_rules import check_commit
+from agui_bridge.stores.opening import Preparation
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.decisions.audit import RedisAudit
 from agui_bridge.stores.redis.decisions.grants import RedisGrants
 from agui_bridge.stores.redis.deliveries import RedisDeliveries
 from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of
 from agui_bridge.stores.redis.notifications import Notifications
-from agui_bridge.stores.redis.open import open_client
+from agui_bridge.stores.redis.open import inspect_store, open_client
 from agui_bridge.stores.redis.rows import (
     Write,
     filter_arguments,
@@ -117,6 +118,17 @@ class RedisStore:
             lambda: Notifications(client, keys.channel, self._wakeups.notify), Notifications.aclose
         )
         self.deliveries: RedisDeliveries = RedisDeliveries(client, keys, self._time)
+
+    @staticmethod
+    async def inspect(url: str) -> Preparation:
+        """Say which schema the store has, and which one `open` would give it; change nothing.
+
+        Raises:
+            ConfigurationError: as `open`.
+            SchemaMismatch: the schema is newer.
+            StoreUnavailable: as `open`.
+        """
+        return await inspect_store(url)
 
     @classmethod
     async def open(

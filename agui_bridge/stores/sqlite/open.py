@@ -6,11 +6,11 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch
-from agui_bridge.stores.opening import note_preparation
+from agui_bridge.stores.opening import Preparation, note_preparation
 from agui_bridge.stores.sql.schema import (
     VERSION_TABLE,
     head_of,
@@ -22,7 +22,7 @@ from agui_bridge.stores.sqlite.database import SqliteDatabase
 from agui_bridge.stores.sqlite.errors import is_damage, plainly
 from agui_bridge.stores.sqlite.file import BUSY_SECONDS, DatabaseFile, connect
 
-__all__ = ["open_database"]
+__all__ = ["inspect_database", "open_database"]
 
 MIGRATION_SECONDS = 600
 RETRY_PAUSE = 0.02
@@ -36,6 +36,28 @@ async def open_database(
     path = _path_of(url)
     file = await asyncio.to_thread(_prepare, path, url, migrate)
     return SqliteDatabase(file, clock or time.time)
+
+
+def inspect_database(url: str) -> Preparation:
+    """Say which schema a file has and which one it would get, and change nothing.
+
+    Raises:
+        ConfigurationError: as `SqliteStore.open`.
+        SchemaMismatch: the schema is newer.
+        StoreUnavailable: as `SqliteStore.open`.
+    """
+    path = _path_of(url)
+    _check_folder(path, url)
+    if not Path(path).exists():
+        return Preparation(None, head_of("sqlite"))
+    # Only to read, SQLite would still make files beside one that nobody has open.
+    mode = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+    with _told_plainly(url):
+        address = f"{Path(path).as_uri()}?{mode}"
+        with closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)) as connection:
+            before = _revision(connection)
+    judge_revision("sqlite", before, url=url, migrate=True)
+    return Preparation(before, head_of("sqlite"))
 
 
 def _path_of(url: str) -> str:
@@ -52,24 +74,34 @@ def _path_of(url: str) -> str:
 
 def _prepare(path: str, url: str, migrate: bool) -> DatabaseFile:
     """Check or migrate a file, set what is kept in the file itself, and open it."""
-    if not Path(path).parent.is_dir():
-        raise ConfigurationError(
-            f"{url!r}: there is no folder {str(Path(path).parent)!r}: create it first"
-        )
+    _check_folder(path, url)
     if not migrate and not Path(path).exists():
         # To connect would create it.
         raise SchemaMismatch(
             f"there is no database at {url!r}: run `agui-bridge migrate --store {url}`"
         )
+    with _told_plainly(url), closing(connect(path, create=True)) as connection:
+        before = _revision(connection)
+        outdated = judge_revision("sqlite", before, url=url, migrate=migrate)
+        _use_wal(connection, url)
+        if outdated:
+            before = _upgrade(connection, url)
+        note_preparation(before, head_of("sqlite"))
+        return DatabaseFile(path)
+
+
+def _check_folder(path: str, url: str) -> None:
+    if not Path(path).parent.is_dir():
+        raise ConfigurationError(
+            f"{url!r}: there is no folder {str(Path(path).parent)!r}: create it first"
+        )
+
+
+@contextmanager
+def _told_plainly(url: str) -> Iterator[None]:
+    """What SQLite raises within, in words for the operator."""
     try:
-        with closing(connect(path, create=True)) as connection:
-            before = _revision(connection)
-            outdated = judge_revision("sqlite", before, url=url, migrate=migrate)
-            _use_wal(connection, url)
-            if outdated:
-                before = _upgrade(connection, url)
-            note_preparation(before, head_of("sqlite"))
-            return DatabaseFile(path)
+        yield
     except sqlite3.Error as error:
         if "not a database" in str(error):
             raise ConfigurationError(

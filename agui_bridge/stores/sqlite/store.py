@@ -5,6 +5,7 @@ Each method is one transaction, written as a plain function over a connection of
 
 from __future__ import annotations
 
+import asyncio
 import math
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -41,6 +42,7 @@ from agui_bridge.stores.commit_rules import (
     join_stops,
     next_record,
 )
+from agui_bridge.stores.opening import Preparation
 from agui_bridge.stores.pages import first_within
 from agui_bridge.stores.sql.rows import (
     filter_values,
@@ -61,7 +63,7 @@ from agui_bridge.stores.sqlite.audit import SqliteAudit
 from agui_bridge.stores.sqlite.database import SqliteDatabase
 from agui_bridge.stores.sqlite.deliveries import SqliteDeliveries
 from agui_bridge.stores.sqlite.grants import SqliteGrants
-from agui_bridge.stores.sqlite.open import open_database
+from agui_bridge.stores.sqlite.open import inspect_database, open_database
 from agui_bridge.stores.sqlite.writing import put_rows, put_thread, renew_leases
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
@@ -88,6 +90,17 @@ class SqliteStore:
         self.audit: SqliteAudit = SqliteAudit(database)
         self.grants: SqliteGrants = SqliteGrants(database)
         self.deliveries: SqliteDeliveries = SqliteDeliveries(database)
+
+    @staticmethod
+    async def inspect(url: str) -> Preparation:
+        """Say which schema the store has, and which one `open` would give it; change nothing.
+
+        Raises:
+            ConfigurationError: as `open`.
+            SchemaMismatch: the schema is newer.
+            StoreUnavailable: as `open`.
+        """
+        return await asyncio.to_thread(inspect_database, url)
 
     @classmethod
     async def open(
