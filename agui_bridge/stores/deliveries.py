@@ -153,3 +153,7 @@ class DeliveryStore(Protocol):
             limit: as many at most.
         """
         ...
+
+    async def scopes(self) -> list[str]:
+        """The scopes that have any deliveries, in order."""
+        ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Collection
 from typing import Protocol
 
@@ -57,6 +58,10 @@ class GrantStore(Protocol):
             scope: whose.
             limit: as many at most.
         """
+        ...
+
+    async def scopes(self) -> builtins.list[str]:
+        """The scopes that have any decisions, in order."""
         ...
 
     async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:

@@ -43,7 +43,12 @@ async def open_store(url: str, *, migrate: bool = True) -> Store:
         StoreUnavailable: the store does not answer.
     """
     kind = _kind_of(url)
-    return await kind.open(url, migrate=migrate) if kind is not None else _memory()
+    if kind is None:
+        from agui_bridge.stores.memory import MemoryStore
+
+        return MemoryStore()
+    made: Store = await kind.open(url, migrate=migrate)
+    return made
 
 
 async def inspect_store(url: str) -> Preparation | None:
@@ -61,12 +66,6 @@ async def inspect_store(url: str) -> Preparation | None:
     """
     kind = _kind_of(url)
     return await kind.inspect(url) if kind is not None else None
-
-
-def _memory() -> Store:
-    from agui_bridge.stores.memory import MemoryStore
-
-    return MemoryStore()
 
 
 def _kind_of(url: str) -> type[SqliteStore | PostgresStore | RedisStore] | None:

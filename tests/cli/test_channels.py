@@ -155,7 +155,9 @@ async def test_deliveries_are_listed_by_state_and_scope(name: str, tmp_path: Pat
     assert "ops/t" in line and line.endswith(":hook:opened  HTTP 410")
     assert dead_ones.stdout == listed.stdout
     assert sent.stdout == "There are no sent notices in the scope default.\n"
-    assert others.stdout == "There are no notices in the scope other.\n"
+    assert others.stdout == (
+        "There are no notices in the scope other. Others have some: --scope default.\n"
+    )
     assert of_the_file.stdout == listed.stdout
     assert receiver.url not in listed.stdout
 

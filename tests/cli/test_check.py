@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,16 @@ def checked(file: Path, url: str) -> str:
     return told
 
 
+@contextmanager
+def _place(kind: str, folder: Path) -> Iterator[str]:
+    """The address of a store that is not there yet."""
+    if kind == "redis":
+        yield redis_url(folder)
+        return
+    with new_place("sqlite" if kind == "sqlite" else "postgres", folder) as place:
+        yield place.url
+
+
 def digests(folder: Path) -> dict[str, str]:
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
@@ -54,12 +64,8 @@ def digests(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("kind", HEADS)
 def test_a_store_that_does_not_exist_is_not_made(kind: str, tmp_path: Path, file: Path) -> None:
     told = f"There is no store yet: `migrate` or `serve` makes it, with schema {HEADS[kind]}."
-    if kind == "redis":
-        url = redis_url(tmp_path)
+    with _place(kind, tmp_path) as url:
         assert [checked(file, url), checked(file, url)] == [told, told]
-    else:
-        with new_place(kind, tmp_path) as place:
-            assert [checked(file, place.url), checked(file, place.url)] == [told, told]
     assert digests(tmp_path) == {}
 
 

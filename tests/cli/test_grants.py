@@ -37,7 +37,10 @@ def test_a_decision_is_listed_and_revoked_once(tmp_path: Path) -> None:
     again = invoke("revoke", "g-1", *place, "--actor", "ann")
     assert (again.exit_code, "could be revoked" in again.stderr) == (1, True)
     assert "revoked by ann" in invoke("list", *place).stdout
-    assert "Nothing is remembered" in invoke("list", "--store", url).stdout
+    assert invoke("list", "--store", url).stdout == (
+        "There are no remembered decisions in the scope default. "
+        "Others have some: --scope team é.\n"
+    )
 
 
 def test_it_works_on_the_store_of_a_configuration_file(tmp_path: Path) -> None:

@@ -152,6 +152,10 @@ def test_a_removed_channels_notices_stay_queued(tmp_path: Path) -> None:
 
     with serving(tmp_path, "bridge.yaml", "--port", "0"):
         assert_shown("removed channel", printed("removed channel", folder=tmp_path))
+        assert_shown("another scope", printed("another scope", folder=tmp_path))
+    file.write_text(without + "approvals: [{match: {tool: send}, notify: [hook]}]\n")
+    refused = printed("rule of a removed channel", folder=tmp_path)
+    assert_shown("rule of a removed channel", refused)
 
 
 def test_a_full_disk_is_told_by_readyz(tmp_path: Path) -> None:

@@ -114,6 +114,16 @@ async def test_a_delivery_is_inserted_once(store: Store, clock: FakeClock) -> No
     assert found["d1"] == replace(told("d1", due_at=7.5), created_at=now, updated_at=now)
 
 
+async def test_the_scopes_are_those_that_have_deliveries(store: Store) -> None:
+    record = await asked(store)
+    none = await store.deliveries.scopes()
+    await store.deliveries.plan(QUESTION, [told("d1")])
+    some = await store.deliveries.scopes()
+    await store.delete(KEY, Expected(version=record.version))
+
+    assert (none, some, await store.deliveries.scopes()) == ([], [KEY.scope], [])
+
+
 async def test_of_a_question_that_is_not_there_nothing_is_planned(store: Store) -> None:
     await asked(store)
 

@@ -50,6 +50,13 @@ async def test_a_decision_comes_back_as_it_went(store: Store, clock: FakeClock) 
     assert await store.grants.list("other") == []
 
 
+async def test_the_scopes_are_those_that_have_decisions(store: Store, clock: FakeClock) -> None:
+    assert await store.grants.scopes() == []
+    for id, scope in (("1", "team é"), ("2", "a b"), ("3", "team é")):
+        await store.grants.add(grant(clock, id, scope=scope))
+    assert await store.grants.scopes() == ["a b", "team é"]
+
+
 async def test_decisions_are_listed_newest_first(store: Store, clock: FakeClock) -> None:
     for number in range(4):
         await store.grants.add(grant(clock, str(number)))

@@ -10,6 +10,7 @@ import click
 
 from agui_bridge.channels.channel import Channel, Undelivered
 from agui_bridge.channels.notice import Links, Notice
+from agui_bridge.cli.approvals.scopes import nothing_in
 from agui_bridge.cli.faults import Command, CommandGroup
 from agui_bridge.cli.store_given import lasting_store, target_or_store
 from agui_bridge.cli.target import Target
@@ -80,14 +81,16 @@ def deliveries(
     """
     url = lasting_store(target, store)
 
-    async def read() -> list[Delivery]:
+    async def read() -> tuple[list[Delivery], list[str]]:
         opened = await open_store(url, migrate=False)
         try:
-            return await opened.deliveries.list_deliveries(scope, state=state, limit=limit)
+            store = opened.deliveries
+            listed = await store.list_deliveries(scope, state=state, limit=limit)
+            return listed, [] if listed else await store.scopes()
         finally:
             await opened.aclose()
 
-    found = asyncio.run(read())
+    found, others = asyncio.run(read())
     for one in found:
         why = f"  {one.error}" if one.error else ""
         click.echo(
@@ -98,7 +101,7 @@ def deliveries(
         )
     if not found:
         those = f"{state} notices" if state else "notices"
-        click.echo(f"There are no {those} in the scope {scope}.")
+        click.echo(nothing_in(scope, those, others))
 
 
 async def _send(channel: Channel, inbox: Inbox, scope: str) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import click
 
+from agui_bridge.cli.approvals.scopes import nothing_in
 from agui_bridge.cli.faults import Command, CommandGroup
 from agui_bridge.cli.store_given import lasting_store, target_or_store
 from agui_bridge.protocol.grants.grant import Grant
@@ -44,18 +45,20 @@ def list_(target: Sequence[str], store: str | None, scope: str) -> None:
     """
     url = lasting_store(target, store)
 
-    async def run() -> tuple[list[Grant], float]:
+    async def run() -> tuple[list[Grant], float, list[str]]:
         opened = await open_store(url, migrate=False)
         try:
-            return await opened.grants.list(scope), await opened.ping()
+            listed = await opened.grants.list(scope)
+            others = [] if listed else await opened.grants.scopes()
+            return listed, await opened.ping(), others
         finally:
             await opened.aclose()
 
-    found, now = asyncio.run(run())
+    found, now, others = asyncio.run(run())
     for grant in found:
         click.echo(visible(_line(grant, now)))
     if not found:
-        click.echo(f"Nothing is remembered in the scope {scope}.")
+        click.echo(nothing_in(scope, "remembered decisions", others))
 
 
 @grants.command(cls=Command)

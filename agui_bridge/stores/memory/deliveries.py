@@ -148,3 +148,7 @@ class MemoryDeliveries:
         ]
         found.sort(key=lambda row: (-row.created_at, row.key.agent, row.key.thread, row.id))
         return found[:limit]
+
+    async def scopes(self) -> list[str]:
+        """The scopes that have deliveries (see `DeliveryStore.scopes`)."""
+        return sorted({key.scope for key, thread in self._threads.items() if thread.deliveries})

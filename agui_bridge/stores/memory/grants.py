@@ -60,6 +60,10 @@ class MemoryGrants:
         found = [grant for grant in self._grants.values() if grant.scope == scope]
         return sorted(found, key=lambda grant: (-grant.created_at, grant.id))[:limit]
 
+    async def scopes(self) -> builtins.list[str]:
+        """The scopes that have decisions (see `GrantStore.scopes`)."""
+        return sorted({grant.scope for grant in self._grants.values()})
+
     async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete decisions that are over for long (see `GrantStore.prune`)."""
         latest = self._now() - older_than

@@ -92,6 +92,8 @@ ORDER BY created_at, id COLLATE "C\"""")
 SELECT {NAMES} FROM {deliveries}
 WHERE scope = :scope AND (:state::text IS NULL OR state = :state)
 ORDER BY created_at DESC, agent COLLATE "C", thread COLLATE "C", id COLLATE "C" LIMIT :limit""")
+        self.scopes = Statement.of(f"""
+SELECT DISTINCT scope COLLATE "C" FROM {deliveries} ORDER BY 1""")
 
 
 class PostgresDeliveries:
@@ -177,3 +179,7 @@ class PostgresDeliveries:
         values = {"scope": scope, "state": state, "limit": limit}
         rows = await self._run(self._statements.list, None, values)
         return [read_delivery(tuple(row)) for row in rows]
+
+    async def scopes(self) -> list[str]:
+        """The scopes that have deliveries (see `DeliveryStore.scopes`)."""
+        return [str(scope) for (scope,) in await self._run(self._statements.scopes, None, {})]

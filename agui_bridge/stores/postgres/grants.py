@@ -48,6 +48,8 @@ WHERE scope = :scope AND id = :id AND revoked_at IS NULL RETURNING 1""")
         self._list = Statement.of(f"""
 SELECT {_COLUMNS} FROM {table} WHERE scope = :scope
 ORDER BY created_at DESC, id COLLATE "C" LIMIT :limit""")
+        self._scopes = Statement.of(f"""
+SELECT DISTINCT scope COLLATE "C" FROM {table} ORDER BY 1""")
         latest = f"{now} - :older_than::float8"
         over = f"""
 SELECT scope, id FROM {table}
@@ -95,6 +97,10 @@ SELECT count(*) FROM deleted""")
         """A scope's decisions (see `GrantStore.list`)."""
         values = {"scope": scope, "limit": limit}
         return [decode_grant(*row) for row in await self._run(self._list, None, values)]
+
+    async def scopes(self) -> builtins.list[str]:
+        """The scopes that have decisions (see `GrantStore.scopes`)."""
+        return [str(scope) for (scope,) in await self._run(self._scopes, None, {})]
 
     async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete decisions that are over for long (see `GrantStore.prune`)."""

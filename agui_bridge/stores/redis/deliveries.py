@@ -23,6 +23,7 @@ from agui_bridge.stores.redis.scripts.deliveries import (
     OVER,
     PLAN,
     ROWS,
+    SCOPES,
     UNANNOUNCED,
 )
 
@@ -135,6 +136,12 @@ class RedisDeliveries:
         return sorted(
             rows, key=lambda row: (-row.created_at, row.key.agent, row.key.thread, row.id)
         )
+
+    async def scopes(self) -> list[str]:
+        """The scopes that have deliveries (see `DeliveryStore.scopes`)."""
+        calls = [(keys,) for keys in self._keys.of_shards()]
+        found = await self._client.run_each(SCOPES, calls)
+        return sorted({unquote(name) for names in found for name in names})
 
 
 def _asked(name: str) -> tuple[ThreadKey, str]:

@@ -72,6 +72,8 @@ LIST: Final = f"""
 SELECT {NAMES} FROM agui_deliveries WHERE scope = :scope{{}}
 ORDER BY created_at DESC, agent, thread, id LIMIT :limit"""
 
+_SCOPES: Final = "SELECT DISTINCT scope FROM agui_deliveries ORDER BY scope"
+
 
 class SqliteDeliveries:
     """Keeps deliveries in a store's file."""
@@ -172,6 +174,14 @@ class SqliteDeliveries:
 
         def body(connection: sqlite3.Connection) -> list[Delivery]:
             return [read_delivery(row) for row in connection.execute(statement, values)]
+
+        return await self._database.read(body)
+
+    async def scopes(self) -> list[str]:
+        """The scopes that have deliveries (see `DeliveryStore.scopes`)."""
+
+        def body(connection: sqlite3.Connection) -> list[str]:
+            return [str(scope) for (scope,) in connection.execute(_SCOPES)]
 
         return await self._database.read(body)
 

@@ -35,6 +35,8 @@ _LIST: Final = f"""
 SELECT {_COLUMNS} FROM agui_grants WHERE scope = :scope
 ORDER BY created_at DESC, id LIMIT :limit"""
 
+_SCOPES: Final = "SELECT DISTINCT scope FROM agui_grants ORDER BY scope"
+
 _OVER: Final = """
 SELECT rowid FROM agui_grants
 WHERE expires_at <= :latest OR revoked_at <= :latest OR (uses >= max_uses AND created_at <= :latest)
@@ -91,6 +93,14 @@ class SqliteGrants:
         def body(connection: sqlite3.Connection) -> builtins.list[Grant]:
             rows = connection.execute(_LIST, {"scope": scope, "limit": limit})
             return [decode_grant(*row) for row in rows]
+
+        return await self._database.read(body)
+
+    async def scopes(self) -> builtins.list[str]:
+        """The scopes that have decisions (see `GrantStore.scopes`)."""
+
+        def body(connection: sqlite3.Connection) -> builtins.list[str]:
+            return [str(scope) for (scope,) in connection.execute(_SCOPES)]
 
         return await self._database.read(body)
 

@@ -139,6 +139,12 @@ class RedisGrants:
         _, grants = await self._all(scope)
         return sorted(grants, key=lambda grant: (-grant.created_at, grant.id))[:limit]
 
+    async def scopes(self) -> builtins.list[str]:
+        """The scopes that have decisions (see `GrantStore.scopes`)."""
+        calls = [((base, f"{base}:grants"),) for base in self._keys.bases()]
+        found = await self._client.run_each(_SCOPES, calls)
+        return sorted(unquote(name) for names in found for name in names)
+
     async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete decisions that are over for long (see `GrantStore.prune`)."""
         calls = [((base, f"{base}:grants"),) for base in self._keys.bases()]

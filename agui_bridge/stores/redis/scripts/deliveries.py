@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agui_bridge.stores.redis.scripts.lua import DELIVERIES, NOW, THREAD, Script
 
-__all__ = ["CLAIM", "DUE", "FINISH", "LIST", "OVER", "PLAN", "ROWS", "UNANNOUNCED"]
+__all__ = ["CLAIM", "DUE", "FINISH", "LIST", "OVER", "PLAN", "ROWS", "SCOPES", "UNANNOUNCED"]
 
 UNANNOUNCED = Script(
     NOW
@@ -136,6 +136,9 @@ Gives whether the lease held."""
 
 ROWS = Script("return redis.call('HGETALL', KEYS[1] .. ':d')")
 """Gives ids and rows in turns."""
+
+SCOPES = Script("return redis.call('ZRANGE', KEYS[1] .. ':deliveries', 0, -1)")
+"""KEYS: a shard's base. Gives the names of its scopes that have deliveries."""
 
 LIST = Script(
     """

@@ -29,6 +29,7 @@ A shard has these, all of them sorted sets:
     asks-told, asks-over        announced ones by when they expire; those that are over
     due:CHANNEL                 queued deliveries by when they are due
     deliveries:SCOPE[:STATE]    deliveries by the time since they were made
+    deliveries                  scopes that have deliveries, all of one score
 """
 
 from __future__ import annotations
@@ -203,8 +204,10 @@ local function index_delivery(tag, id, old_state, state, channel, due, created)
   if state then
     call('ZADD', all, '-' .. created, name)
     call('ZADD', all .. ':' .. state, '-' .. created, name)
+    call('ZADD', P .. ':deliveries', 0, scope)
   else
     call('ZREM', all, name)
+    if call('EXISTS', all) == 0 then call('ZREM', P .. ':deliveries', scope) end
   end
   if state == 'queued' then
     call('ZADD', P .. ':due:' .. channel, due, name)
