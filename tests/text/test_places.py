@@ -17,6 +17,7 @@ from agui_bridge.channels.smtp import Smtp
 from agui_bridge.channels.teams import card
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.client import Client
+from agui_bridge.http.inbox.forms.fields import argument_fields
 from agui_bridge.protocol.threads.records import ToolCall
 from agui_bridge.terminal import Terminal
 from agui_bridge.text.visible import visible
@@ -139,3 +140,16 @@ async def test_a_question_s_page_and_both_lists_hide_nothing(serving: Serving) -
         assert visible(text) == text
     for page in (pages[0], listed):
         _hides_nothing(page.text)
+
+
+def test_a_text_that_hides_something_is_json_in_the_inbox_form_and_stays_what_it_is() -> None:
+    arguments = {"type": "object", "properties": {"to": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"editedArgs": arguments}}
+    call = ToolCall("c", "send", {"to": "a\u200b"})
+    told = notice(tool_call=call, response_schema=schema)
+    form = argument_fields(told.ask)
+    [field] = form.shown()
+
+    assert (field.kind, field.value) == ("json", r'"a\u200b"')
+    assert form.read({field.name: [field.value]}) == ({"to": "a\u200b"}, {})
+    assert form.read({field.name: [r'"b\u200b"']}) == ({"to": "b\u200b"}, {})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -345,9 +347,17 @@ def test_what_somebody_else_has_answered_is_sent_with_the_rest(
     ]
 
 
-def test_what_an_agent_hides_is_marked_and_stays_what_it_is_when_it_is_changed(
+def test_a_text_that_hides_something_is_json_in_a_form_and_stays_what_it_is(
     open_case: OpenCase,
 ) -> None:
+    schema = {"type": "object", "properties": {"to": {"type": "string", "default": "a\u200b"}}}
+    page = open_case(f"&schema={quote(json.dumps(schema))}")
+    expect(field(page, "To")).to_have_value('"a\\u200b"')
+    button(page, "Send").click()
+    assert payload(page) == {"to": "a\u200b"}
+
+
+def test_what_an_agent_hides_is_marked_on_its_card(open_case: OpenCase) -> None:
     page = open_case("unseen")
     card = page.get_by_role("article")
     for shown in (r"Run\u200b it\u202e?", r"p\u0430y", r"to\u3164", r"report.txt\u{e0101}"):

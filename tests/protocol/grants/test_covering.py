@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 
+from agui_bridge.frozen import replace
+from agui_bridge.protocol.contract.transitions import moved
 from agui_bridge.protocol.grants.covering import covered_arguments, lasting, times
 from agui_bridge.protocol.grants.matching import matches
+from agui_bridge.protocol.grants.remembering import MEMBER, grant_of, offering
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Remember
+from agui_bridge.protocol.threads.records import (
+    Interrupt,
+    InterruptStatus,
+    RecordedAnswer,
+    ThreadKey,
+    ToolCall,
+)
 
 APPROVED = {"amount": 3, "note": "thanks", "to": {"iban": "DE1"}, "path": "/home/ann/"}
 TABLE: list[tuple[dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
@@ -91,3 +102,27 @@ def test_how_often_is_a_number_or_any() -> None:
         "once",
         "20 times at most",
     ]
+
+
+def test_an_approval_of_a_question_that_an_earlier_version_asked_is_remembered() -> None:
+    call = ToolCall("c", "pay", {"amount": 3})
+    rule = ApprovalRule("pay", remember=(Remember("scope"),))
+    schema = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
+    asked = offering(
+        Interrupt("i", "b", 0, "n", "tool_call", tool_call=call, rule=rule, response_schema=schema)
+    )
+    assert asked.response_schema is not None
+    members = asked.response_schema["properties"]
+    told = members[MEMBER].pop("description")
+    assert (
+        told == "scope: for everybody, for 30 days, any number of times; with the same arguments."
+    )
+    for member, made in (
+        (members[MEMBER], True),
+        ({**members[MEMBER], "description": told}, True),
+        ({**members[MEMBER], "title": "Another one's"}, False),
+    ):
+        one = replace(asked, response_schema={**schema, "properties": {MEMBER: member}})
+        answer = RecordedAnswer("resolved", {"approved": True, MEMBER: "scope"})
+        given = moved(replace(one, answer=answer), InterruptStatus.ANSWERED, 1.0, "bob", "api")
+        assert (grant_of(ThreadKey("s", "a", "t"), given, 1.0) is not None) is made
