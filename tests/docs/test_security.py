@@ -1,5 +1,7 @@
 """docs/security.md: the app of its example lets in whom its token stands for."""
 
+import re
+
 import pytest
 
 from tests.docs.pages import ROOT, run_page
@@ -16,3 +18,12 @@ async def test_the_example_asks_for_a_token(
         assert (await http.get("/agents")).status_code == 401
         http.headers["authorization"] = "Bearer a-token-of-some-length"
         assert (await http.get("/agents")).json() == {"agents": []}
+
+
+def test_the_threat_model_names_tests_that_there_are() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page)
+    assert len(named) > 15
+    for path, test in named:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert f"def {test or 'test_'}" in text, f"{path} has no {test}"
