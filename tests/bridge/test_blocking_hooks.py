@@ -116,7 +116,8 @@ def extract(hook: Any, slack: FakeSlack) -> tuple[Bridge, Act]:
 
 
 def people(hook: Any, slack: FakeSlack) -> tuple[Bridge, Act]:
-    channel = Slack("xoxb-token", SIGNING_SECRET, "C1", hook, api=slack.url, per_second=50)
+    given = {"api": slack.url, "per_second": 50, "show_args": True}
+    channel = Slack("xoxb-token", SIGNING_SECRET, "C1", hook, **given)
     bridge, done = bridge_with({"ops": channel})
 
     async def act(base: str) -> None:

@@ -32,6 +32,7 @@ def main() -> None:
         lambda user: Principal(actor=user.id),
         api=options.slack,
         per_second=1000,
+        show_args=True,
     )
     bridge = make_bridge(
         options.store,
