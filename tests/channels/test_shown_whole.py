@@ -90,3 +90,11 @@ def test_there_are_calls_of_both_kinds() -> None:
     room = {"title": 150, "text": 3000}
     assert [shows_call(it, **room) for it in (small, large)] == [True, False]
     assert not shows_call(ToolCall("c", "pay" * 50, {}), **room)
+
+
+def test_the_inbox_shows_an_argument_whatever_its_name() -> None:
+    args = {"to": "bob", "agui_bridge": "attacker"}
+    opened = AuditEntry(InterruptStatus.OPEN, 1.0, "agent")
+    ask = notice(tool_call=ToolCall("c", "pay", args), audit=(opened,)).ask
+    view = view_of(InterruptRow(KEY, ask, 1.0), "ref", Principal("default", "ann"), 2.0)
+    assert {argument.name: argument.text for argument in view.arguments} == args

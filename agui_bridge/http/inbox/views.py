@@ -127,7 +127,10 @@ class QuestionView:
         """
         if (edited := edited_so_far(self.ask)) is not None:
             return _named(edited)
-        return self.proposed or _named(self.ask.metadata or {})
+        if self.proposed:
+            return self.proposed
+        told = self.ask.metadata or {}
+        return _named({name: it for name, it in told.items() if name != "agui_bridge"})
 
     @property
     def proposed(self) -> list[Argument]:
@@ -234,7 +237,7 @@ class QuestionView:
 
 
 def _named(told: Mapping[str, Json]) -> list[Argument]:
-    return [Argument(name, value_text(it)) for name, it in told.items() if name != "agui_bridge"]
+    return [Argument(name, value_text(it)) for name, it in told.items()]
 
 
 def view_of(row: InterruptRow, reference: str, principal: Principal, now: float) -> QuestionView:
