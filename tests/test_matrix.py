@@ -24,7 +24,7 @@ def report(*failed: str) -> Report:
 
 
 def verdict(name: str, *settings: tuple[str, ...], twice: int = 0) -> Verdict:
-    judged = [Judged(report(*failed), twice) for failed in settings]
+    judged = [Judged(report(*failed), twice, "") for failed in settings]
     return Verdict(name, DAY, judged)
 
 

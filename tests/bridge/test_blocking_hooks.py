@@ -116,8 +116,9 @@ def extract(hook: Any, slack: FakeSlack) -> tuple[Bridge, Act]:
 
 
 def people(hook: Any, slack: FakeSlack) -> tuple[Bridge, Act]:
-    given = {"api": slack.url, "per_second": 50, "show_args": True}
-    channel = Slack("xoxb-token", SIGNING_SECRET, "C1", hook, **given)
+    channel = Slack(
+        *("xoxb-token", SIGNING_SECRET, "C1", hook), api=slack.url, per_second=50, show_args=True
+    )
     bridge, done = bridge_with({"ops": channel})
 
     async def act(base: str) -> None:

@@ -22,7 +22,6 @@ from agno.models.response import ModelResponse
 from agno.os import AgentOS
 from agno.os.interfaces.agui import AGUI
 from agno.tools import tool
-from sqlalchemy import create_engine
 
 from tests.servers.peers.script import TOKEN_SECONDS, Effects, calls_of, reply_to, serve
 
@@ -90,13 +89,12 @@ def make_app(options: argparse.Namespace) -> Any:
         """Send an email."""
         return effects.send_email(to, body)
 
-    sessions = f"sqlite:///{options.folder / 'agno.db'}"
-    patient = create_engine(sessions, connect_args={"timeout": _DISK_SECONDS})
+    sessions = f"sqlite:///{options.folder / 'agno.db'}?timeout={_DISK_SECONDS}"
     agent = Agent(
         name="peer",
         model=Scripted(id="scripted"),
         tools=[send_email],
-        db=SqliteDb(db_engine=patient),
+        db=SqliteDb(db_url=sessions),
         add_history_to_context=True,
         telemetry=False,
     )
