@@ -209,7 +209,9 @@ class Client:
     ) -> T:
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        here = self._here.get()
+        here, task = self._here.get(), asyncio.current_task()
+        # A task that was cancelled may still have something to write before it ends.
+        cancelled_before = task.cancelling() if task is not None else 0
         here.under_way += 1
         try:
             async with asyncio.timeout(self.address.timeout), here.free:
@@ -221,11 +223,13 @@ class Client:
                         raise
                     # Older versions of redis-py turn a cancellation, which is also how the time
                     # limit ends a call, into a broken connection.
-                    task = asyncio.current_task()
-                    if task is None or task.cancelling():
+                    if task is None or task.cancelling() > cancelled_before:
                         raise
                 return await body()
         except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
+            if task is not None and task.cancelling() > cancelled_before:
+                # The client took it for a failure. Who goes on after failures would never end.
+                raise asyncio.CancelledError from None
             if word_of(error) in passed_on:
                 raise
             _raise_plainly(error, self.address.shown)

@@ -54,7 +54,7 @@ class Notifications:
 
     async def aclose(self) -> None:
         """Stop listening."""
-        # The client takes a cancellation that comes while it connects for a failure, and goes on.
+        # See `_end_if_cancelled`: nobody waits here until something is heard.
         while self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=CANCEL_SECONDS)
@@ -70,9 +70,11 @@ class Notifications:
                         logger.debug("listening for changes of threads")
                         while True:
                             await self._hear_some(messages)
+                            _end_if_cancelled()
                             pause = FIRST_PAUSE
                 finally:
                     await redis.aclose(close_connection_pool=True)
+            _end_if_cancelled()
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
 
@@ -99,3 +101,13 @@ class Notifications:
             self._heard(key_of(tag))
         elif tag == ANY_STOP:
             self._heard(ANY_STOP)
+
+
+def _end_if_cancelled() -> None:
+    """End a task whose cancellation the client has taken for a failure, or for silence.
+
+    Whoever cancels once, as `asyncio.run` does at its end, would wait for it for ever.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
