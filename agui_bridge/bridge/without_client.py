@@ -136,6 +136,7 @@ class WithoutClient(Registry):
             self.references,
             principal or Principal(),
             Filters(agent=agent, tool=tool, thread=thread, status=status, mine=mine),
+            agents=self.agents,
             after=after,
             limit=limit,
         )

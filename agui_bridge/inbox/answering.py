@@ -34,7 +34,14 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores.base import InterruptRow
 
-__all__ = ["AnswerOutcome", "AnswerStatus", "answer_question", "decided_by", "said_decided"]
+__all__ = [
+    "AnswerOutcome",
+    "AnswerStatus",
+    "answer_question",
+    "decided_by",
+    "said_decided",
+    "said_gone",
+]
 
 _SINGLY: Final = replace(V1, name="single", answers_singly=True)
 
@@ -109,16 +116,19 @@ async def answer_question(
         heavy: whether the answer is so large that what is done with it takes turns.
 
     Raises:
-        Refused: the principal sees no such question (INTERRUPT_NOT_FOUND), its agent is gone
-            (AGENT_NOT_FOUND), the answer is malformed (INVALID_INPUT), or the scope has too many
-            runs (TOO_MANY_RUNS).
+        Refused: the principal sees no such question (INTERRUPT_NOT_FOUND), its agent is gone and
+            the answer is no cancellation (AGENT_NOT_FOUND), the answer is malformed
+            (INVALID_INPUT), the scope has too many runs (TOO_MANY_RUNS), or a question of an agent
+            that is gone is not the principal's to withdraw (NOT_AN_APPROVER).
         StoreUnavailable: the store did not answer.
     """
     key = reference.key
     await find_question(engine, reference, principal)
     agent = agents.get(key.agent)
     if agent is None:
-        raise Refused("AGENT_NOT_FOUND", f"There is no agent {key.agent[:100]!r} any more.")
+        if given.status == "cancelled":
+            return await _withdraw(engine, reference, principal)
+        raise Refused("AGENT_NOT_FOUND", said_gone(key.agent))
     entry = {"interruptId": reference.interrupt, "status": given.status}
     if given.status == "resolved":
         entry["payload"] = given.payload
@@ -148,6 +158,16 @@ async def answer_question(
         left = None if wait is None else max(wait - (engine.clock.monotonic() - began), 0.0)
         row, stream = await _submitted(engine, reference, submission, left)
     return _outcome(row, given, principal, stream)
+
+
+async def _withdraw(engine: Engine, reference: Reference, principal: Principal) -> AnswerOutcome:
+    """Close the pause of an agent that is gone: nobody is told, and nothing goes on."""
+    await engine.stop(reference.key, principal=principal)
+    row = await find_question(engine, reference, principal)
+    ask = row.interrupt
+    if ask.status is InterruptStatus.CANCELLED:
+        return AnswerOutcome("cancelled", row)
+    return AnswerOutcome("refused", row, "INTERRUPT_ALREADY_ANSWERED", said_decided(ask))
 
 
 async def _submitted(
@@ -231,6 +251,11 @@ def _result(ask: Interrupt, stream: EventStream) -> Json:
     if stream.terminal is None or not carried or ask.status in _NOT_CARRIED_OUT:
         return None
     return stream.terminal.get("result")
+
+
+def said_gone(agent: str) -> str:
+    """Why nobody can answer a question whose agent was removed, in words."""
+    return f"There is no agent {agent[:100]!r} any more. Its question can only be withdrawn."
 
 
 def said_decided(ask: Interrupt) -> str:

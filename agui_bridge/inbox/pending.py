@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import heapq
 import json
 import math
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from agui_bridge.engine.engine import Engine
 from agui_bridge.errors import Refused
 from agui_bridge.inbox.access import scopes_of
-from agui_bridge.inbox.answering import said_decided
+from agui_bridge.inbox.answering import said_decided, said_gone
 from agui_bridge.inbox.reference import Reference, References
 from agui_bridge.protocol.approvals.entitlement import why_not
 from agui_bridge.protocol.json_values import find_forbidden
@@ -114,8 +115,17 @@ class Filters:
         }
 
 
-def listed(row: InterruptRow, principal: Principal, references: References) -> Listed:
-    """A question as a principal sees it, who is known to see it."""
+def listed(
+    row: InterruptRow, principal: Principal, references: References, agents: Collection[str]
+) -> Listed:
+    """A question as a principal sees it, who is known to see it.
+
+    Args:
+        row: the question.
+        principal: who looks.
+        references: write its reference.
+        agents: the names of those that there are.
+    """
     ask = row.interrupt
     why = None
     # No store says the time with a list. This tells who may; whether they did in time, admission.
@@ -123,6 +133,8 @@ def listed(row: InterruptRow, principal: Principal, references: References) -> L
         why = Why("INTERRUPT_ALREADY_ANSWERED", said_decided(ask))
     elif ask.expired(time.time()):
         why = Why("INTERRUPT_EXPIRED", "The time to answer is over.")
+    elif row.key.agent not in agents:
+        why = Why("AGENT_NOT_FOUND", said_gone(row.key.agent))
     elif (refusal := why_not(ask, principal)) is not None:
         why = Why(refusal.code, refusal.message)
     voted = ask.is_open and any(vote.actor == principal.actor for vote in ask.votes)
@@ -135,6 +147,7 @@ async def find_page(
     principal: Principal,
     filters: Filters,
     *,
+    agents: Collection[str],
     after: str | None = None,
     limit: int = 50,
 ) -> Page:
@@ -145,6 +158,7 @@ async def find_page(
         references: write their references.
         principal: who asks.
         filters: which are wanted.
+        agents: the names of those that there are: nobody can answer the questions of others.
         after: the cursor of the page before; None: from the first.
         limit: as many at most.
 
@@ -155,8 +169,9 @@ async def find_page(
     begin = None if after is None else _read_cursor(after)
     scopes, store = scopes_of(principal), engine.store
     if filters.mine:
-        rows = await _waiting_for(principal, store, scopes, filters, begin, limit + 1)
-        count = await _count_waiting_for(principal, store, scopes, filters)
+        waits = functools.partial(_waits_for, principal, agents)
+        rows = await _waiting_for(waits, store, scopes, filters, begin, limit + 1)
+        count = await _count_waiting_for(waits, store, scopes, filters)
     else:
         lists = [
             await store.list_interrupts(scope, **filters.stored, after=begin, limit=limit + 1)
@@ -169,12 +184,16 @@ async def find_page(
             count += await store.count_interrupts(scope, **filters.stored, most=most)
     cursor = _write_cursor(rows[limit - 1].place) if len(rows) > limit else None
     seen = await engine.as_seen(rows[:limit])
-    found = tuple(listed(row, principal, references) for row in seen)
+    found = tuple(listed(row, principal, references, agents) for row in seen)
     return Page(found, cursor, count if count <= _MOST_COUNTED else None)
 
 
+Waits = Callable[[InterruptRow], bool]
+"""Whether a question waits for somebody."""
+
+
 async def _waiting_for(
-    principal: Principal,
+    waits: Waits,
     store: Store,
     scopes: Iterable[str],
     filters: Filters,
@@ -186,7 +205,7 @@ async def _waiting_for(
     for scope in scopes:
         some: list[InterruptRow] = []
         async for row in _each(store, scope, filters, begin, limit):
-            if _waits_for(principal, row):
+            if waits(row):
                 some.append(row)
                 if len(some) == limit:
                     break
@@ -195,7 +214,7 @@ async def _waiting_for(
 
 
 async def _count_waiting_for(
-    principal: Principal, store: Store, scopes: Iterable[str], filters: Filters
+    waits: Waits, store: Store, scopes: Iterable[str], filters: Filters
 ) -> int:
     """How many questions wait for somebody; more than are counted where too many would be read."""
     count, read = 0, 0
@@ -204,12 +223,14 @@ async def _count_waiting_for(
             if read == _MOST_COUNTED:
                 return _MOST_COUNTED + 1
             read += 1
-            count += _waits_for(principal, row)
+            count += waits(row)
     return count
 
 
-def _waits_for(principal: Principal, row: InterruptRow) -> bool:
+def _waits_for(principal: Principal, agents: Collection[str], row: InterruptRow) -> bool:
     ask = row.interrupt
+    if row.key.agent not in agents:
+        return False
     voted = any(vote.actor == principal.actor for vote in ask.votes)
     return not voted and why_not(ask, principal) is None
 

@@ -112,21 +112,14 @@ def test_a_question_shows_who_may_answer_and_is_cancelled(tmp_path: Path) -> Non
         assert_shown("cancel", printed("cancel", base, ref))
 
 
-def test_a_removed_agents_questions_are_closed_by_a_stand_in(tmp_path: Path) -> None:
+def test_a_removed_agents_questions_are_withdrawn(tmp_path: Path) -> None:
     with paused(tmp_path) as (bridge, _):
         ref = reference(bridge, "open")
     file = tmp_path / "bridge.yaml"
-    without = re.sub(r"  mail: .*\n", "", file.read_text())
-    file.write_text(without)
-    (told,) = re.findall(r"`(async def gone.*)`", PAGE)
-    (tmp_path / "closing.py").write_text(told)
-    (agent,) = re.findall(r"`(mail: .*)`, where", PAGE)
-    (tmp_path / "closing.yaml").write_text(f"{without}  {agent}\n")
+    file.write_text(re.sub(r"  mail: .*\n", "", file.read_text()))
 
     with serving(tmp_path, "bridge.yaml", "--port", "0") as running:
         assert_shown("removed agent", printed("removed agent", running.url, ref))
-        with serving(tmp_path, "closing.yaml", "--port", "0") as closing:
-            assert_shown("cancelled elsewhere", printed("cancelled elsewhere", closing.url, ref))
         with Bridge(running.url) as bridge:
             assert bridge.http.get("/interrupts", params={"status": "open"}).json()["count"] == 0
 

@@ -8,6 +8,7 @@ from agui_bridge import Bridge, Principal
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.memory import MemoryStore
 from tests.stores.samples import ask, interrupted, put
+from tests.support.agents import Answering
 
 ANN = Principal("team", "ann")
 
@@ -17,7 +18,9 @@ async def bridge_with(questions: int) -> Bridge:
     for number in range(questions):
         key = ThreadKey("team", "agent", f"{number:04d}")
         await put(store, interrupted(key), interrupts=(ask("a"),))
-    return Bridge(store)
+    bridge = Bridge(store)
+    bridge.add("agent", Answering())
+    return bridge
 
 
 @pytest.mark.parametrize("mine", [False, True])

@@ -64,7 +64,15 @@ async def list_interrupts(service: Service, request: Request) -> Response:
     )
     limit, after = whole(request, "limit", 200, 1000), request.query_params.get("after")
     engine = await service.open()
-    page = await find_page(engine, service.references, principal, filters, after=after, limit=limit)
+    page = await find_page(
+        engine,
+        service.references,
+        principal,
+        filters,
+        agents=service.agents,
+        after=after,
+        limit=limit,
+    )
     found: InterruptPage = {
         "interrupts": [_audited(row, principal) for row in page.rows],
         "cursor": page.cursor,
@@ -87,7 +95,7 @@ async def thread_interrupts(service: Service, request: Request) -> Response:
         key.scope, agent=key.agent, thread=key.thread, status=status, limit=limit
     )
     rows = await engine.as_seen(rows)
-    seen = [listed(row, principal, service.references) for row in rows]
+    seen = [listed(row, principal, service.references, service.agents) for row in rows]
     found: InterruptList = {"interrupts": [_audited(row, principal) for row in seen]}
     return json_response(found)
 
@@ -97,7 +105,9 @@ async def get_interrupt(service: Service, request: Request) -> Response:
     principal = await principal_of(service, request)
     reference = service.references.read(request.path_params["ref"])
     row = await find_question(await service.open(), reference, principal)
-    return json_response(_audited(listed(row, principal, service.references), principal))
+    return json_response(
+        _audited(listed(row, principal, service.references, service.agents), principal)
+    )
 
 
 async def answer_interrupt(service: Service, request: Request) -> Response:
@@ -123,7 +133,7 @@ async def answer_interrupt(service: Service, request: Request) -> Response:
             wait=USUAL_WAIT if wait is None else wait,
             heavy=body.heavy,
         )
-    seen = listed(outcome.row, principal, service.references)
+    seen = listed(outcome.row, principal, service.references, service.agents)
     told: AnswerTaken = {"status": outcome.status, "interrupt": _audited(seen, principal)}
     if outcome.code is not None:
         told["code"] = outcome.code

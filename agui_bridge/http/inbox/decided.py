@@ -74,7 +74,13 @@ async def _rows(visit: Visit, filters: Filters, since: float | None) -> list[Int
 def _shown(visit: Visit, rows: Sequence[InterruptRow], now: float) -> list[QuestionView]:
     references = visit.service.references
     views = (
-        view_of(row, references.write(Reference(row.key, row.interrupt.id)), visit.principal, now)
+        view_of(
+            row,
+            references.write(Reference(row.key, row.interrupt.id)),
+            visit.principal,
+            now,
+            visit.service.agents,
+        )
         for row in rows
     )
     return sorted(

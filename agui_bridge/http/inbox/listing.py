@@ -52,10 +52,13 @@ async def _waiting(
         service.references,
         principal,
         filters,
+        agents=service.agents,
         after=asked.get("after") or None,
         limit=MOST,
     )
-    views = [view_of(listed.row, listed.ref, principal, now) for listed in found.rows]
+    views = [
+        view_of(listed.row, listed.ref, principal, now, service.agents) for listed in found.rows
+    ]
     # What is ticked would be lost: who has the list load anew decides one at a time.
     refresh = REFRESH if "refresh" in asked and not visit.is_form else None
     waiting = "Many" if found.count is None else str(found.count)

@@ -69,7 +69,13 @@ async def _shown(
     result: Argument | None = None,
 ) -> Response:
     """The page as it is now: as asked for, with a form's faults, or with what came of it."""
-    view = view_of(row, visit.request.path_params["reference"], visit.principal, time.time())
+    view = view_of(
+        row,
+        visit.request.path_params["reference"],
+        visit.principal,
+        time.time(),
+        visit.service.agents,
+    )
     faults = decided.faults if decided is not None else {}
     status = told.status if told is not None else 200
     title = f"{told.heading if told is not None else view.state}: {view.title[:80]}"

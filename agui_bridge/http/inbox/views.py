@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +10,7 @@ from agui_bridge.http.inbox.forms.deciding import CANCEL, Offered, offered_by
 from agui_bridge.http.inbox.forms.fields import edited_so_far, vote_to_agree_with
 from agui_bridge.http.inbox.telling.history import Event, answer_words, history_of, state_of
 from agui_bridge.http.inbox.telling.words import counted, value_text
+from agui_bridge.inbox.answering import said_gone
 from agui_bridge.protocol.answers.decisions import APPROVE
 from agui_bridge.protocol.approvals.entitlement import may_withdraw, why_not, wording
 from agui_bridge.protocol.approvals.voting import needs_votes
@@ -240,7 +241,9 @@ def _named(told: Mapping[str, Json]) -> list[Argument]:
     return [Argument(name, value_text(it)) for name, it in told.items()]
 
 
-def view_of(row: InterruptRow, reference: str, principal: Principal, now: float) -> QuestionView:
+def view_of(
+    row: InterruptRow, reference: str, principal: Principal, now: float, agents: Collection[str]
+) -> QuestionView:
     """Show a question to somebody.
 
     Args:
@@ -248,9 +251,11 @@ def view_of(row: InterruptRow, reference: str, principal: Principal, now: float)
         reference: its address.
         principal: who looks.
         now: the time, in seconds since the epoch.
+        agents: the names of those that there are.
     """
     ask, key = row.interrupt, row.key
     refusal = why_not(ask, principal)
+    why = refusal.message if refusal is not None else None
     return QuestionView(
         ask,
         key.agent,
@@ -260,6 +265,6 @@ def view_of(row: InterruptRow, reference: str, principal: Principal, now: float)
         ask.status is InterruptStatus.OPEN and not ask.expired(now),
         state_of(ask, now),
         offered_by(ask),
-        refusal.message if refusal is not None else None,
+        why if key.agent in agents else said_gone(key.agent),
         refusal is None or may_withdraw(ask, principal),
     )
