@@ -31,9 +31,9 @@ def some_value(luck: random.Random, depth: int = 0) -> Any:
         if luck.random() < 0.5:
             return [some_value(luck, depth + 1) for _ in range(luck.randrange(4))]
         return some_args(luck, depth + 1, 4)
-    return luck.choice(
-        [None, True, luck.randrange(10**9), luck.random(), some_text(luck, 200), "x"]
-    )
+    odd = luck.choice(["5", "null", "true", "[1]", '"x"', "", " x", "{}", "1e5", "-0"])
+    number = luck.choice([luck.randrange(10**9), luck.random()])
+    return luck.choice([None, True, number, some_text(luck, 200), "x", odd])
 
 
 def some_args(luck: random.Random, depth: int = 0, most: int = 8) -> dict[str, Any]:
@@ -50,6 +50,14 @@ def call(request: pytest.FixtureRequest) -> ToolCall:
     if length:
         args["note"] = "n" * length
     return ToolCall("c", "pay" * luck.choice([1, 1, 60]), args)
+
+
+def read(text: str) -> Any:
+    """The value that a list shows, as people read it."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def actions(blocks: list[dict[str, Any]]) -> list[str]:
@@ -79,10 +87,14 @@ def test_slack_approves_nothing_whose_arguments_are_not_to_be_shown(call: ToolCa
 def test_a_list_approves_only_what_it_shows_whole(call: ToolCall) -> None:
     opened = AuditEntry(InterruptStatus.OPEN, 1.0, "agent")
     ask = notice(tool_call=call, audit=(opened,)).ask
-    view = view_of(InterruptRow(KEY, ask, 1.0), "ref", Principal("default", "ann"), 2.0)
+    view = view_of(
+        InterruptRow(KEY, ask, 1.0), "ref", Principal("default", "ann"), 2.0, [KEY.agent]
+    )
     shown = {argument.name: argument.short for argument in view.listed}
     whole = shown == {name: value_text(value) for name, value in call.args.items()}
     assert view.may_tick is whole
+    if whole:
+        assert {name: read(text) for name, text in shown.items()} == dict(call.args)
 
 
 def test_there_are_calls_of_both_kinds() -> None:
@@ -96,5 +108,7 @@ def test_the_inbox_shows_an_argument_whatever_its_name() -> None:
     args = {"to": "bob", "agui_bridge": "attacker"}
     opened = AuditEntry(InterruptStatus.OPEN, 1.0, "agent")
     ask = notice(tool_call=ToolCall("c", "pay", args), audit=(opened,)).ask
-    view = view_of(InterruptRow(KEY, ask, 1.0), "ref", Principal("default", "ann"), 2.0)
+    view = view_of(
+        InterruptRow(KEY, ask, 1.0), "ref", Principal("default", "ann"), 2.0, [KEY.agent]
+    )
     assert {argument.name: argument.text for argument in view.arguments} == args

@@ -211,7 +211,9 @@ class FieldSet:
         value = self._begins(field, _ABSENT)
         if value is _ABSENT or (value is None and kind != "json"):
             return ""
-        return visible_json(value, 2) if kind == "json" else value_text(value)
+        if kind == "json":
+            return visible_json(value, 2)
+        return value if isinstance(value, str) else value_text(value)
 
     def _begins(self, field: FormField, otherwise: Any) -> Any:
         """The value with which a field begins, if it has one."""

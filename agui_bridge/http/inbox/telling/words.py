@@ -54,8 +54,23 @@ def counted(number: int, noun: str) -> str:
 
 
 def value_text(value: Json) -> str:
-    """A JSON value as people read it: a text as it is, else JSON, objects over several lines."""
+    """A JSON value as people read it: a text as it is, else JSON, objects over several lines.
+
+    A text that would be read as another value (`"5"` as 5, `"null"` as null), or not at all, is
+    quoted.
+    """
     if isinstance(value, str):
-        return value
+        return json.dumps(value, ensure_ascii=False) if _misleads(value) else value
     nested = isinstance(value, dict | list | tuple) and len(json.dumps(value)) > 60
     return json.dumps(value, ensure_ascii=False, indent=2 if nested else None)
+
+
+def _misleads(text: str) -> bool:
+    """Whether a text that is shown as it is would not be taken for that text."""
+    if not text or (text != text.strip() and "\n" not in text):
+        return True
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
