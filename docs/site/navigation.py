@@ -68,6 +68,7 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("PostgreSQL", "stores-postgres.md"),
         ("Redis", "stores-redis.md"),
         ("Security", "security.md"),
+        ("Sign-in", "sign-in.md"),
         ("Observability", "observability.md"),
         ("Prometheus", "prometheus.md"),
         ("Runbook", "runbook.md"),
