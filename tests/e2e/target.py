@@ -50,7 +50,11 @@ class Target(support.Target):
         return [line for line in self.effects if line["to"].startswith(f"{name}-")]
 
     def statuses(self, thread: str) -> list[str]:
-        """What has become of each of a thread's interrupts."""
+        """What has become of each of a thread's interrupts, once nothing runs.
+
+        What an agent says is seen before its run has ended, and its question is closed.
+        """
+        self.settled(thread)
         return [interrupt["status"] for interrupt in self.audit(thread)]
 
     def stop(self, thread: str, **options: Any) -> Json:

@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.browser.conftest import ARTEFACTS
 from tests.e2e.target import Target
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +77,10 @@ def answer(page: Page, payload: dict[str, Any]) -> None:
 
 
 def asked(demo: int, agent: str, thread: str) -> list[dict[str, Any]]:
-    """What a thread has asked, and what has become of it."""
-    url = f"http://127.0.0.1:{demo}/agents/{agent}/threads/{thread}/interrupts"
-    return list(httpx.get(url).json()["interrupts"])
+    """What a thread has asked, and what has become of it once nothing runs."""
+    url = f"http://127.0.0.1:{demo}/agents/{agent}/threads/{thread}"
+    wait_until(lambda: httpx.get(url).json()["status"] != "running")
+    return list(httpx.get(f"{url}/interrupts").json()["interrupts"])
 
 
 @pytest.mark.feature("playground", "approve")
