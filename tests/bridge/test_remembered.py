@@ -307,7 +307,7 @@ async def test_uses_are_no_more_than_allowed_in_two_processes_rounds(
         await office.approve(f"first-{round}", remember="scope")
         asked = await asyncio.gather(
             *(
-                each.is_asked(f"{round}-{number}-{id(each) % 97}")
+                each.is_asked(f"{round}-{number}-{each is other}")
                 for number in range(3)
                 for each in ((office, other) if other is not office else (office,))
             )

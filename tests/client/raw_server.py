@@ -76,7 +76,9 @@ class RawServer:
         elif self._gets is not None and head.startswith(f"GET {self._gets}"):
             writer.write(self._head.encode() + self._answers[0])
         else:
-            writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            # Else a client sends its next request on a connection that is about to close.
+            nothing = "content-length: 0\r\nconnection: close\r\n\r\n"
+            writer.write(f"HTTP/1.1 404 Not Found\r\n{nothing}".encode())
         with contextlib.suppress(ConnectionError):
             await writer.drain()
         writer.close()
