@@ -40,8 +40,10 @@ async def take_unsealed_back(
         StoreUnavailable: the store did not answer.
     """
     keys, record = store.audit.keys, loaded.record
+    if keys is None or record is None:
+        return False
     waiting = [ask for ask in loaded.interrupts.values() if waits_for_others(ask)]
-    if keys is None or record is None or not waiting:
+    if not waiting:
         return False
     rows = sealed_rows(key, await store.audit.rows(key), keys)
     found = [(ask, counted(ask, rows, keys)) for ask in waiting]

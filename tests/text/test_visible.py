@@ -7,7 +7,7 @@ import re
 import sys
 
 import pytest
-import regex  # type: ignore[import-untyped]
+import regex  # type: ignore[import-untyped]  # it has no types; its table is the judge
 
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.terminal import Terminal

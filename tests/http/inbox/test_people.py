@@ -38,11 +38,18 @@ async def test_what_a_list_does_not_show_whole_is_not_approved_there(
         done = await ann.press(listed, "Approve them", question=references)
         statuses = [ask.status.value for ask in await site.rows()]
 
+        assert site.agent.executed == []
+        declined = await ann.press(listed, "Decline them", question=references[2:])
+        late = await ann.press(listed, "Approve them", question=references[2:])
+
     assert boxes == references[:2]
+    # A decline needs no reading, and what is decided already is told as that.
+    assert "send: Declined." in declined.text
+    assert "send: Decided already." in late.text
     assert "Open it to decide" in listed.links
     assert "The list does not show all of it: open it." in done.text
     assert statuses == ["answered", "answered", "open"]
-    assert site.agent.executed == []
+    assert [call for call, _ in site.agent.executed] == ["c1", "c2"]
 
 
 async def test_who_may_not_answer_reads_why_and_can_press_nothing(serving: Serving) -> None:
