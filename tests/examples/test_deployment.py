@@ -207,7 +207,10 @@ def test_a_link_stands_in_no_log(proxied: Proxied, tmp_path: Path) -> None:
     for path in (f"/d/{link}", f"/d/{link}?here=1", f"/%64/{link}", "/agents"):
         assert proxied.http.get(path).status_code == 502
     access, errors = (tmp_path / name for name in ("access.log", "nginx.log"))
-    assert "GET /agents" in access.read_text() and "GET /agents" in errors.read_text()
+    deadline = time.monotonic() + PATIENCE  # nginx logs a request once it has answered it.
+    while not all("GET /agents" in log.read_text() for log in (access, errors)):
+        assert time.monotonic() < deadline, access.read_text() + errors.read_text()
+        time.sleep(0.02)
     assert link not in access.read_text() + errors.read_text()
 
 
