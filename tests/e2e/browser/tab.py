@@ -42,6 +42,8 @@ class Tab:
     Attributes:
         thread: The thread's id.
         broken: What went wrong in the page that no test is about.
+        expected: What a test that breaks something lets the page complain of, up to its last poll.
+        complaints: What the page said of that.
         sights: Pictures of every card, form and refusal, in order.
         page: Playwright's page.
     """
@@ -61,8 +63,10 @@ class Tab:
         self.page = page
         self.thread = thread
         self.broken: list[str] = []
+        self.expected: re.Pattern[str] | None = None
+        self.complaints: list[str] = []
         self.sights: list[bytes] = []
-        page.on("pageerror", lambda error: self.broken.append(str(error)))
+        page.on("pageerror", lambda error: self._complain(str(error)))
         page.on("console", self._hear)
         page.on("request", self._watch)
         if unaware:
@@ -179,7 +183,11 @@ class Tab:
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not REFUSALS.match(message.text):
-            self.broken.append(message.text)
+            self._complain(message.text)
+
+    def _complain(self, text: str) -> None:
+        expected = self.expected is not None and self.expected.search(text)
+        (self.complaints if expected else self.broken).append(text)
 
 
 def seen(locator: Locator, *texts: str) -> None:
