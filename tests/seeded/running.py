@@ -83,8 +83,8 @@ RUNNING: Final = (
         id="own-question-is-mention",
         broken='An agent\'s own question ("Let me ask: …") is a mention, what it quotes a request.',
         file="agui_bridge/agents/sentences/mentions.py",
-        before="OWN_WORDS.search(lead) is None",
-        after="OWN_WORDS.search(lead) is not None",
+        before="_OWN_WORDS.search(lead) is None",
+        after="_OWN_WORDS.search(lead) is not None",
         tests="tests/agents/sentences/test_mentions.py",
     ),
 )

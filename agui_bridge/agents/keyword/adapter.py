@@ -35,8 +35,10 @@ How the answer reaches the agent
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final, cast
@@ -59,7 +61,7 @@ from agui_bridge.agents.keyword.continuation import Requested
 from agui_bridge.agents.keyword.message import question
 from agui_bridge.agents.keyword.phrases import PHRASES, Replies
 from agui_bridge.agents.keyword.turn import Turn
-from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
+from agui_bridge.agents.sentences.phrase_table import PhraseTable
 from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
 from agui_bridge.errors import ConfigurationError, NotDelivered
 from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
@@ -69,7 +71,16 @@ from agui_bridge.protocol.argument_types import checked_arguments
 __all__ = ["KeywordAdapter"]
 
 _HEARD: Final = 500
-"""Pieces of what an agent has said that its language is told by, where the request does not."""
+"""Pieces of what an agent has said that a judge reads, and its language is told by."""
+
+_JUDGING: Final = 10.0
+"""Seconds that a judge may take."""
+
+logger: Final = logging.getLogger("agui_bridge.agents")
+
+
+Judge = Callable[[str, str], Awaitable[bool]]
+"""Tells of a sentence, and of what was said in its turn, whether the sentence asks."""
 
 
 class KeywordAdapter(AsksInWords):
@@ -82,6 +93,9 @@ class KeywordAdapter(AsksInWords):
         label: the label of that field; by default "Confirm", or "确认" in a Chinese sentence.
         replies: what the agent is told; by default in the language of the sentence.
         expires_in: seconds until a request can't be answered; None takes the agent's setting.
+        judge: an async function of a sentence and of what the agent has said in this turn, asked
+            before a card is shown while nothing is held back: False shows none for this sentence.
+            If it fails, or takes longer than 10 s, there is a card.
 
     Attributes:
         inner: the agent inside.
@@ -102,6 +116,7 @@ class KeywordAdapter(AsksInWords):
         label: str | None = None,
         replies: Replies | None = None,
         expires_in: float | None = None,
+        judge: Judge | None = None,
     ) -> None:
         """Wrap an agent."""
         self.inner: Adapter = _as_adapter(agent)
@@ -118,6 +133,7 @@ class KeywordAdapter(AsksInWords):
         self._label = label
         self._replies = replies
         self._expires_in = expires_in
+        self._judge = judge
 
     def scanner(self) -> SentenceScanner:
         """A scanner for one message of this agent, for a surface that shows questions apart."""
@@ -162,6 +178,8 @@ class KeywordAdapter(AsksInWords):
         for event in turn.take_answer():
             yield event
         requests, held_after = turn.finish()
+        if held_after is None:
+            requests = await self._judged(requests, "".join(said))
         if requests and not run.stop.requested:
             for event in turn.settle_calls():
                 yield event
@@ -171,6 +189,23 @@ class KeywordAdapter(AsksInWords):
     async def aclose(self) -> None:
         """Release what the agent inside holds."""
         await self.inner.aclose()
+
+    async def _judged(self, requests: list[FoundRequest], said: str) -> list[FoundRequest]:
+        """Those that the judge takes for requests, and those that it can't judge."""
+        judge = self._judge
+        if judge is None or not requests:
+            return requests
+
+        async def asks(request: FoundRequest) -> bool:
+            try:
+                async with asyncio.timeout(_JUDGING):
+                    return await judge(request.sentence, said) is not False
+            except Exception as error:
+                logger.warning("The judge of a keyword agent failed; a card is shown: %r", error)
+                return True
+
+        verdicts = await asyncio.gather(*map(asks, requests))
+        return [request for request, ask in zip(requests, verdicts, strict=True) if ask]
 
     def _pause(
         self,

@@ -16,7 +16,7 @@ from ag_ui.core import (
     TextMessageStartEvent,
 )
 
-from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
+from agui_bridge.agents.sentences.phrase_table import PhraseTable
 from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
 from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agui_bridge.agents.sentences.line_ends import one_line
-from agui_bridge.agents.sentences.sentences import FoundRequest
+from agui_bridge.agents.sentences.code import one_line
+from agui_bridge.agents.sentences.scanner import FoundRequest
 
 __all__ = ["LONGEST_MESSAGE", "SHORTEST_LINE", "question"]
 

@@ -17,7 +17,7 @@ from agui_bridge.adapters import Handoff, HandoffResults, Pause, Resume, Run
 from agui_bridge.agents.keyword.continuation import Inner, Requested, open_envelope
 from agui_bridge.agents.keyword.listener import Listener
 from agui_bridge.agents.keyword.phrases import REPLIES, Replies, agrees
-from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
+from agui_bridge.agents.sentences.phrase_table import PhraseTable
 from agui_bridge.agents.sentences.scanner import FoundRequest
 from agui_bridge.protocol.answers.decisions import Approve, Cancel
 from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES, Verb

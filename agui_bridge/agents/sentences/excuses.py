@@ -22,8 +22,6 @@ from agui_bridge.agents.wording.excuse_rules import (
     TAKEN_BACK_AFTER,
 )
 
-__all__ = ["is_excused"]
-
 _SENTENCE_END = re.compile(r"[.!?。！？]")
 
 

@@ -8,8 +8,6 @@ from functools import cached_property
 
 from agui_bridge.agents.sentences.quotations import straight
 
-__all__ = ["NEAR", "PhraseInSentence"]
-
 NEAR = 160
 """Characters before and after a phrase that are looked at."""
 
@@ -27,7 +25,6 @@ class PhraseInSentence:
         end: the offset after its last.
         phrase: as it was given, whatever form was said.
         line: what stands before the sentence on its line; of a long one only the end.
-        for_others: whether it is part of a piece that the agent wrote for others.
     """
 
     sentence: str
@@ -35,7 +32,6 @@ class PhraseInSentence:
     end: int
     phrase: str
     line: str
-    for_others: bool = False
 
     @cached_property
     def before(self) -> str:

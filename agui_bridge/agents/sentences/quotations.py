@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["open_quote", "straight", "whole_quotation"]
-
 _QUOTES = {
     '"': '"', "“": "”", "„": "”", "‘": "’", "«": "»", "「": "」", "『": "』", "《": "》",
 }  # fmt: skip

@@ -4,38 +4,51 @@ Two questions are told apart. *May anything be carried out now?* Not once a phra
 it is excused (`excuses`): quoted, in code, or denied. *Is a card shown?* Not when the phrase seems
 only mentioned (`mentions`). That may be wrong: so it is asked when something would be carried out.
 
-The result is that of the whole text, however it was split. Nothing is looked for in code:
+What was said is kept as it comes, and looked at when one of these is asked. Then the sentences that
+no later character can change are decided and forgotten. So the result is that of the whole text,
+however it was split, and looking costs no more than the sentence that is still open.
 
-- A fence is a line that begins with three or more backticks or tildes, after indentation, quote
-  marks and list markers. Its code goes on to a line of at least as many of them alone, indented
-  at most three columns deeper, or to the end of the message.
-- A code span begins with a run of backticks and ends with the next run of the same length on its
-  line. Whether a run opens a span shows only at that end, so what follows it waits undecided. If
-  the line, or the message, ends first (or `LONGEST_SPAN` characters have passed, so that little
-  ever waits), the run is plain text, and what follows it is looked at again, as CommonMark has it.
-
-Unlike there, a span ends within its line, a fence in a list only with its own last line, and a
-backslash escapes nothing. Indented text is no code.
-
-Every character is looked at a bounded number of times.
+A phrase that begins in one sentence and ends in a later one makes one of them.
 """
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from agui_bridge.agents.sentences.line_ends import LINE_ENDS
-from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
-from agui_bridge.agents.sentences.sentences import CODE, FoundRequest, Sentences
+from agui_bridge.agents.sentences.code import LINE_ENDS, Fence, Prose, prose
+from agui_bridge.agents.sentences.excuses import is_excused
+from agui_bridge.agents.sentences.mentions import is_mention
+from agui_bridge.agents.sentences.phrase_in_sentence import PhraseInSentence
+from agui_bridge.agents.sentences.phrase_table import CODE, Match, PhraseTable
+from agui_bridge.agents.sentences.sentence_ends import is_undecided, may_end, sentence_ends
 
-__all__ = ["LONGEST_SPAN", "FoundRequest", "SentenceScanner"]
+_LONGEST_LINE = 160
+_LONGEST_UNSEEN = 1024
 
-LONGEST_SPAN = 4096
-"""Characters, from its first backtick on, within which a code span must end to be one."""
 
-_LONGEST_HEAD = 64
-_HEAD = re.compile(r"(?:[ \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*")
-_RUNS = re.compile(r"(`+)")
+@dataclass(frozen=True, slots=True)
+class FoundRequest:
+    """A sentence with a phrase before whose answer nothing may be carried out.
+
+    Attributes:
+        sentence: as it was said, code and all, without the whitespace around it.
+        start: offset of its first character in the message.
+        phrase: the phrase, as it was given.
+        phrase_start: where in the sentence the phrase, as it was said, begins.
+        phrase_end: where it ends.
+        card: whether it asks, so that a card is shown; else the phrase seems only mentioned, and
+            there is a question only when something would be carried out.
+    """
+
+    sentence: str
+    start: int
+    phrase: str
+    phrase_start: int
+    phrase_end: int
+    card: bool
 
 
 class SentenceScanner:
@@ -48,37 +61,39 @@ class SentenceScanner:
     def __init__(self, table: PhraseTable) -> None:
         """Begin with nothing fed."""
         self.offset: int = 0
-        self._sentences = Sentences(table)
-        # What the current line begins with, as long as it may be what stands before a fence.
-        self._head: str | None = ""
-        # Since a run of backticks that may open a span or a fence:
-        self._pending: list[str] = []
-        self._opener = self._run = 0
-        self._fence_in_sight = False
-        self._fence: _Fence | None = None
+        self._table = table
+        self._found: list[FoundRequest] = []
+        # What is not decided yet, what stands before it on its line, and the block it stands in.
+        self._pieces: list[str] = []
+        self._line = ""
+        self._fence: Fence | None = None
+        # What was found when it was last looked at, how much had been fed, and where what follows
+        # may still become a request.
+        self._open: list[FoundRequest] = []
+        self._looked = self._start = 0
+        # Whether nothing ends before the next mark or line's end.
+        self._quiet = False
 
     @property
     def found(self) -> tuple[FoundRequest, ...]:
         """The sentences that have ended and that hold what comes after them, in their order."""
-        return tuple(self._sentences.found)
+        if not self._quiet:
+            self._look()
+        return tuple(self._found)
 
     @property
     def requests(self) -> tuple[FoundRequest, ...]:
         """Those of them that a card is shown for."""
-        return tuple(found for found in self._sentences.found if found.card)
+        return tuple(found for found in self.found if found.card)
 
     @property
     def holding(self) -> bool:
         """Whether nothing may be carried out now: something would be found if the message ended.
 
-        True already before the sentence ends, as soon as its phrase is complete. Costs at most
-        `LONGEST_SPAN` steps, and changes nothing.
+        True already before the sentence ends, as soon as its phrase is complete.
         """
-        if self._sentences.found or not self._pending or self._is_fence():
-            return self._sentences.holding
-        probe = self._sentences.probe()
-        self._decide("".join(self._pending), probe, self.offset - len(self._pending))
-        return probe.holding
+        self._look()
+        return bool(self._found or self._open)
 
     @property
     def sentence_start(self) -> int:
@@ -88,147 +103,124 @@ class SentenceScanner:
         in which it began. What stands before it is decided: whoever withholds requests can let
         it pass.
         """
-        if self._sentences.start is not None:
-            return self._sentences.start
-        return self.offset - len(self._pending)
+        if not self._quiet:
+            self._look()
+        return self._start
 
     def feed(self, delta: str) -> None:
         """Take the next piece of the message."""
-        for char in delta:
-            self._take(char)
-            self.offset += 1
+        if delta:
+            self._pieces.append(delta)
+            self.offset += len(delta)
+            too_long = self.offset - self._looked > _LONGEST_UNSEEN
+            self._quiet = self._quiet and not too_long and not may_end(delta)
 
     def end(self) -> None:
         """The message ends here; what is fed next is another one."""
-        self._conclude()
-        self._sentences.end()
-        self._head, self._fence = "", None
+        self._look()
+        self._found += self._open
+        self._pieces, self._line, self._fence, self._open = [], "", None, []
+        self._start, self._quiet = self.offset, False
 
-    def _take(self, char: str) -> None:
-        if self._fence is not None:
-            if self._fence.ends_with(char):
-                self._fence, self._head = None, ""
-        elif self._pending:
-            self._take_pending(char)
-        elif char == "`":
-            self._pending.append(char)
-            self._opener, self._run = 0, 1
-            self._fence_in_sight = self._head is not None and bool(_HEAD.fullmatch(self._head))
-        elif char in LINE_ENDS:
-            self._sentences.end_line(char, self.offset)
-            self._head = ""
+    def _look(self) -> None:
+        """Find what has been said since it was last looked at, and forget what is decided."""
+        if self._looked == self.offset:
+            return
+        self._looked = self.offset
+        text = "".join(self._pieces)
+        begin = self.offset - len(text)
+        stretches, rest = prose(text, self._line, self._fence)
+        self._open, decided, self._quiet = [], rest.start, False
+        self._start = self.offset if rest.fence else begin + decided
+        for stretch in stretches:
+            # What stands before a fence has ended; only the last stretch may go on.
+            ended = rest.fence is not None or stretch is not stretches[-1]
+            before = self._line if stretch.start == 0 else ""
+            matches, ends = _cut(stretch, self._table)
+            settled = len(stretch.text) if ended else _settled(stretch, ends, self._table)
+            for end, found in _requests(stretch, matches, ends, before, begin):
+                (self._found if end <= settled else self._open).append(found)
+            if not ended:
+                decided = stretch.start + settled
+                self._start = begin + decided + _blank(text[decided:])
+                all_settled = not ends or ends[-1] <= settled
+                self._quiet = all_settled and self._start < self.offset and not is_undecided(text)
+        self._line = "" if rest.fence else _on_line(self._line, text[:decided])
+        self._pieces, self._fence = [text[decided:]], rest.fence
+
+
+def _cut(stretch: Prose, table: PhraseTable) -> tuple[list[Match], list[int]]:
+    """The phrases in a stretch, and the ends of its sentences that none of them goes through."""
+    matches = table.find(stretch.plain)
+    through: list[list[int]] = []
+    for match in sorted((m for m in matches if m.of_words), key=lambda match: match.start):
+        if through and match.start < through[-1][1]:
+            through[-1][1] = max(through[-1][1], match.end)
         else:
-            self._sentences.feed(char, self.offset)
-            self._take_head(char)
-
-    def _take_head(self, char: str) -> None:
-        if self._head is None:
-            return
-        self._head += char
-        if char == "~":
-            before = self._head.rstrip("~")
-            if len(self._head) - len(before) == 3 and _HEAD.fullmatch(before):
-                self._open_fence("~", 3, len(before))
-        elif len(self._head) > _LONGEST_HEAD:
-            self._head = None
-
-    def _take_pending(self, char: str) -> None:
-        if char == "`":
-            if not self._run:
-                self._fence_in_sight = False
-            self._run += 1
-        elif self._run:
-            if self._opener and self._run == self._opener:
-                self._conclude()
-                self._take(char)
-                return
-            self._opener = self._opener or self._run
-            self._run = 0
-        if char in LINE_ENDS:
-            self._conclude()
-            self._take(char)
-            return
-        self._pending.append(char)
-        if len(self._pending) >= LONGEST_SPAN:
-            self._conclude(self.offset + 1)
-
-    def _is_fence(self) -> bool:
-        return self._fence_in_sight and (self._opener or self._run) >= 3
-
-    def _conclude(self, offset: int | None = None) -> None:
-        """Decide what is pending, as though the line ended here."""
-        if not self._pending:
-            return
-        text, column = "".join(self._pending), len(self._head or "")
-        self._pending.clear()
-        if self._is_fence():
-            self._open_fence("`", self._opener or self._run, column)
-        else:
-            start = (self.offset if offset is None else offset) - len(text)
-            self._decide(text, self._sentences, start)
-            self._head = None
-
-    def _open_fence(self, char: str, length: int, column: int) -> None:
-        self._sentences.end()
-        self._fence = _Fence(char, length, column)
-
-    @staticmethod
-    def _decide(text: str, sentences: Sentences, at: int) -> None:
-        """Give the sentences a text in which every code span is complete."""
-        pieces = _RUNS.split(text)  # Runs of backticks at the odd places.
-        closers: dict[int, int] = {}
-        closed_by: dict[int, int] = {}
-        for place in range(len(pieces) - 2, 0, -2):
-            length = len(pieces[place])
-            if length in closers:
-                closed_by[place] = closers[length]
-            closers[length] = place
-        place = 0
-        while place < len(pieces):
-            if place in closed_by:
-                code = "".join(pieces[place : closed_by[place] + 1])
-                sentences.feed(CODE, at, code)
-                at += len(code)
-                place = closed_by[place] + 1
-                continue
-            for char in pieces[place]:
-                sentences.feed(char, at)
-                at += 1
-            place += 1
+            through.append([match.start, match.end])
+    starts = [start for start, _ in through]
+    ends: list[int] = []
+    for end in sentence_ends(stretch.plain):
+        number = bisect_left(starts, end)
+        if not number or through[number - 1][1] <= end:
+            ends.append(end)
+    return matches, ends
 
 
-class _Fence:
-    """A fenced block while it is open: looks for the line that closes it.
+def _settled(stretch: Prose, ends: Sequence[int], table: PhraseTable) -> int:
+    """The last of the ends that nothing can change which is said later."""
+    begun = table.begun(stretch.plain)
+    open_at = [place for place in (begun, stretch.undecided) if place is not None]
+    limit = min(open_at, default=len(stretch.text))
+    return max((end for end in ends if end <= limit), default=0)
 
-    Args:
-        char: what the fence is made of.
-        length: of the opening fence, so far.
-        column: where it stands.
-    """
 
-    def __init__(self, char: str, length: int, column: int) -> None:
-        self._char, self._length, self._column = char, length, column
-        # A run of tildes opens it before it is over; then the info text follows.
-        self._opening = char == "~"
-        self._part = "info"
-        self._indent = self._run = 0
+def _requests(
+    stretch: Prose, matches: Sequence[Match], ends: Sequence[int], before: str, at: int
+) -> Iterator[tuple[int, FoundRequest]]:
+    """The sentences of a stretch that hold, each with its end; the last one may be open."""
+    start, rest = 0, deque(matches)
+    for end in (*ends, len(stretch.text)):
+        inside = []
+        while rest and rest[0].end <= end:
+            inside.append(rest.popleft())
+        if inside := [match for match in inside if match.start >= start]:
+            found = _request(stretch, inside, (start, end), before, at)
+            if found is not None:
+                yield end, found
+        start = end
 
-    def ends_with(self, char: str) -> bool:
-        """Take a character; whether the block ends with it."""
-        if char in LINE_ENDS:
-            closed = self._part in ("run", "rest") and self._run >= self._length
-            self._opening, self._part, self._indent, self._run = False, "indent", 0, 0
-            return closed
-        if self._opening:
-            self._opening = char == self._char
-            self._length += self._opening
-        elif self._part == "indent" and char in " \t>":
-            self._indent += 1
-        elif self._part in ("indent", "run") and char == self._char:
-            self._run += 1
-            self._part = "run" if self._indent <= self._column + 3 else "code"
-        elif self._part in ("run", "rest") and char in " \t":
-            self._part = "rest"
-        elif self._part != "info":
-            self._part = "code"
-        return False
+
+def _request(
+    stretch: Prose, matches: Sequence[Match], span: tuple[int, int], before: str, at: int
+) -> FoundRequest | None:
+    """What a sentence asks: its first phrase that asks, else its first that is not excused."""
+    text = stretch.text[slice(*span)]
+    sentence, start = text.strip(), span[0] + _blank(text)
+    line = _on_line(before, stretch.text[: span[0]])
+    best: FoundRequest | None = None
+    for match in matches:
+        place = PhraseInSentence(
+            sentence, match.start - start, match.end - start, match.phrase, line
+        )
+        if is_excused(place):
+            continue
+        card = not is_mention(place)
+        if best is None or card:
+            first = at + stretch.start + start
+            best = FoundRequest(sentence, first, match.phrase, place.start, place.end, card)
+        if card:
+            break
+    return best
+
+
+def _on_line(before: str, text: str) -> str:
+    """What stands on the line that a text ends in; of a long one only the end."""
+    place = max(map(text.rfind, LINE_ENDS))
+    line = (text[place + 1 :] if place >= 0 else before + text).lstrip()
+    return line if len(line) <= _LONGEST_LINE else CODE + line[-_LONGEST_LINE:]
+
+
+def _blank(text: str) -> int:
+    """How much whitespace a text begins with."""
+    return len(text) - len(text.lstrip())

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from agui_bridge.agents.wording.phrase_groups import ANY, STATEMENTS
-from agui_bridge.agents.wording.rule import Rule, preceded
-
-__all__ = ["DENIED"]
+from agui_bridge.agents.wording.rule import ANY, STATEMENTS, Rule, preceded
 
 _DENIED = preceded(
     STATEMENTS,

@@ -10,16 +10,6 @@ import re
 
 from agui_bridge.agents.wording.rule import Rule, preceded
 
-__all__ = [
-    "DENIALS",
-    "NEGATED",
-    "OWN_WORDS",
-    "SOURCES_AFTER",
-    "SOURCES_BEFORE",
-    "TAKEN_BACK",
-    "TAKEN_BACK_AFTER",
-]
-
 _NOT = r"\b(?:do|does|did|will)(?: not|n't)"
 _ADVERB = "(?:(?:really|currently|actually|even|also|ever|any longer) )?"
 _OBJECT = "(?:(?:you|for you|for anyone|for anybody) )?"

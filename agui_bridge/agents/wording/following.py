@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from agui_bridge.agents.wording.phrase_groups import ANY, NEEDS, REQUIRED, WAITS
-from agui_bridge.agents.wording.rule import Rule, followed
-
-__all__ = ["AFTER"]
+from agui_bridge.agents.wording.rule import ANY, NEEDS, REQUIRED, WAITS, Rule, followed
 
 AFTER: tuple[Rule, ...] = (
     # The name of something.

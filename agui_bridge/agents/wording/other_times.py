@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from agui_bridge.agents.wording.phrase_groups import ANY, WAITS
-from agui_bridge.agents.wording.rule import Rule, preceded
-
-__all__ = ["OTHER_TIMES"]
+from agui_bridge.agents.wording.rule import ANY, WAITS, Rule, preceded
 
 _OF_ANOTHER_TIME = preceded(
     WAITS,

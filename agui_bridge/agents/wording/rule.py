@@ -9,7 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Rule", "followed", "preceded"]
+# Groups of phrases that rules are about, by their first words.
+ANY = ""
+STATEMENTS = "(?!(?:do|would|are|can|could) you|(?:shall|should|may|can) i|ok)"
+REQUIRED = "(?:confirmation|approval) (?:required|needed)"
+NEED = "need your|require your"
+WAITS = f"waiting|awaiting|{NEED}|{REQUIRED}|等|需要"
+NEEDS = f"{REQUIRED}|{NEED}"
 
 _CLAUSE = ",，。；;:：？?！!"
 

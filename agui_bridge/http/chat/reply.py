@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from agui_bridge.agents.sentences.line_ends import one_line
+from agui_bridge.agents.sentences.code import one_line
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe

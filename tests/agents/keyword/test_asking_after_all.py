@@ -16,7 +16,7 @@ from tests.agents.keyword.talk import CONFIRM
 from tests.agents.sentences.test_excuses import EXCUSED, SEED_EXAMPLES, TAKEN_FOR_MENTIONS
 from tests.support.agents import Bench, Scripted, outcome, result
 
-MENTION = "Legal is waiting for your confirmation."
+MENTION = "The job was waiting for your confirmation."
 NO = {"confirm": False}
 MakeAgent = Callable[[str, Effects], Adapter]
 

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from agui_bridge.agents.keyword.phrases import PHRASES
-from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
+from agui_bridge.agents.sentences.phrase_table import PhraseTable
 from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
 
 __all__ = [

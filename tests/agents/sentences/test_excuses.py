@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agui_bridge.agents.keyword.phrases import CHINESE_PHRASES, ENGLISH_PHRASES
-from agui_bridge.agents.sentences.phrase_forms import forms
+from agui_bridge.agents.sentences.phrase_table import forms
 from tests.agents.sentences.measuring import found_in, holds
 
 SEED_EXAMPLES = [

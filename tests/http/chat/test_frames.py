@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from agui_bridge import FunctionRun, KeywordAdapter
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
 from agui_bridge.agents.keyword.phrases import PHRASES
-from agui_bridge.agents.sentences.phrase_matcher import PhraseTable
+from agui_bridge.agents.sentences.phrase_table import PhraseTable
 from agui_bridge.agents.sentences.scanner import SentenceScanner
 from agui_bridge.http.chat.frames import A2UIFrames, LegacyFrames
 from agui_bridge.http.chat.spoken_text import SpokenText
@@ -212,7 +212,7 @@ async def test_a_question_that_is_asked_after_all_stands_in_the_text_as_it_was_s
     effects = Effects()
 
     async def agent(run: FunctionRun) -> AsyncIterator[str]:
-        yield "I looked. Legal is waiting for your confirmation. "
+        yield "I looked. The job was waiting for your confirmation. "
         await run.call("delete", {"what": "rows"}, effects.act)
         yield "Deleted."
 
@@ -220,8 +220,8 @@ async def test_a_question_that_is_asked_after_all_stands_in_the_text_as_it_was_s
         chat = site.chat()
         asked = await chat.say()
         assert asked.interrupt is not None and effects.done == []
-        assert asked.interrupt["reason"] == "Legal is waiting for your confirmation."
-        assert asked.text.strip() == "I looked. Legal is waiting for your confirmation."
+        assert asked.interrupt["reason"] == "The job was waiting for your confirmation."
+        assert asked.text.strip() == "I looked. The job was waiting for your confirmation."
         answered = await chat.answer(confirm=True)
 
     assert answered.done is not None and answered.text.endswith("Deleted.")
