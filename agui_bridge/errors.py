@@ -14,7 +14,7 @@
     │       ├── ReplayMismatch      a replay took another path
     │       ├── AmbiguousKey        two live calls share one journal key
     │       ├── ApprovalSpent       an approval was used a second time
-    │       └── StepFailed          a step failed (agents.answers)
+    │       └── StepFailed          a step of its failed
     ├── StoreError              our side erred: the store
     │   ├── Conflict              somebody else changed the thread first
     │   │   ├── Fenced              the lease is over: its owner may write no more
@@ -23,7 +23,7 @@
     │   │   ├── NotReplicated       it has the write, which a failover may lose
     │   │   └── WritesRefused       it answers, and takes no writes
     │   └── SchemaMismatch        the database is older or newer than this version
-    ├── ClientError             talking to an AG-UI endpoint failed (client.errors)
+    ├── ClientError             talking to an AG-UI endpoint failed
     └── ConfigurationError      a setting, an agent or an adapter is wrong or missing
 
 `CODES` is the only place where a code has its cause, remedy and HTTP status; the

@@ -8,7 +8,7 @@ may run a call is told in four places:
 3. `agents.function.policy_gate`: the same in function agents, which keep what was decided.
 4. `engine.run.decided_calls`: what people approved, until each call has its result.
 
-Source: seed 002_18bf43b4d210d6f7.txt, "Policy Enforcement".
+Source: AG-UI's draft "Interrupt-Aware Run Lifecycle", "Policy Enforcement".
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
     bridge.add("approval", SuperAgentAdapter("http://agents:8888", "approval-agent"))
 
-Source: seed 000_9c3a40ec0d8c2fa7.txt.
+Source: SuperAgent's page "Interrupt/Resume".
 """
 
 from agui_bridge_superagent.adapter import SuperAgentAdapter

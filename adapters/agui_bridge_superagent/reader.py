@@ -3,7 +3,7 @@
 The mode is told by the frames themselves: A2UI frames have an event name of their own; tokens have
 none, or `message`, the default of server-sent events, which the original server writes out.
 
-Source: seed 000_9c3a40ec0d8c2fa7.txt; the handler of the original (superagent-base,
+Source: SuperAgent's page "Interrupt/Resume"; the handler of the original (superagent-base,
 backend/api/handler/coze/chat_sse.go) and the writer that it uses (hertz, pkg/protocol/sse).
 """
 

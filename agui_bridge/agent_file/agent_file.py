@@ -1,6 +1,6 @@
 """One file of `kind: Agent`, in SuperAgent's format, and the agent that it describes.
 
-Source: seed 000_9c3a40ec0d8c2fa7.txt, "Agent YAML".
+Source: SuperAgent's page "Interrupt/Resume", "Agent YAML".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a file of `kind: Agent` may say.
 
-Source: seed 000_9c3a40ec0d8c2fa7.txt, "Agent YAML"; keys that it does not have are marked as
+Source: SuperAgent's page "Interrupt/Resume", "Agent YAML"; keys that it does not have are marked as
 extensions.
 """
 

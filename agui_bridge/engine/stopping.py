@@ -3,7 +3,7 @@
 A stop request is a field of its own in the store and names the run that it is for. It reaches
 the process that runs the thread, whichever process received it.
 
-Source: seed 001_e2fced3b13d7ce4f.txt; docs/contract.md, "Stop".
+Source: NexAU's RFC-0001; docs/contract.md, "Stop".
 """
 
 from __future__ import annotations

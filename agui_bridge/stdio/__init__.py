@@ -4,7 +4,7 @@ Requests are read while runs stream, so that a stop arrives. The end of the inpu
 SIGINT stop what runs gracefully; everything is stored before the process ends. Whoever started
 the process is trusted: there are no credentials.
 
-Source: seed 001_e2fced3b13d7ce4f.txt, "Phase 4"; docs/stopping.md.
+Source: NexAU's RFC-0001, "Phase 4"; docs/stopping.md.
 """
 
 from agui_bridge.stdio.lines import Pipes, take_over_pipes

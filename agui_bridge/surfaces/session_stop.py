@@ -3,7 +3,7 @@
 Its clients know neither agents' names nor threads: they stop whatever runs in a session. An
 unknown session is an answer, no failure, and so is another user's.
 
-Source: seed 001_e2fced3b13d7ce4f.txt, "Phase 4"; a real server's answers.
+Source: NexAU's RFC-0001, "Phase 4"; a real server's answers.
 """
 
 from __future__ import annotations

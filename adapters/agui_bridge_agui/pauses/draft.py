@@ -2,7 +2,7 @@
 
 It asks one thing at a time, in whatever words its `payload` has, and knows no cancel.
 
-Source: "Interrupt-Aware Run Lifecycle Proposal" (seed 002_18bf43b4d210d6f7.txt).
+Source: AG-UI's draft "Interrupt-Aware Run Lifecycle Proposal".
 """
 
 from __future__ import annotations

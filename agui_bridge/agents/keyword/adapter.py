@@ -1,7 +1,7 @@
 """The adapter of agents that ask in words: a sentence such as "Please confirm" becomes a pause.
 
 It wraps any adapter that streams text, lets everything through at once, and scans what the agent
-says (`sentences.scanner`). Source: seed 000_9c3a40ec0d8c2fa7.txt.
+says (`sentences.scanner`). Source: SuperAgent's page "Interrupt/Resume".
 
 What becomes of a request
 - The pause is raised when the response ends, so that all of it stands before the question. Its

@@ -1,6 +1,6 @@
 """The words of a keyword agent: what counts as a request, and what answers it, in two languages.
 
-Source: seed 000_9c3a40ec0d8c2fa7.txt for the English phrases.
+Source: SuperAgent's page "Interrupt/Resume" for the English phrases.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The question is said in the conversation, the reply is made into a payload before admission, and
 `admit` treats it as the resume that a client would have sent: what claims it executes, once.
 
-Source: seed 003_20767ed393ea6140.txt; docs/contract.md, rows 11 and 12, and "Auto-resume".
+Source: Mastra's page "Network Approval"; docs/contract.md, rows 11 and 12, and "Auto-resume".
 """
 
 from __future__ import annotations

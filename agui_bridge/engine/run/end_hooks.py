@@ -1,6 +1,6 @@
 """Telling those who want to know that a run is over, and why.
 
-Source: seed 001_e2fced3b13d7ce4f.txt, "after_agent hooks"; docs/stopping.md.
+Source: NexAU's RFC-0001, "after_agent hooks"; docs/stopping.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A session is the AG-UI thread of the same id: what is raised through one API can be answered
 through the other. Several questions of one pause are answered one after the other.
-Source: seed 000_9c3a40ec0d8c2fa7.txt, "HTTP API".
+Source: SuperAgent's page "Interrupt/Resume", "HTTP API".
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ follow an `error`: what was asked is still open.
 
 Legacy: each frame is a token of text. Two tokens begin with NUL, which no text has:
 `\0INTERRUPT:` and `\0ERROR:`, each with JSON behind it. `[DONE]` ends a stream, except after an
-interrupt. Source: seed 000_9c3a40ec0d8c2fa7.txt; the errors are this project's addition.
+interrupt. Source: SuperAgent's page "Interrupt/Resume"; the errors are this project's addition.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A pending question in the chat API's words: InterruptState and its fields.
 
-Source: seed 000_9c3a40ec0d8c2fa7.txt, "InterruptState".
+Source: SuperAgent's page "Interrupt/Resume", "InterruptState".
 """
 
 from __future__ import annotations

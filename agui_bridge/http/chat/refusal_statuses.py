@@ -1,6 +1,6 @@
 """The HTTP statuses of the chat API, where they differ from those of `errors.CODES`.
 
-Source: seed 000_9c3a40ec0d8c2fa7.txt, the table of errors.
+Source: SuperAgent's page "Interrupt/Resume", the table of errors.
 """
 
 from __future__ import annotations

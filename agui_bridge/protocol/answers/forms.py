@@ -1,7 +1,7 @@
 """Form fields and JSON Schema, each made from the other.
 
 A form field is SuperAgent's `InputField`: name, type `text | confirm | select`, label, required,
-options. Source: seed 000_9c3a40ec0d8c2fa7.txt.
+options. Source: SuperAgent's page "Interrupt/Resume".
 
 From fields to a schema nothing is lost. From a schema to fields only a flat form comes out:
 

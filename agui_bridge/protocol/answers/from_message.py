@@ -12,7 +12,7 @@
 The schema asks for one such value, or is an object with one such property that must be filled in,
 or with one property at all. Nothing is guessed: a message that says more than the answer is none.
 
-Source: seed 003_20767ed393ea6140.txt; docs/contract.md, "Auto-resume".
+Source: Mastra's page "Network Approval"; docs/contract.md, "Auto-resume".
 """
 
 from __future__ import annotations

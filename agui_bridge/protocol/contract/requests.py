@@ -147,8 +147,8 @@ class Join:
     """Wait until the thread changes, then admit the same input again.
 
     Attributes:
-        until: store time at which waiting is over and `otherwise` holds; None: as long as
-            the run goes on.
+        until: store time at which waiting is over and the input is judged without it; None: as
+            long as the run goes on.
     """
 
     until: float | None = None

@@ -4,7 +4,7 @@ One `interrupt {id, reason, payload}` at a time beside `outcome: "interrupt" | "
 `resume {interruptId, payload}`. No current client speaks it: it is for what was written to the
 draft itself.
 
-Source: "Interrupt-Aware Run Lifecycle Proposal" (seed 002_18bf43b4d210d6f7.txt).
+Source: AG-UI's draft "Interrupt-Aware Run Lifecycle Proposal".
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 An adapter yields events as its framework happens to produce them. The official client
 refuses a stream for one event out of order, so this is where starts, ends, ids and parents
 are supplied, repeats are dropped, and what was opened is closed. What can't be repaired is
-a `ProtocolViolation`. The tables are in `lifecycle_tables`, the decisions in
-`lifecycle_state`, the changes in `lifecycle_effects`.
+a `ProtocolViolation`. The tables are in `event_rules`, what a run has open in `run_state`, the
+changes of that in `effects`.
 """
 
 import json

@@ -157,7 +157,7 @@ class AuditEntry:
         via: through what: `agui`, `api`, `inbox`, `link`, `slack`, `mail`, `chat`, `rule`; None
             where nobody said.
         rule: name of the approval rule under which it was answered.
-        event: what happened where the status stayed: `voted`, `escalated`, `notified`, …
+        event: what happened where the status stayed: `voted`, `escalated`, `unsealed`, …
     """
 
     status: InterruptStatus

@@ -1,6 +1,6 @@
 """How a run ends: what it came to, why a hook is told it did, and what a stop achieved.
 
-Source: docs/contract.md, "What goes on the wire" and "Stop"; seed 001_e2fced3b13d7ce4f.txt,
+Source: docs/contract.md, "What goes on the wire" and "Stop"; NexAU's RFC-0001,
 `AgentStopReason` (`INTERRUPTED` is added here, for a run that ended by asking).
 """
 

@@ -22,7 +22,7 @@ SEED_EXAMPLES = [
     "Waiting for your confirmation...",
     "This action needs your approval.",
 ]
-"""Seed 000_9c3a40ec0d8c2fa7.txt: an example for each of its phrases."""
+"""SuperAgent's page "Interrupt/Resume": an example for each of its phrases."""
 
 TAKEN_FOR_MENTIONS = [
     "You have to confirm before I delete anything.",

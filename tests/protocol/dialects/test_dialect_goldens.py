@@ -1,6 +1,7 @@
 """The JSON examples of the draft, both ways, and what the draft leaves open.
 
-Source: seed 002_18bf43b4d210d6f7.txt, "Implementation Examples" and "Contract Rules".
+Source: AG-UI's draft "Interrupt-Aware Run Lifecycle", "Implementation Examples" and "Contract
+Rules".
 """
 
 from __future__ import annotations

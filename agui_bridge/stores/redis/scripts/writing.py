@@ -207,7 +207,7 @@ return {'done', time, call('HGET', T, 'version'), created, ends, given, doubted,
         head and head.stop or false}
 """
 )
-"""ARGV: see `rows.commit_arguments`.
+"""ARGV: see `Write.arguments` in `rows`.
 
 Gives `done`, the time and what the store itself decided; or `again`, the time and the record
 of a write that had succeeded before; or `refused`, the time and the head."""
