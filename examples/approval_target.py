@@ -78,18 +78,13 @@ def make_bridge(
         lease_seconds: a run whose process is silent this long counts as lost.
         tokens: whether requests need one of TOKENS.
         busy_patience: seconds for which a message waits for another run before it is refused.
-        **options: further ones of the bridge, such as `inbox`.
+        **options: further ones of the bridge, such as `inbox`; `authenticate` in place of TOKENS.
     """
     settings = Settings(
         expires_in=expires_in, lease_seconds=lease_seconds, busy_patience=busy_patience
     )
-    bridge = Bridge(
-        store,
-        settings=settings,
-        authenticate=BearerTokens(TOKENS) if tokens else None,
-        cors_origin_regex=LOOPBACK,
-        **options,
-    )
+    options.setdefault("authenticate", BearerTokens(TOKENS) if tokens else None)
+    bridge = Bridge(store, settings=settings, cors_origin_regex=LOOPBACK, **options)
 
     async def send_email(to: str, body: str) -> str:
         await asyncio.sleep(TOOL_SECONDS)

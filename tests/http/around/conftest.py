@@ -1,0 +1,12 @@
+"""The target's tool takes no time: only what it did is looked at."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.http.around.home")
+
+from examples import approval_target  # noqa: E402  # after its asserts are registered
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(approval_target, "TOOL_SECONDS", 0.0)
