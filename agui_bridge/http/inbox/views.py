@@ -9,7 +9,7 @@ from typing import Final
 from agui_bridge.http.inbox.forms.deciding import CANCEL, Offered, offered_by
 from agui_bridge.http.inbox.forms.fields import edited_so_far, vote_to_agree_with
 from agui_bridge.http.inbox.telling.history import Event, answer_words, history_of, state_of
-from agui_bridge.http.inbox.telling.words import counted, value_text
+from agui_bridge.http.inbox.telling.words import counted, name_text, value_text
 from agui_bridge.inbox.answering import said_gone
 from agui_bridge.protocol.answers.decisions import APPROVE
 from agui_bridge.protocol.approvals.entitlement import may_withdraw, why_not, wording
@@ -22,7 +22,7 @@ from agui_bridge.text.visible import visible_name
 __all__ = ["Argument", "QuestionView", "view_of"]
 
 _LONG: Final = 1_500
-"""Characters of a value beyond which it is folded."""
+"""Characters of a value beyond which it scrolls, so that the buttons stay near."""
 
 _SHORT: Final = 120
 _LISTED: Final = 4
@@ -43,7 +43,7 @@ class Argument:
 
     @property
     def is_long(self) -> bool:
-        """Whether it is folded at first."""
+        """Whether it scrolls."""
         return len(self.text) > _LONG
 
     @property
@@ -238,7 +238,7 @@ class QuestionView:
 
 
 def _named(told: Mapping[str, Json]) -> list[Argument]:
-    return [Argument(name, value_text(it)) for name, it in told.items()]
+    return [Argument(name_text(name), value_text(it)) for name, it in told.items()]
 
 
 def view_of(

@@ -55,10 +55,16 @@ class InboxSite:
         page.on("console", self._hear)
         return page
 
-    def ask(self, agent: str, actor: str = "carl", thread: str | None = None) -> str:
+    def ask(
+        self,
+        agent: str,
+        actor: str = "carl",
+        thread: str | None = None,
+        text: str = "Clean up what nobody uses, please.",
+    ) -> str:
         """Have an agent ask; gives its thread."""
         thread = thread or f"thread-{uuid.uuid4()}"
-        message = {"id": "m", "role": "user", "content": "Clean up what nobody uses, please."}
+        message = {"id": "m", "role": "user", "content": text}
         body = {"threadId": thread, "runId": "r", "messages": [message], "tools": [], "context": []}
         answer = self._http.post(f"/agents/{agent}", json=body, headers={"x-actor": actor})
         assert answer.status_code == 200, answer.text

@@ -5,6 +5,7 @@ Who somebody is, a header says. Agents ask as their names say.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import AsyncIterator
 from typing import Final, Literal
@@ -82,6 +83,13 @@ async def sure(run: FunctionRun) -> AsyncIterator[str]:
         if await run.confirm("Shall I send the newsletter to all 4,200 readers?")
         else "No."
     )
+
+
+@bridge.agent("caller")
+async def caller(run: FunctionRun) -> AsyncIterator[str]:
+    """Asks whether a tool may run with the arguments that a message holds as JSON."""
+    approval = await run.approve("call", json.loads(run.text))
+    yield "Called." if approval.approved else "Not called."
 
 
 @bridge.approvals

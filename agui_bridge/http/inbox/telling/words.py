@@ -11,7 +11,7 @@ from typing import Final
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.run_events import iso_time
 
-__all__ = ["Moment", "counted", "value_text"]
+__all__ = ["Moment", "counted", "name_text", "value_text"]
 
 _UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60))
 
@@ -65,9 +65,15 @@ def value_text(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2 if nested else None)
 
 
+def name_text(name: str) -> str:
+    """An argument's name as people read it: quoted where its spaces would not all be seen."""
+    plain = name == " ".join(name.split()) and name and not name.startswith('"')
+    return name if plain else json.dumps(name, ensure_ascii=False)
+
+
 def _misleads(text: str) -> bool:
     """Whether a text that is shown as it is would not be taken for that text."""
-    if not text or (text != text.strip() and "\n" not in text):
+    if not text.strip() or "\r" in text or (text != text.strip() and "\n" not in text):
         return True
     try:
         json.loads(text)
