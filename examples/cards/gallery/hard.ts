@@ -17,7 +17,7 @@ export const asked = (responseSchema: Interrupt["responseSchema"], message = "Wh
 });
 
 /** An approval of a call with these arguments, which may be edited as the schema says. */
-const called = (args: Record<string, unknown>, editedArgs: object, more: Partial<Interrupt> = {}): Case => ({
+export const called = (args: Record<string, unknown>, editedArgs: object, more: Partial<Interrupt> = {}): Case => ({
   interrupts: [
     {
       id: "one",

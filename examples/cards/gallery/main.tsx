@@ -1,6 +1,7 @@
 // Every state of every card:  ?case=approval  and without it a list of them.
 //
 //     ?schema=…   in place of a case: a question with that response schema
+//     #args=…     in place of a case: a call with these arguments
 //     &later=500  it is asked that many milliseconds after a message; &fail=1  the first answer fails,
 //                 of several that are sent at once &fail=2 the second one
 //     &refuse=2   the first two answers are refused, and it is asked again
@@ -13,11 +14,12 @@ import { createRoot } from "react-dom/client";
 
 import { type Answer, type Interrupt, Questions } from "../src";
 import { CASES } from "./cases";
-import { asked as form } from "./hard";
+import { called, asked as form } from "./hard";
 
 const address = new URLSearchParams(location.search);
 const schema = address.get("schema");
-const own = schema === null ? undefined : form(JSON.parse(schema));
+const args = new URLSearchParams(location.hash.slice(1)).get("args");
+const own = args !== null ? called(JSON.parse(args), {}) : schema === null ? undefined : form(JSON.parse(schema));
 
 /** A card of one's own that can't be drawn. */
 const OWN = {

@@ -13,7 +13,10 @@ from typing import Any, Final
 
 from playwright.sync_api import Locator
 
-__all__ = ["PAIRS", "Shown", "shown", "twins"]
+__all__ = ["PAIRS", "SEED", "Json", "Shown", "seen", "shown", "twins"]
+
+SEED: Final = 20_260_101
+"""Of the pairs that the tests of all pages look at."""
 
 Json = dict[str, Any]
 Shown = tuple[tuple[int, str], ...]
@@ -68,15 +71,18 @@ def shown(region: Locator) -> Shown:
     """What can be seen in a part of a page, without the characters that nobody sees."""
     texts, unseen = region.evaluate(SEEN)
     assert texts and unseen == [], unseen
-    return tuple((left, _seen(text)) for left, text in texts)
+    return tuple((left, seen(text)) for left, text in texts)
 
 
-def _seen(text: str) -> str:
+def seen(text: str) -> str:
+    """What people see of a text, if nothing marks what hides in it."""
     kept, marks = [], 0
     for character in text:
         kind = unicodedata.category(character)
         marks = marks + 1 if kind in ("Mn", "Me") else 0
-        hides = kind in ("Cf", "Cs", "Co") or character in _FILLERS or "\ufe00" <= character <= "\ufe0f"
+        hides = (
+            kind in ("Cf", "Cs", "Co") or character in _FILLERS or "\ufe00" <= character <= "\ufe0f"
+        )
         control = kind == "Cc" and character not in "\n\t"
         # Of many marks on a letter nobody counts those beyond the tenth.
         if not (hides or control or marks > 10):
@@ -88,9 +94,11 @@ PAIRS: Final[tuple[tuple[Any, Any], ...]] = (
     (1, "1"),
     (True, "true"),
     (None, "null"),
-    (None, "–"),
+    (None, "\u2013"),
     (None, ""),
     (1, True),
+    (2**60, 2**60 + 1),
+    (1e30, 10**30 + 1),
     ([], "[]"),
     ({}, "{}"),
     ([1], 1),
@@ -147,11 +155,26 @@ NAMES: Final[tuple[tuple[Json, Json], ...]] = (
 )
 """Arguments whole, which differ in their names or in which there are."""
 
-SPICE: Final = ("a", "1", " ", "\n", "true", '"', "\\", "<b>", "\u200b", "\u0430", "é", "漢", ":", "…")
+SPICE: Final = (
+    "a",
+    "1",
+    " ",
+    "\n",
+    "true",
+    '"',
+    "\\",
+    "<b>",
+    "\u200b",
+    "\u0430",
+    "é",
+    "漢",
+    ":",
+    "…",
+)
 
 
 def twins(seed: int) -> Iterator[tuple[Json, Json]]:
-    """Pairs of arguments that are not the same: those above, a third of them deep in random ones."""
+    """Pairs of arguments that differ: those above, a third of them deep in random ones."""
     chance = random.Random(seed)
     for one, other in PAIRS:
         path = [chance.choice("abcde") * chance.randint(1, 9) for _ in range(chance.randint(1, 6))]

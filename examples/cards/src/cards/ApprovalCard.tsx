@@ -9,7 +9,7 @@ import { ReasonForm } from "./ReasonForm";
 import { SchemaForm } from "./SchemaForm";
 import { Step } from "./Step";
 import { useTitleOf } from "./titles";
-import { Arguments, Told } from "./Values";
+import { Arguments, isExact, Told } from "./Values";
 
 const USUAL = ["approved", "editedArgs", "reason", "respond"];
 const RESULT: JsonSchema = {
@@ -38,6 +38,8 @@ export function ApprovalCard(props: CardProps) {
   // Who agrees, agrees to what the others have agreed to, not to what was proposed to them.
   const agreed = ruleOf(ask, record)?.editedArgs;
   const about = proposed && agreed ? { ...proposed, args: agreed } : proposed;
+  // What is shown would not be what runs.
+  const exact = isExact(about?.args);
   const title = useTitleOf(ask);
   const [changed, see, seen] = useSeen({
     place: body,
@@ -104,6 +106,11 @@ export function ApprovalCard(props: CardProps) {
         ) : (
           <Told ask={ask} />
         )}
+        {!exact && (
+          <p className="agc-note">
+            A number has more digits than a browser can read: what would run is not shown here. Approve it in the inbox.
+          </p>
+        )}
         <Step shown={doing === "denying"}>
           <ReasonForm
             onSubmit={(said) => onAnswer({ approved: false, ...said }, "Denied")}
@@ -133,14 +140,14 @@ export function ApprovalCard(props: CardProps) {
             deliberate
             onSubmit={(said) => onAnswer({ ...approved, ...(said as object) }, "Approved")}
           >
-            {changed ? reread : <Button type="submit">Approve</Button>}
+            {changed ? reread : exact && <Button type="submit">Approve</Button>}
             {back}
           </SchemaForm>
         </Step>
         {doing === "reading" && (
           <div className="agc-actions">
-            {changed ? reread : <Button onClick={() => onAnswer(approved, "Approved")}>Approve</Button>}
-            {more.length > 0 && (
+            {changed ? reread : exact && <Button onClick={() => onAnswer(approved, "Approved")}>Approve</Button>}
+            {more.length > 0 && exact && (
               <Button look="plain" onClick={() => setDoing("choosing")}>
                 Approve and…
               </Button>

@@ -41,7 +41,7 @@ export function Values({ values }: { values: Record<string, unknown> }) {
     <dl className="agc-values">
       {Object.entries(values ?? {}).map(([name, value]) => (
         <div key={name}>
-          <dt>{name ? breakable(visible(name)) : '""'}</dt>
+          <dt>{breakable(isPlainName(name) ? visible(name) : visibleJson(name))}</dt>
           <dd>
             <Value value={value} />
           </dd>
@@ -71,5 +71,28 @@ function Value({ value }: { value: unknown }) {
   if (value !== null && typeof value === "object" && Object.keys(value).length)
     return <Values values={value as Record<string, unknown>} />;
   if (value === null) return <>–</>;
-  return <>{typeof value === "object" || value === "" ? visibleJson(value) : visible(String(value))}</>;
+  return <>{typeof value === "string" && !misleads(value) ? visible(value) : visibleJson(value)}</>;
+}
+
+/** Whether all of a name's spaces are seen, so that it need not be quoted. */
+const isPlainName = (name: string) =>
+  name !== "" && !name.startsWith('"') && name === name.trim().split(/\s+/).join(" ");
+
+/** Whether a text that is shown as it is would be read as another value, or not be seen whole: it is quoted. */
+function misleads(text: string): boolean {
+  if (!text.trim() || text === "–" || text.includes("\r")) return true;
+  if (text !== text.trim() && !text.includes("\n")) return true;
+  try {
+    const read = JSON.parse(text);
+    // What holds something is drawn otherwise than as JSON.
+    return read === null || typeof read !== "object" || Object.keys(read).length === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a browser has read every number as it was written: of more than 53 bits it has dropped digits. */
+export function isExact(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value);
+  return value === null || typeof value !== "object" || Object.values(value).every(isExact);
 }
