@@ -18,6 +18,7 @@ from agui_bridge.protocol.threads.records import AuditEntry, InterruptStatus, Pr
 from agui_bridge.stores.base import InterruptRow
 from agui_bridge.text.visible import visible
 from tests.channels.bridges import KEY, notice
+from tests.e2e.browser.arguments import NAMES, PAIRS, seen
 
 LETTERS = string.ascii_letters + string.digits + " äß漢\n\t\u202e\u200b\u0301😀"
 
@@ -100,6 +101,21 @@ def test_a_list_approves_only_what_it_shows_whole(call: ToolCall) -> None:
     if whole:
         told = {read_name(name): read(text) for name, text in shown.items()}
         assert told == dict(call.args)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: repr(pair)[:60])
+def test_values_that_differ_are_told_apart_where_they_are_approved(pair: tuple[Any, Any]) -> None:
+    one, other = (seen(visible(value_text(value))) for value in pair)
+    assert one != other
+
+
+@pytest.mark.parametrize("pair", NAMES, ids=lambda pair: repr(pair)[:60])
+def test_names_that_differ_are_told_apart_where_they_are_approved(pair: tuple[Any, Any]) -> None:
+    one, other = (
+        [(" ".join(seen(visible(name_text(name))).split()), it) for name, it in args.items()]
+        for args in pair
+    )
+    assert one != other
 
 
 def test_there_are_calls_of_both_kinds() -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from playwright.sync_api import Locator
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
 
-__all__ = ["PAIRS", "SEED", "Json", "Shown", "seen", "shown", "twins"]
+__all__ = ["NAMES", "PAIRS", "SEED", "Json", "Shown", "seen", "shown", "twins"]
 
 SEED: Final = 20_260_101
 """Of the pairs that the tests of all pages look at."""
