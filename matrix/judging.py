@@ -100,13 +100,14 @@ def judge(
             own = {"url": f"{_BASE}{variant.path}", "memory": variant.memory}
         command += ["--port", "{port}", "--folder", str(folder)]
         ready = f"{_BASE}/readyz" if setting.bridged else None
+        own_answers = {} if setting.bridged and variant.translated else variant.answers
         config = Config.model_validate(
             {
                 "name": f"{name} {setting.name}",
                 "timeout": 60,
                 "concurrency": variant.at_once,
                 "prompts": variant.prompts,
-                "answers": {**(_EDITS if variant.edits else {}), **variant.answers},
+                "answers": {**(_EDITS if variant.edits else {}), **own_answers},
                 "executions": {"file": effects},
                 "server": {
                     "command": command,

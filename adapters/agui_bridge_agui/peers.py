@@ -28,6 +28,7 @@ PeerName = Literal[
     "mastra",
     "pydantic-ai",
     "strands",
+    "ag2",
 ]
 
 
@@ -59,6 +60,7 @@ PEERS: Final[Mapping[PeerName, Peer]] = {
     "mastra": Peer("@ag-ui/mastra 1.1.2"),
     "pydantic-ai": Peer("pydantic-ai-slim 2.68.0"),
     "strands": Peer("ag-ui-strands 1.0.2"),
+    "ag2": Peer("ag2 1.2.1"),
 }
 
 assert set(PEERS) == set(get_args(PeerName))

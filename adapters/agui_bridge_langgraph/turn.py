@@ -311,7 +311,7 @@ class Turn:
         if isinstance(end, Pause):
             asks = []
             for ask in end.asks:
-                call = ask.tool_call or ask.about
+                call = next(iter(ask.calls), None)
                 owner, events = self._subagents.owner(
                     call.id if isinstance(call, ToolCall) else call
                 )

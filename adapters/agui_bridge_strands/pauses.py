@@ -6,7 +6,7 @@ neither hooks, which might ask once more, nor the tool are entered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, Final, Literal
@@ -23,6 +23,7 @@ from agui_bridge.protocol.answers.decisions import (
     Decision,
     Respond,
 )
+from agui_bridge.protocol.answers.own_words import with_call
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_strands.content import from_json, result_block, to_json
 from agui_bridge_strands.own_copy import inner_agent
@@ -33,8 +34,8 @@ __all__ = [
     "Kept",
     "Kind",
     "Waiting",
+    "batch_of",
     "calls_in",
-    "pending_in",
     "question_of",
 ]
 
@@ -231,10 +232,25 @@ class Kept:
         ]
 
 
-def pending_in(snapshot: Any) -> list[str]:
-    """Ids of the calls that an agent is about to carry out, in its snapshot."""
-    pending = snapshot["data"]["interrupt_state"].get("pending_tool_execution")
-    return [use["toolUseId"] for use in _calls(pending["assistant_message"])] if pending else []
+def batch_of(waiting: Waiting, snapshot: Any) -> list[ToolCall]:
+    """The calls that a hook asks about before all tools of a reply; none where it is no such hook.
+
+    Args:
+        waiting: the interrupt: of the agent itself without a call, else of the agent in its call.
+        snapshot: the agent's.
+    """
+    if _BEFORE_TOOLS not in waiting.id:
+        return []
+    asking = snapshot if waiting.call is None else _inside(snapshot, waiting.call)
+    pending = asking and asking["data"]["interrupt_state"].get("pending_tool_execution")
+    if not pending:
+        return []
+    done = {result["toolUseId"] for result in pending["completed_tool_results"]}
+    return [
+        ToolCall(use["toolUseId"], use["name"], _arguments(use))
+        for use in _calls(pending["assistant_message"])
+        if use["toolUseId"] not in done
+    ]
 
 
 def calls_in(continuation: Any) -> list[str]:
@@ -246,7 +262,7 @@ def question_of(
     waiting: Waiting,
     reason: Any,
     parameters: Mapping[str, Json] | None,
-    pending: Collection[str],
+    batch: Sequence[ToolCall],
 ) -> Ask:
     """The question that an interrupt is, which the gate has not asked.
 
@@ -254,7 +270,7 @@ def question_of(
         waiting: the interrupt.
         reason: what its author says of it.
         parameters: the tool's JSON Schema, where it is known.
-        pending: ids of the calls that the agent is about to carry out.
+        batch: what `batch_of` gives.
     """
     told = to_json(reason)
     members: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
@@ -271,19 +287,25 @@ def question_of(
         )
     schemas = (members.get(name) for name in _SCHEMAS)
     metadata: dict[str, Json] = {"reason": told}
-    if waiting.call is not None:
+    about: str | Sequence[ToolCall] | None = waiting.call
+    if waiting.call is None and len(batch) == 1:
+        about = batch[0].id
+    elif batch:
+        # Clients show a question at one call alone, and know none of an agent in a tool.
+        about = batch
+        metadata["calls"] = [{"toolName": call.name, "args": call.args} for call in batch]
+        for call in batch:
+            message = with_call(message, call.name, call.args)
+    elif waiting.call is not None:
         metadata |= {"toolName": waiting.tool, "args": waiting.args}
-    before_all = waiting.kind == "hook" and _BEFORE_TOOLS in waiting.id
-    about = waiting.call
-    if before_all and about is None and len(pending) == 1:
-        (about,) = pending
     return Ask(
         waiting.id,
         f"strands:{waiting.name}",
         message,
         about=about,
         # What a hook asks before a tool, its answer lets run.
-        permits=before_all or (waiting.kind == "hook" and waiting.call is not None),
+        permits=_BEFORE_TOOLS in waiting.id
+        or (waiting.kind == "hook" and waiting.call is not None),
         response_schema=next((s for s in schemas if isinstance(s, Mapping)), None),
         allowed=(ANSWER, DECLINE),
         subagent_run_id=waiting.subagent,
@@ -303,6 +325,20 @@ def _turns(snapshots: Iterable[Any]) -> Iterator[dict[str, Any]]:
         data = snapshot["data"]
         yield data
         yield from _turns(data["interrupt_state"]["context"].get(_INTERRUPTED, {}).values())
+
+
+def _inside(snapshot: Any, call: str) -> Any:
+    """The snapshot of the agent that works in a call; None where none does."""
+    turns = snapshot["data"]["interrupt_state"]["context"].get(_INTERRUPTED, {})
+    if call in turns:
+        return turns[call]
+    found = (_inside(turn, call) for turn in turns.values())
+    return next((turn for turn in found if turn is not None), None)
+
+
+def _arguments(use: Mapping[str, Any]) -> dict[str, Json]:
+    args = to_json(use["input"])
+    return args if isinstance(args, dict) else {}
 
 
 def _calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:

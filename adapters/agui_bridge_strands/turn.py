@@ -33,7 +33,7 @@ from agui_bridge_strands.history import (
 )
 from agui_bridge_strands.interrupts import Interrupts
 from agui_bridge_strands.own_copy import agents_in, expect_runnable, inner_agents, own_copy
-from agui_bridge_strands.pauses import ABOUT_A_CALL, STRANDS, Kept, pending_in, question_of
+from agui_bridge_strands.pauses import ABOUT_A_CALL, STRANDS, Kept, batch_of, question_of
 from agui_bridge_strands.reader import Reader
 from agui_bridge_strands.subagents import Subagents
 
@@ -335,14 +335,13 @@ class Turn:
     def _pause(self, result: Any) -> Pause | Handoff:
         waiting, asks = [], list[Ask]()
         snapshot = self._agent.take_snapshot(preset="session").to_dict()
-        pending = pending_in(snapshot)
         for one, reason in self._interrupts.read(result.interrupts):
             waiting.append(one)
             if one.kind == "permit":
                 asks.append(replace(self._guard.asks[one.name], native_id=one.id))
             elif one.kind != "frontend":
                 parameters = self._interrupts.parameters(one)
-                asks.append(question_of(one, reason, parameters, pending))
+                asks.append(question_of(one, reason, parameters, batch_of(one, snapshot)))
         permits = {
             call: dict(decision.args)
             for call, decision in self._decided.items()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pytest
@@ -39,6 +40,7 @@ from tests.docs.pages import Conversation
 FRIDAY: Final = {"day": "friday"}
 COLOUR: Final = {"question": "colour"}
 BOB: Final = {"name": "bob"}
+MAIL: Final = {"to": "bob", "body": "original"}
 RED: Final = {"answer": "red"}
 YES: Final = {"approved": True}
 
@@ -54,6 +56,7 @@ class Case:
         args: the call's.
         answer: one that fits.
         lets_run: whether the answer lets the tool run.
+        beside: the other calls that the same question is about: arguments by tool.
     """
 
     adapter: Callable[[], Adapter]
@@ -62,17 +65,27 @@ class Case:
     args: Mapping[str, Any]
     answer: Any = "y"
     lets_run: bool = False
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> dict[str, Mapping[str, Any]]:
+        return {self.tool: self.args, **self.beside}
 
 
-def hooked(event: Any) -> Adapter:
-    """An agent of Strands with a hook that asks before tools, as its documentation has it."""
+def hooked(event: Any, *, inside: bool = False) -> Adapter:
+    """An agent of Strands with a hook that asks before tools, as its documentation has it.
+
+    Args:
+        event: before which.
+        inside: whether the hook is that of the agent inside its tool.
+    """
     mailer = StrandsMailer(gated=())
     reason = {"question": "Go?", "schema": {"type": "boolean"}}
 
     def confirm(before: Any) -> None:
         before.interrupt("sure", reason=reason)
 
-    mailer.agent.hooks.add_callback(event, confirm)
+    (mailer.helper if inside else mailer.agent).hooks.add_callback(event, confirm)
     return StrandsAdapter(mailer.agent)
 
 
@@ -144,9 +157,20 @@ CASES: Final[Mapping[str, Case]] = {
     "Strands' hook before all tools": Case(
         lambda: hooked(BeforeToolsEvent), "look bob", "look_up", BOB, True, lets_run=True
     ),
+    "Strands' hook before several tools": Case(
+        lambda: hooked(BeforeToolsEvent),
+        *("mixed bob", "look_up", BOB, True),
+        lets_run=True,
+        beside={"send_email": MAIL},
+    ),
+    "Strands' hook before the tools of an agent in a tool": Case(
+        lambda: hooked(BeforeToolsEvent, inside=True),
+        *("mixedinside bob", "look_up", BOB, True),
+        lets_run=True,
+        beside={"send_email": MAIL},
+    ),
 }
 LETTING: Final = {name: case for name, case in CASES.items() if case.lets_run}
-cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
 def asking(case: Case, approvals: Any = None) -> Conversation:
@@ -158,10 +182,17 @@ def asking(case: Case, approvals: Any = None) -> Conversation:
     return Conversation(bridge, "agent", keeps_list=True)
 
 
-@cases
-async def test_a_rule_by_tool_covers_what_is_asked_about_its_calls(case: Case) -> None:
+@pytest.mark.parametrize(
+    ("case", "called"),
+    [
+        pytest.param(case, called, id=f"{name}: {called}")
+        for name, case in CASES.items()
+        for called in case.calls
+    ],
+)
+async def test_a_rule_by_tool_covers_what_is_asked_about_its_calls(case: Case, called: str) -> None:
     heard: list[Question] = []
-    rules = RuleList([(Match(tool=case.tool), ApprovalRule("owner", approvers=("owner",)))])
+    rules = RuleList([(Match(tool=called), ApprovalRule("owner", approvers=("owner",)))])
 
     def approvals(question: Question) -> ApprovalRule | None:
         heard.append(question)
@@ -170,8 +201,12 @@ async def test_a_rule_by_tool_covers_what_is_asked_about_its_calls(case: Case) -
     talk = asking(case, approvals)
     async with talk._bridge.lifespan():
         await talk.say(case.say)
-        assert [(q.tool, q.args) for q in heard] == [(case.tool, case.args)]
+        assert {q.tool: q.args for q in heard} == case.calls
+        assert len(heard) == len(case.calls)
         (ask,) = talk.asks
+        if case.beside:
+            shown = [f"{name} {json.dumps(args)}" for name, args in case.calls.items()]
+            assert all(one in ask["message"] for one in shown)
         await talk.say("yes")
         assert [one["id"] for one in talk.asks] == [ask["id"]], "the words are no answer"
         await talk.answer(case.answer)

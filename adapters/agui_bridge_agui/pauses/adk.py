@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from agui_bridge.adapters import Ask, Pause
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Decision, approval_schema
+from agui_bridge.protocol.answers.own_words import with_call
 from agui_bridge.protocol.json_values import WireEvent, same_json
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import (
@@ -24,7 +25,6 @@ from agui_bridge_agui.pauses.answers import (
     call_of,
     calls_like,
     unseen,
-    with_call,
 )
 from agui_bridge_agui.pauses.interrupts import asked_of, entry_of, keep
 

@@ -31,7 +31,6 @@ __all__ = [
     "payload_of",
     "seconds_left",
     "unseen",
-    "with_call",
 ]
 
 logger: Final = logging.getLogger("agui_bridge")
@@ -121,13 +120,6 @@ def payload_of(key: str, decision: Decision, continuation: Json) -> Json:
     if kept is not None:
         return Verdicts(*kept).payload(decision)
     return None if isinstance(decision, Cancel) else decision.payload
-
-
-def with_call(message: str | None, name: Json, args: Json) -> str:
-    """A message that shows the call which its question lets run, for whoever is shown no call."""
-    args = parsed(args, args) if isinstance(args, str) else args
-    shown = f"{name} {json.dumps(args, ensure_ascii=False)}"
-    return message if message and shown in message else f"{message or ''}\n{shown}".strip()
 
 
 def unseen(key: str, name: Json, args: Json) -> ToolCall | None:

@@ -17,6 +17,7 @@ from ag_ui.core import Interrupt
 from agui_bridge.adapters import Pause, Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.answers.decisions import Cancel, Decision
+from agui_bridge.protocol.answers.own_words import with_call
 from agui_bridge.protocol.dialects.draft import draft_resume, from_draft
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
@@ -28,7 +29,6 @@ from agui_bridge_agui.pauses.answers import (
     payload_of,
     seconds_left,
     unseen,
-    with_call,
 )
 from agui_bridge_agui.pauses.interrupts import asked_of, kept_of
 

@@ -21,6 +21,7 @@ from agui_bridge.protocol.answers.decisions import (
     Decision,
     approval_schema,
 )
+from agui_bridge.protocol.answers.own_words import with_call
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import (
     Answers,
@@ -29,7 +30,6 @@ from agui_bridge_agui.pauses.answers import (
     call_of,
     payload_of,
     seconds_left,
-    with_call,
 )
 from agui_bridge_agui.pauses.verdicts import verdicts_of
 

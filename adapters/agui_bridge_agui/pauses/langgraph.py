@@ -31,7 +31,7 @@ from agui_bridge.protocol.answers.decisions import (
     Decline,
     approval_schema,
 )
-from agui_bridge.protocol.answers.own_words import own_words
+from agui_bridge.protocol.answers.own_words import own_words, with_call
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_agui.pauses.answers import (
     Answers,
@@ -42,7 +42,6 @@ from agui_bridge_agui.pauses.answers import (
     parsed,
     payload_of,
     unseen,
-    with_call,
 )
 from agui_bridge_agui.pauses.interrupts import asked_of, keep, question_of
 

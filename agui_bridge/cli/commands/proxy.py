@@ -27,7 +27,7 @@ __all__ = ["proxy"]
 
 _PEERS = (
     *("langgraph", "adk", "agent-framework", "agno"),
-    *("crewai", "mastra", "pydantic-ai", "strands"),
+    *("crewai", "mastra", "pydantic-ai", "strands", "ag2"),
 )
 
 

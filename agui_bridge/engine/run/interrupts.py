@@ -111,11 +111,19 @@ def _interrupt(
         subagent_run_id=ask.subagent_run_id,
         metadata=_metadata(ask.metadata, unchecked),
         audit=(AuditEntry(InterruptStatus.OPEN, now, "agent"),),
-        about=ask.about if isinstance(ask.about, str) else None,
+        about=_card(ask),
         permits=ask.permits,
     )
     _check(interrupt)
     return interrupt
+
+
+def _card(ask: Ask) -> str | None:
+    """Id of the one call that clients show a question at which is no approval."""
+    match ask.calls:
+        case (str() as call,):
+            return call
+    return None
 
 
 def _question(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agui_bridge.approvals import ApprovalsFailed, Question, find_rule
 from agui_bridge.engine.input.auto_resume import question_in_words
@@ -26,9 +26,10 @@ from agui_bridge.engine.run.commit_end import (
 from agui_bridge.engine.run.interrupts import raise_interrupts
 from agui_bridge.errors import ProtocolViolation
 from agui_bridge.frozen import replace
-from agui_bridge.protocol.approvals.narrowing import lacks_approvers, narrowed
+from agui_bridge.protocol.approvals.narrowing import lacks_approvers, narrowed, strictest
 from agui_bridge.protocol.contract.end_transitions import FinalWrite
 from agui_bridge.protocol.json_values import clean, same_json
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.records import Batch, Interrupt, Json, ToolCall
 from agui_bridge.protocol.threads.run_ends import Finished
 from agui_bridge.protocol.wire.run_events import interrupt_outcome
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from agui_bridge.engine.run.execution import Execution
 
 __all__ = ["pause_run"]
+
+_NAMED: Final = 5
+"""Tools that a question about several calls names in lists."""
 
 
 async def pause_run(execution: Execution, pause: Pause) -> None:
@@ -100,55 +104,67 @@ async def _with_rules(
     asked_by, joined_by = (askers[0], askers[1:]) if askers else (None, ())
     found = []
     for ask, interrupt in zip(pause.asks, interrupts, strict=True):
-        tool, args = _call_of(execution, ask, pause.asks)
-        question = Question(
-            scope=key.scope,
-            agent=key.agent,
-            thread_id=key.thread,
-            asked_by=asked_by or execution.run.principal.actor,
-            reason=interrupt.reason,
-            message=interrupt.message,
-            tool=tool,
-            # A copy: what the hook does to it is not what people are asked.
-            args=deepcopy(dict(args)) if args is not None else None,
-            metadata=deepcopy(interrupt.metadata),
-        )
-        rule = await find_rule(execution.agent.approvals, question)
-        rule = narrowed(rule, ask.approvers, ask.quorum)
+        calls = _calls_of(execution, ask, pause.asks)
+        rules = list[ApprovalRule | None]()
+        for tool, args in calls or ((None, None),):
+            question = Question(
+                scope=key.scope,
+                agent=key.agent,
+                thread_id=key.thread,
+                asked_by=asked_by or execution.run.principal.actor,
+                reason=interrupt.reason,
+                message=interrupt.message,
+                tool=tool,
+                # A copy: what the hook does to it is not what people are asked.
+                args=deepcopy(dict(args)) if args is not None else None,
+                metadata=deepcopy(interrupt.metadata),
+            )
+            rules.append(await find_rule(execution.agent.approvals, question))
+        rule = narrowed(strictest(rules), ask.approvers, ask.quorum)
+        tools = _in_short([tool for tool, _ in calls])
         lacking = lacks_approvers(rule, askers) if rule is not None else None
         if rule is not None and lacking and not rule.escalate:
             raise ApprovalsFailed(
-                f"Nobody could answer the question about {question.tool or question.reason!r}, "
+                f"Nobody could answer the question about {tools or interrupt.reason!r}, "
                 f"which was not asked: {lacking}."
             )
-        about = tool if interrupt.tool_call is None else None
+        about = tools if interrupt.tool_call is None else None
         found.append(
             replace(interrupt, rule=rule, asked_by=asked_by, joined_by=joined_by, about_tool=about)
         )
     return tuple(found)
 
 
-def _call_of(
+def _in_short(tools: Sequence[str]) -> str | None:
+    """Names of tools as one text; None without any."""
+    names = list(dict.fromkeys(tools))
+    return ", ".join([*names[:_NAMED], *(["…"] if names[_NAMED:] else [])]) or None
+
+
+def _calls_of(
     execution: Execution, ask: Ask, asks: Sequence[Ask]
-) -> tuple[str | None, Mapping[str, Json] | None]:
-    """Tool and arguments of the call that a question is about; None where it is about none.
+) -> list[tuple[str, Mapping[str, Json] | None]]:
+    """Tool and arguments of each call that a question is about.
 
     Raises:
-        ProtocolViolation: nobody has begun the call. Clients show the question there.
+        ProtocolViolation: nobody has begun one of the calls. Clients show the question there.
     """
-    call = ask.tool_call or ask.about
-    if isinstance(call, str):
-        # What a neighbour asks to run is shown with the questions.
-        call = next((a.tool_call for a in asks if a.tool_call and a.tool_call.id == call), call)
-    if call is None:
-        return None, None
-    if isinstance(call, ToolCall):
-        return clean(call.name), clean(dict(call.args))
-    shown = _shown(execution, call)
-    if shown is None:
-        raise ProtocolViolation(f"a question is about tool call {call!r}, which nobody has begun")
-    args = _arguments(shown)
-    return shown["name"], args if isinstance(args, dict) else None
+    # What a neighbour asks to run is shown with the questions.
+    beside = {one.tool_call.id: one.tool_call for one in asks if one.tool_call is not None}
+    found: list[tuple[str, Mapping[str, Json] | None]] = []
+    for named in ask.calls:
+        call = beside.get(named, named) if isinstance(named, str) else named
+        if isinstance(call, ToolCall):
+            found.append((clean(call.name), clean(dict(call.args))))
+            continue
+        shown = _shown(execution, call)
+        if shown is None:
+            raise ProtocolViolation(
+                f"a question is about tool call {call!r}, which nobody has begun"
+            )
+        args = _arguments(shown)
+        found.append((shown["name"], args if isinstance(args, dict) else None))
+    return found
 
 
 async def _say_question(execution: Execution, interrupts: Sequence[Interrupt]) -> None:

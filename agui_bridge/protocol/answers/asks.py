@@ -45,7 +45,9 @@ class Ask:
         about: for any other question the tool call that it belongs to. Its id, where the
             conversation has the call: clients show the question there. Else the call itself: then
             clients are shown none. Approval rules hear of either. The decision is an `Answer`;
-            whatever becomes of the call is yours to tell.
+            whatever becomes of the call is yours to tell. Of a question about several calls a
+            sequence of these: what the rules of all of them want counts, and `message` should show
+            the calls, since clients show the question at none.
         permits: whether the answer lets a tool run, as that of an approval does whose call can't be
             pinned. A message is then never taken for it.
         parameters: the tool's parameter JSON Schema: what edited arguments must satisfy.
@@ -71,7 +73,7 @@ class Ask:
     reason: str = "input_required"
     message: str | None = None
     tool_call: ToolCall | None = None
-    about: str | ToolCall | None = field(default=None, kw_only=True)
+    about: str | ToolCall | Sequence[str | ToolCall] | None = field(default=None, kw_only=True)
     permits: bool = field(default=False, kw_only=True)
     parameters: Mapping[str, Json] | None = None
     response_schema: Mapping[str, Json] | None = None
@@ -84,8 +86,9 @@ class Ask:
 
     def __post_init__(self) -> None:
         check_fields(self, _ASK, error=AgentMistake)
-        if isinstance(self.about, ToolCall):
-            check_fields(self.about, _TOOL_CALL, error=AgentMistake, label="Ask.about")
+        for call in self.calls:
+            if isinstance(call, ToolCall) and call is not self.tool_call:
+                check_fields(call, _TOOL_CALL, error=AgentMistake, label="Ask.about")
         if self.tool_call is not None:
             check_fields(self.tool_call, _TOOL_CALL, error=AgentMistake, label="Ask.tool_call")
             if self.about is not None:
@@ -97,6 +100,14 @@ class Ask:
                 f"Ask.response_schema has a property {DECLINED!r}, by which a decline is told: "
                 "give it another name, or allow no decline."
             )
+
+    @property
+    def calls(self) -> tuple[str | ToolCall, ...]:
+        """The calls that it is about, whether one may run or anything else."""
+        about = self.tool_call if self.about is None else self.about
+        if about is None:
+            return ()
+        return (about,) if isinstance(about, str | ToolCall) else tuple(about)
 
     @property
     def may_be_declined(self) -> bool:
@@ -148,7 +159,12 @@ class Handoff:
 # --- what the fields may be ---
 
 
+def _is_call(value: object) -> bool:
+    return isinstance(value, str | ToolCall)
+
+
 _DECISIONS: Final = (APPROVE, DECLINE, EDIT, RESPOND, ANSWER)
+_CALLS: Final = sequence_of("a sequence of these, not empty", _is_call, least=1)
 _SCHEMA: Final = FieldRule("a JSON Schema, as a mapping,", is_a(Mapping)).or_none()
 _IDS: Final = sequence_of("a sequence of tool call ids", is_a(str))
 
@@ -158,7 +174,8 @@ _ASK: Final[Mapping[str, FieldRule]] = {
     "message": TEXT.or_none(),
     "tool_call": FieldRule("a ToolCall", is_a(ToolCall)).or_none(),
     "about": FieldRule(
-        "a tool call id or a ToolCall", lambda value: isinstance(value, str | ToolCall)
+        f"a tool call id or a ToolCall, or {_CALLS.words}",
+        lambda value: _is_call(value) or _CALLS.fits(value),
     ).or_none(),
     "permits": FieldRule("a bool", is_a(bool)),
     "parameters": _SCHEMA,

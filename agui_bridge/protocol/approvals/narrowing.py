@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import reduce
 
 from agui_bridge.frozen import replace
 from agui_bridge.protocol.threads.approval_rule import ROLE, ApprovalRule, Escalation
 
-__all__ = ["escalated", "lacks_approvers", "narrowed"]
+__all__ = ["escalated", "lacks_approvers", "narrowed", "strictest"]
 
 
 def narrowed(
@@ -25,6 +26,49 @@ def narrowed(
     whole = rule or ApprovalRule()
     within = whole.within if approvers is None else (*whole.within, tuple(approvers))
     return replace(whole, within=within, quorum=max(whole.quorum, quorum or 1))
+
+
+def strictest(rules: Iterable[ApprovalRule | None]) -> ApprovalRule | None:
+    """The rule of a question about several calls: what the rules of all of them want.
+
+    Nothing is remembered by it, and nobody is let in by an escalation that only one of them has.
+
+    Args:
+        rules: those of the calls; None where a call has none.
+    """
+    wanted: list[ApprovalRule] = []
+    for rule in rules:
+        if rule is not None and rule not in wanted:
+            wanted.append(rule)
+    return reduce(_both, wanted) if wanted else None
+
+
+def _both(one: ApprovalRule, other: ApprovalRule) -> ApprovalRule:
+    named = [group for group in map(_may_answer, (one, other)) if group]
+    each_of = tuple(dict.fromkeys((*one.each_of, *other.each_of)))
+    steps = one.escalate
+    if other.escalate != steps:
+        let_in = [replace(step, approvers=()) for step in (*steps, *other.escalate)]
+        steps = tuple(sorted(let_in, key=lambda step: step.after))
+    return ApprovalRule(
+        name=" and ".join(filter(None, (one.name, other.name))) or None,
+        approvers=named[0] if named else (),
+        quorum=max(one.quorum, other.quorum),
+        each_of=each_of,
+        self_approval=one.self_approval and other.self_approval,
+        declines="all" if one.declines == other.declines == "all" else "one",
+        notify=tuple(dict.fromkeys((*one.notify, *other.notify))),
+        remind=tuple(sorted({*one.remind, *other.remind})),
+        escalate=steps,
+        # The groups of one rule let nobody answer whom the other leaves out.
+        within=(*one.within, *other.within, *(named if each_of else named[1:])),
+    )
+
+
+def _may_answer(rule: ApprovalRule) -> tuple[str, ...]:
+    """All whom the approvers and groups of a rule name; empty: anyone."""
+    groups = (rule.approvers, *rule.each_of)
+    return tuple(dict.fromkeys(name for group in groups for name in group))
 
 
 def escalated(rule: ApprovalRule, step: Escalation) -> ApprovalRule:

@@ -204,8 +204,9 @@ class Interrupt:
         native_id: the framework's own name for the question.
         tool_call: for tool approvals the call, with the arguments that are asked about.
         about: id of the tool call that any other question belongs to.
-        about_tool: the tool of that call, or of one that the conversation does not have; None
-            where it is about none, or an earlier version stored it.
+        about_tool: the tool of that call, or of one that the conversation does not have; of several
+            calls the first of their tools, with commas between them. None where it is about none,
+            or an earlier version stored it.
         permits: whether its answer lets a tool run, though no call is pinned.
         allowed: the decisions that a tool approval offers; of another question answer and decline
             where it may be declined, else empty.

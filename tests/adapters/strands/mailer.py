@@ -27,6 +27,7 @@ _DELEGATED = {
     "insideinside": "inside",
     "lookinside": "lookandsend",
     "askinside": "book",
+    "mixedinside": "mixed",
     "waitinside": "wait",
 }
 """What the inner agent is told, by what the user says."""

@@ -55,6 +55,8 @@ class Variant:
         asks: how its questions look; those that say it are judged for docs/matrix.md.
         prompts: what makes its model do what the conformance kit needs, by the kit's names.
         answers: payloads as it understands them, by the kit's names, where they are its own.
+        translated: whether the bridge asks in AG-UI's shape instead, so that they are meant for the
+            peer alone.
     """
 
     module: str
@@ -68,6 +70,7 @@ class Variant:
     asks: str = ""
     prompts: Mapping[str, str] = field(default_factory=lambda: PROMPTS)
     answers: Mapping[str, Any] = field(default_factory=dict)
+    translated: bool = False
 
 
 def _langgraph(gate: str, outcome: str, asks: str = "") -> Variant:
@@ -130,6 +133,16 @@ VARIANTS: Final = {
     ),
     "crewai-custom": _crewai("no"),
     "strands": Variant("strands", asks="interrupts of the outcome with a `responseSchema`"),
+    "ag2": Variant(
+        "ag2",
+        memory=False,
+        shared=True,
+        asks="interrupts of the outcome, one after the other, with a `responseSchema` of its own: "
+        "a boolean or a text",
+        prompts={verb: PROMPTS[verb] for verb in PROMPTS if verb != "parallel"},
+        answers={"approve": True, "deny": False},
+        translated=True,
+    ),
 }
 """What is recorded and judged, by name."""
 
