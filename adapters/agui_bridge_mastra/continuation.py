@@ -27,6 +27,7 @@ class Paused:
         later: messages that came with an answer, and that the agent has not been told.
         abandoned: keys of what was cancelled, and that Mastra has no words for: it still waits
             there, and is not asked again.
+        owed: keys of `ids` of the calls that people let run and whose results Mastra keeps.
     """
 
     agent: str
@@ -37,6 +38,7 @@ class Paused:
     frontend: dict[str, dict[str, Json]] = field(default_factory=dict)
     later: list[dict[str, Json]] = field(default_factory=list)
     abandoned: list[str] = field(default_factory=list)
+    owed: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Json]:
         """As the continuation keeps it."""
@@ -55,4 +57,5 @@ class Paused:
             dict(kept["frontend"]),
             list(kept["later"]),
             list(kept.get("abandoned", [])),
+            list(kept.get("owed", [])),
         )

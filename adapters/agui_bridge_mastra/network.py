@@ -121,6 +121,7 @@ class NetworkReader(AgentReader):
             place = Place(place.path)
         args, own = as_mapping(shown.get("args")), ""
         if (call := shown.get("toolCallId")) is not None:
+            self.calls.owed.discard(place.key(str(call)))
             yield from self.calls.asked(place, str(call), str(shown.get("toolName")), args)
             own = self.ids[place.key(call)]
         self.waiting[_PRIMITIVE] = Waiting(

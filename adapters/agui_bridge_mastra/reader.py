@@ -23,7 +23,7 @@ from ag_ui.core import (
 )
 
 from agui_bridge.adapters import Run
-from agui_bridge.errors import AgentRefused, UpstreamError
+from agui_bridge.errors import AgentRefused, OutcomeUnknown, UpstreamError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.chunks.calls import AGENT_TOOL, Calls, named
 from agui_bridge_mastra.chunks.custom_events import custom_events, note_unreadable
@@ -134,6 +134,8 @@ class AgentReader:
         for key, own in self.ids.items():
             if own == waiting.call:
                 self.calls.running[key] = {"toolCallId": waiting.key}
+                if own not in self.refused:
+                    self.calls.owed.add(key)
 
     def agent_chunk(self, chunk: Chunk, at: Place) -> Iterator[BaseEvent]:
         """The events of a chunk that an agent made."""
@@ -173,6 +175,10 @@ class AgentReader:
                 yield from self.calls.next_step(at)
                 if not at.path:
                     self.run.iteration = (self.run.iteration or 0) + 1
+            case "step-finish":
+                step = as_mapping(payload.get("stepResult"))
+                if step.get("reason") == "tool-calls" or step.get("isContinued") is True:
+                    yield from self.calls.carried_out(at)
             case "finish":
                 yield from self.calls.next_step(at)
                 if not at.path:
@@ -192,8 +198,21 @@ class AgentReader:
 
     def continued(self) -> Iterator[BaseEvent]:
         """Results for answered calls whose own ones Mastra keeps."""
-        for key in [key for key, call in self.calls.running.items() if "toolName" not in call]:
+        for key in sorted(self.calls.owed):
             yield from self.calls.result(Place(), key, KEPT)
+
+    def expect_results(self) -> None:
+        """Refuse to take a run for one that came to its end while calls of it owe a result.
+
+        Raises:
+            OutcomeUnknown: Mastra did not say what came of a call that people let run.
+        """
+        if owed := self.calls.owed:
+            names = sorted({self.calls.told[self.ids[key]][0] for key in owed})
+            raise OutcomeUnknown(
+                f"Mastra ended its run without a result of {', '.join(names):.200}: whether it was "
+                "executed is unknown."
+            )
 
     def check_refusal(self) -> None:
         """Raise what a guard of the agent said, if it ended the run.
@@ -280,6 +299,7 @@ class AgentReader:
         if place.subagent not in self.subagents.active:
             place = Place(place.path)
         call, name = named(shown, "toolCallId"), named(shown, "toolName")
+        self.calls.owed.discard(place.key(call))
         yield from self.calls.asked(place, call, name, as_mapping(shown.get("args")))
         self.waiting[key] = Waiting(
             key=key,

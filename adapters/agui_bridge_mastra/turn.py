@@ -137,6 +137,7 @@ class Turn:
         replies = self.requests.replies(run, paused, run.resume.decisions)
         refused = frozenset(reply.waiting.call for reply in replies if reply.refuses)
         reader = self._reader(paused, refused)
+        reader.calls.owed.update(paused.owed)
         unsent = deque(reply for reply in replies if reply.request is not None)
         sent = False
         while unsent:
@@ -297,6 +298,9 @@ class Turn:
                 for kept in reader.continued():
                     yield kept
                 await self._abandon(paused)
+        if not waiting:
+            reader.expect_results()
+        paused.owed = sorted(reader.calls.owed)
         async for told in self._tell_memory(paused):
             yield told
         paused.frontend |= reader.frontend_calls()

@@ -15,6 +15,7 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
+from agui_bridge.protocol.answers.unexecuted import UNTOLD
 from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.lifecycle.made_events import whole_call
 from agui_bridge.protocol.threads.records import Json
@@ -40,6 +41,8 @@ class Calls:
         running: calls that have begun and have no result, by what `ids` knows them as: their
             payload, or of a call that an earlier run began its id.
         told: name and arguments of the calls on the wire, by their id there.
+        owed: calls that people let run in this run or an earlier one and that have no result, by
+            what `ids` knows them as.
     """
 
     mint: Callable[[], str]
@@ -48,6 +51,7 @@ class Calls:
     frontend: frozenset[str] = frozenset()
     running: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     told: dict[str, tuple[str, str]] = field(default_factory=dict)
+    owed: set[str] = field(default_factory=set)
     _streaming: set[str] = field(default_factory=set)
     _settled: set[str] = field(default_factory=set)
 
@@ -127,6 +131,7 @@ class Calls:
         key = at.key(call)
         self.running.pop(key, None)
         self._streaming.discard(key)
+        self.owed.discard(key)
         self._settled.add(key)
         own = self.ids.pop(key, None)
         if own is not None and own not in self.refused:
@@ -138,16 +143,30 @@ class Calls:
                 subagent_run_id=at.subagent,
             )
 
-    def next_step(self, at: Place) -> Iterator[BaseEvent]:
-        """Results for what ran at a place whose agent has gone on without telling one.
+    def carried_out(self, at: Place) -> Iterator[BaseEvent]:
+        """Results for what ran at a place whose agent says that its step's calls are carried out.
 
-        Mastra tells nothing of a tool that returns nothing, and its agent goes on.
+        Mastra tells nothing else of a tool that returns nothing.
         """
-        left = self.handed_over()
-        for key in [key for key in self.running if at.holds(key) and key not in left]:
+        for key in self._running_at(at):
             yield from self.result(at, key[len(at.key("")) :], VOID)
+
+    def next_step(self, at: Place) -> Iterator[BaseEvent]:
+        """Results for what ran at a place whose agent has gone on without a word of it.
+
+        What people let run gets none here: it stays owed.
+        """
+        for key in self._running_at(at):
+            if key in self.owed:
+                del self.running[key]
+            else:
+                yield from self.result(at, key[len(at.key("")) :], UNTOLD)
         # Some models count their calls from one again at each step.
         self._settled = {key for key in self._settled if not at.holds(key)}
+
+    def _running_at(self, at: Place) -> list[str]:
+        left = self.handed_over()
+        return [key for key in self.running if at.holds(key) and key not in left]
 
     def _start(self, at: Place, call: str, name: str) -> ToolCallStartEvent:
         own = self.ids[at.key(call)] = self.mint()

@@ -75,6 +75,10 @@ def refuse(error: type[httpx.TransportError]) -> Answer:
     return raising
 
 
+def result(call: str = "c1", value: Any = "red it is") -> dict[str, Any]:
+    return agent("tool-result", toolCallId=call, toolName="ask", result=value)
+
+
 FINISH = agent("finish", stepResult={"reason": "stop"}, output={"usage": {}})
 
 

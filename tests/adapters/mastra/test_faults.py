@@ -17,6 +17,7 @@ from tests.adapters.mastra.scripted import (
     broken,
     nothing_suspended,
     refuse,
+    result,
     status,
     stream,
 )
@@ -69,7 +70,7 @@ async def test_an_approval_that_is_stopped_before_it_is_sent_is_not_sent() -> No
     assert "not executed" in told
 
 
-RESULT = agent("tool-result", toolCallId="c1", toolName="ask", result="red it is")
+RESULT = result()
 SPOKEN = [agent("text-start", id="t"), agent("text-delta", id="t", text="On it.")]
 
 
@@ -144,7 +145,7 @@ async def test_an_empty_stream_asks_for_what_is_still_suspended() -> None:
         listed["runs"][1]["runId"] = server.requests[0][1]["runId"]
         return httpx.Response(200, json=listed)
 
-    server = Server(stream(SUSPENDED), stream(), listing, stream(FINISH))
+    server = Server(stream(SUSPENDED), stream(), listing, stream(RESULT, result("c2"), FINISH))
     talk = Talk(server)
     await talk.say("ask")
     await talk.answer({"answer": "a"})

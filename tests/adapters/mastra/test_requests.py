@@ -8,11 +8,11 @@ from agui_bridge import Principal
 from agui_bridge.errors import ConfigurationError
 from agui_bridge_mastra import MastraAdapter
 from tests.adapters.mastra.replay import Server
-from tests.adapters.mastra.scripted import FINISH, SUSPENDED, Talk, status, stream
+from tests.adapters.mastra.scripted import FINISH, SUSPENDED, Talk, result, status, stream
 
 
 async def test_a_message_with_an_answer_is_told_once_the_run_is_through() -> None:
-    server = Server(stream(SUSPENDED), stream(SUSPENDED), stream(FINISH), "01")
+    server = Server(stream(SUSPENDED), stream(SUSPENDED), stream(result(), FINISH), "01")
     talk = Talk(server)
     await talk.say("ask")
     (ask,) = talk.asks

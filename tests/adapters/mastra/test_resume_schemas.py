@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from tests.adapters.mastra.replay import Server
-from tests.adapters.mastra.scripted import FINISH, Talk, agent, stream
+from tests.adapters.mastra.scripted import FINISH, Talk, agent, result, stream
 
 EMITTED: Final = Path(__file__).parents[2] / "golden" / "response_schemas" / "javascript.json"
 KINDS: Final = ("z.string().email()", "z.string().regex(/^(?!admin$)", "(() => { const tree")
@@ -36,7 +36,7 @@ async def test_a_suspended_tool_is_asked_about_and_gets_a_right_answer_only(
         suspendPayload={"question": "Well?"},
         resumeSchema=json.dumps(case["schema"]),
     )
-    server = Server(stream(suspended), stream(FINISH))
+    server = Server(stream(suspended), stream(result(), FINISH))
     talk = Talk(server)
 
     await talk.say("ask")
