@@ -45,7 +45,7 @@ FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgrap
 FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/docs/test_site.py tests/test_docs.py)
 NODE_FOLDERS := tests/e2e tests/e2e/releases tests/e2e/tdesign examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
 FRONTEND_FOLDERS := tests/e2e tests/e2e/tdesign examples/assistant-ui examples/copilotkit examples/tanstack-ai
-E2E_PEERS := agent_framework agno strands
+E2E_PEERS := ag2 agent_framework agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
 TYPED := $(wildcard .ci/*.py agui_bridge adapters docs tests examples benchmarks loadtest matrix)
 
@@ -108,7 +108,7 @@ ifeq ($(E2E_TESTS),)
 e2e:
 	@echo 'e2e: no end-to-end tests yet'
 else
-e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra, pydantic-ai, agno and Strands servers against the bridge
+e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra, pydantic-ai, AG2, agno and Strands servers against the bridge
 	@if command -v npm >/dev/null; then \
 		$(MAKE) -j4 $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed \
 			$(E2E_PEERS:%=$(MATRIX_VENVS)/%/.installed); \

@@ -91,5 +91,16 @@ LIMITS: Final[Mapping[str, tuple[Limit, ...]]] = {
         ),
     ),
     "strands": (Limit("Edited arguments are not taken."),),
+    "ag2": (
+        Limit(
+            "It asks about one call at a time: each next question is the end of the run that answers "
+            "the last one, and all results come with the last answer."
+        ),
+        Limit(
+            "It keeps its questions only in its process. So one process of it stands behind every "
+            "bridge here, and its own restarts are not judged."
+        ),
+        Limit("Edited arguments are not taken, and the reason of a refusal does not reach it."),
+    ),
 }
 """By variant. An issue was open in the copy of September 2026 that was searched."""

@@ -66,6 +66,13 @@ class Answer:
         return [event.get("toolCallId") for event in self.of(*kinds)]
 
     @property
+    def begun(self) -> dict[Any, Any]:
+        """The names of the tool calls that it began, by their ids; chunks alone may tell one."""
+        events = self.of("TOOL_CALL_START", "TOOL_CALL_CHUNK")
+        named = [event for event in events if event.get("toolCallName")]
+        return {event.get("toolCallId"): event["toolCallName"] for event in named}
+
+    @property
     def error(self) -> str | None:
         """The HTTP status or the code of RUN_ERROR, when it is an error."""
         if self.status >= 400:

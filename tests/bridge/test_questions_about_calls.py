@@ -13,13 +13,14 @@ from agui_bridge import ApprovalRule, Bridge
 from agui_bridge.adapters import AdapterCapabilities, Ask, Pause, Run, RunItem
 from agui_bridge.approvals import Match, Question, RuleList
 from agui_bridge.protocol.threads.approval_rule import Escalation, Remember
-from agui_bridge.protocol.threads.records import Interrupt, ToolCall
+from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ToolCall
 from tests.docs.pages import Conversation
 from tests.processes.conftest import STORES
 from tests.support.agents import call_events, result
 
 ARGS = {"amount": 9}
 CALL = ToolCall("c1", "wire_money", ARGS)
+OTHER = ToolCall("c9", "look_up", {"name": "bob"})
 FLAG = {"type": "boolean"}
 OWNER = ApprovalRule(
     "owner",
@@ -38,6 +39,7 @@ ABOUT: dict[str, tuple[Sequence[Ask], str, Any]] = {
         "{}",
         ARGS,
     ),
+    "several calls": ([Ask("q", about=["c1", replace(CALL, id="c2")])], '{"amount":9}', ARGS),
     "a call that is nobody's": ([Ask("q", about=replace(CALL, id="theirs"))], "{}", ARGS),
 }
 """What is asked, the arguments of the call that was shown, and those that a rule hears of."""
@@ -71,7 +73,10 @@ def _of(ask: Ask, call: str) -> Ask:
     """The same about the call of this run."""
     if ask.tool_call is not None and ask.tool_call.id == "c1":
         return replace(ask, tool_call=replace(ask.tool_call, id=call))
-    return replace(ask, about=call) if ask.about == "c1" else ask
+    if ask.tool_call is not None:
+        return ask
+    about = [call if one == "c1" else one for one in ask.calls]
+    return replace(ask, about=about if len(about) > 1 else about[0]) if about else ask
 
 
 class Asker(Conversation):
@@ -146,6 +151,12 @@ WORDS: dict[str, tuple[Ask, Any, str]] = {
         BY_TOOL,
         "rule",
     ),
+    "a question about several calls": (Ask("q", message="Go?", about=["c1", OTHER]), None, ""),
+    "the same with a rule by one tool": (
+        Ask("q", message="Go?", about=["c1", OTHER]),
+        BY_TOOL,
+        "rule",
+    ),
     "an answer that lets a tool run": (Ask("q", message="Go?", permits=True), None, "approved"),
     "what is called one": (Ask("q", "tool_call", "Go?", about="c1"), None, "approved"),
     "an approval": (Ask("q", "tool_call", "Go?", CALL), None, "approved"),
@@ -167,6 +178,26 @@ async def test_words_answer_what_no_tool_waits_for(ask: Ask, rule: Any, refused:
         assert adapter.answered == (0 if refused else 1)
         if refused:
             assert refused in talk.asks[0]["message"]
+
+
+async def test_a_question_about_several_calls_wants_what_the_rules_of_all_want() -> None:
+    wire = ApprovalRule("wire", approvers=("anonymous", "owner"))
+    log = ApprovalRule("log", approvers=("auditor",), quorum=2)
+    rules = {"wire_money": wire, "look_up": log}
+    talk = talk_to(
+        Asking(Ask("q", about=[CALL, OTHER, CALL])), rule=lambda q: rules.get(q.tool or "")
+    )
+    async with talk._bridge.lifespan():
+        await talk.say("go")
+        assert talk.ending == "AGENT_ERROR", "nobody could ever answer it"
+        rules["look_up"] = replace(log, approvers=("owner", "auditor"), quorum=1)
+        await talk.say("again")
+        assert "toolCallId" not in talk.asks[0]
+        await talk.answer("ann")
+        assert talk.ending == "NOT_AN_APPROVER", "the other rule leaves them out"
+        (stored,) = await talk.stored(status=InterruptStatus.OPEN)
+        assert stored.tool == "wire_money, look_up"
+        assert stored.rule is not None and stored.rule.name == "wire and log"
 
 
 async def test_a_remembered_approval_answers_no_question_about_its_tool() -> None:

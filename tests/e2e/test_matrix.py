@@ -1,4 +1,4 @@
-"""Two light public producers, judged behind two bridges, are what docs/matrix.md says."""
+"""Three light public producers, judged behind two bridges, are what docs/matrix.md says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support import unavailable
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["agno", "strands"])
+@pytest.mark.parametrize("name", ["agno", "strands", "ag2"])
 def test_behind_two_processes_nothing_fails_and_nothing_runs_twice(name: str) -> None:
     variant = VARIANTS[name]
     if not python_of(variant.module, ENVIRONMENTS).exists():

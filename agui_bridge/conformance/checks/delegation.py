@@ -26,7 +26,7 @@ async def frontend_success(lab: Lab) -> None:
     answer = await lab.thread().say("frontend", tools=_tools(lab))
     answer.expect_success()
     answered = answer.calls("TOOL_CALL_RESULT")
-    pending = [call for call in answer.calls("TOOL_CALL_START") if call not in answered]
+    pending = [call for call in answer.begun if call not in answered]
     require(pending, "prompts.frontend called no tool that waits for the application")
     finished = answer.of("RUN_FINISHED")[-1].get("outcome") or {}
     told = finished.get("pendingToolCallIds", pending)
@@ -38,7 +38,7 @@ async def frontend_result(lab: Lab) -> None:
     """The application's result of its own tool continues the conversation."""
     thread = lab.thread()
     first = await thread.say("frontend", tools=_tools(lab))
-    calls = first.calls("TOOL_CALL_START")
+    calls = first.begun
     require(calls, "prompts.frontend called no tool")
     content = json.dumps({"shown": thread.marker})
     for call in calls:
@@ -47,9 +47,10 @@ async def frontend_result(lab: Lab) -> None:
         )
     answer = await thread.send(thread.input(tools=_tools(lab)))
     answer.expect_success()
-    names = {e.get("toolCallName") for e in first.of("TOOL_CALL_START")}
-    again = [e for e in answer.of("TOOL_CALL_START") if e.get("toolCallName") in names]
-    expect(not again, "it called the tool again instead of taking the result")
+    expect(
+        set(calls.values()).isdisjoint(answer.begun.values()),
+        "it called the tool again instead of taking the result",
+    )
 
 
 @DELEGATION.check(

@@ -13,7 +13,7 @@ from tests.docs.pages import ROOT
 from tests.servers.peers.peer import VARIANTS
 from tests.servers.peers.record import measured_with
 from tests.servers.peers.recording import RECORDINGS, Replay
-from tests.servers.peers.scenario import SCENARIOS, Told, conversation, scenarios_of
+from tests.servers.peers.scenario import FLOWS, IN_TURN, SCENARIOS, Told, conversation, scenarios_of
 from tests.support.server import serve
 
 ZERO, ONE = "ann-0@example.com", "ann-1@example.com"
@@ -21,6 +21,7 @@ DECLINED = "The user declined this tool call; it was not executed. Reason: too r
 CANCELLED = "The approval was cancelled; this tool call was not executed."
 MODULES: dict[PeerName, str] = {
     "adk": "adk",
+    "ag2": "ag2",
     "agent-framework": "agent_framework",
     "agno": "agno",
     "crewai": "crewai",
@@ -35,7 +36,8 @@ CALLING = [name for name in VARIANTS if scenarios_of(name) is SCENARIOS]
 ALL_OR_NONE = ("agent-framework",)
 """They carry out the calls of one pause together, or none."""
 
-FLOWING = [name for name in VARIANTS if name not in CALLING]
+FLOWING = [name for name in VARIANTS if scenarios_of(name) is FLOWS]
+IN_TURNS = [name for name in VARIANTS if scenarios_of(name) is IN_TURN]
 MIXING = [name for name in CALLING if name not in ALL_OR_NONE]
 
 
@@ -54,7 +56,7 @@ def result(told: Told, address: str) -> str:
     return found
 
 
-@pytest.mark.parametrize("variant", CALLING)
+@pytest.mark.parametrize("variant", [*CALLING, *IN_TURNS])
 async def test_an_approved_call_runs_once_and_its_result_stands_in_the_history(
     variant: str,
 ) -> None:
@@ -73,6 +75,19 @@ async def test_of_two_approved_calls_both_run(variant: str) -> None:
     assert executed == [ZERO, ONE]
     assert told.endings == ["interrupt", "success"]
     assert all(f"sent to {address}" in result(told, address) for address in (ZERO, ONE))
+
+
+@pytest.mark.parametrize("variant", IN_TURNS)
+async def test_of_calls_that_are_asked_about_in_turn_those_run_that_were_approved(
+    variant: str,
+) -> None:
+    for scenario, expected in (("both", [ZERO, ONE]), ("one-declined", [ONE])):
+        told, executed = await replayed(f"{variant}.{scenario}")
+        assert executed == expected
+        assert told.endings == ["interrupt", "interrupt", "success"]
+        assert told.asks == [("tool_call", "send_email")] * 2
+        assert all(f"sent to {address}" in result(told, address) for address in expected)
+    assert result(told, ZERO) == DECLINED
 
 
 @pytest.mark.parametrize("variant", MIXING)

@@ -168,6 +168,40 @@ async def test_a_question_about_all_calls_at_once_that_nobody_answers_ends_the_r
     assert mailer.done == (["looked up bob"] if is_answered else [])
 
 
+@pytest.mark.parametrize("words", ["mixed bob", "mixedinside bob"])
+async def test_one_answer_about_several_calls_lets_run_what_was_shown_and_policies_judge_each(
+    words: str,
+) -> None:
+    mailer, judged = Mailer(gated=()), list[tuple[str, Any]]()
+
+    def policy(call: ProposedCall) -> str:
+        judged.append((call.name, dict(call.args)))
+        return "deny" if call.name == "look_up" else "allow"
+
+    def confirm(event: BeforeToolsEvent) -> None:
+        event.interrupt("all", reason="All of them?")
+
+    (mailer.helper if "inside" in words else mailer.agent).hooks.add_callback(
+        BeforeToolsEvent, confirm
+    )
+    bridge = serving(mailer)
+    bridge.policy(policy)
+    async with talk(bridge, "mailer") as one:
+        asked = await one.say(words)
+        (ask,) = asked.asks
+        assert ask["metadata"]["calls"] == [
+            {"toolName": "look_up", "args": {"name": "bob"}},
+            {"toolName": "send_email", "args": {"to": "bob", "body": "original"}},
+        ]
+        assert (await one.answer(asked, "y")).ending == "success"
+    judged = [call for call in judged if call[0] != "helper"]
+    assert sorted(judged) == [
+        ("look_up", {"name": "bob"}),
+        ("send_email", {"to": "bob", "body": "original"}),
+    ]
+    assert mailer.done == [{"to": "bob", "body": "original"}]
+
+
 async def test_of_two_that_ask_about_one_call_one_that_refuses_is_enough() -> None:
     mailer = Mailer(gated=["look_up"])
     mailer.agent.hooks.add_callback(BeforeToolCallEvent, lambda event: event.interrupt("sure"))

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from agui_bridge.errors import AgentMistake
-from agui_bridge.protocol.approvals.narrowing import escalated, lacks_approvers, narrowed
-from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation
+from agui_bridge.frozen import replace
+from agui_bridge.protocol.approvals.entitlement import why_not
+from agui_bridge.protocol.approvals.narrowing import (
+    escalated,
+    lacks_approvers,
+    narrowed,
+    strictest,
+)
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation, Remember
+from agui_bridge.protocol.threads.records import Interrupt, Principal
 
 
 def test_a_rule_without_a_wish_stays_as_it_is() -> None:
@@ -84,3 +94,51 @@ def test_a_wrong_field_of_a_rule_is_named(fields: dict[str, object]) -> None:
     (name,) = fields
     with pytest.raises(AgentMistake, match=f"^ApprovalRule.{name} "):
         ApprovalRule(**fields)  # type: ignore[arg-type]
+
+
+def ruled(rule: ApprovalRule) -> Interrupt:
+    return Interrupt("i", "b", 0, "n", "tool_call", rule=rule, asked_by="ann")
+
+
+def some_rules() -> list[ApprovalRule]:
+    named: list[tuple[str, ...]] = [(), ("ann", "bob"), ("bob", "role:dba"), ("cay",)]
+    return [
+        ApprovalRule(
+            approvers=approvers, each_of=each_of, self_approval=own, within=within, quorum=quorum
+        )
+        for approvers in named
+        for each_of in ((), (("bob",), ("cay", "role:dba")))
+        for own in (True, False)
+        for within, quorum in (((), 1), ((("ann", "bob", "cay"),), 2))
+    ]
+
+
+def test_what_the_rules_of_several_calls_want_lets_answer_whom_each_of_them_does() -> None:
+    people = [
+        Principal("s", actor, roles=frozenset(roles))
+        for actor in ("ann", "bob", "cay", "dan")
+        for roles in ((), ("dba",))
+    ]
+    for one, other in itertools.product(some_rules(), repeat=2):
+        both = strictest([one, None, other])
+        assert both is not None
+        for person in people:
+            each = [why_not(ruled(rule), person) is None for rule in (one, other)]
+            assert (why_not(ruled(both), person) is None) == all(each), (one, other, person)
+        assert both.votes >= max(one.votes, other.votes)
+        assert set(both.each_of) == {*one.each_of, *other.each_of}
+
+
+def test_what_one_rule_alone_has_loosens_nothing_of_the_other() -> None:
+    step = Escalation(60.0, ("boss",), ("mail",))
+    one = ApprovalRule("one", escalate=(step,), declines="all", remember=(Remember("thread"),))
+    assert strictest([]) is None
+    assert strictest([None]) is None
+    assert strictest([one, None, one]) == one
+    both = strictest([one, ApprovalRule("other", escalate=(replace(step, after=9.0),))])
+    assert both is not None
+    assert (both.name, both.declines, both.remember) == ("one and other", "one", ())
+    assert [(s.after, s.approvers, s.notify) for s in both.escalate] == [
+        (9.0, (), ("mail",)),
+        (60.0, (), ("mail",)),
+    ]

@@ -30,10 +30,19 @@ FLOWS: Final[Mapping[str, tuple[str | tuple[Any, ...], ...]]] = {
 }
 """The same with peers that ask about no calls, and about one thing at a time."""
 
+IN_TURN: Final[Mapping[str, tuple[str | tuple[Any, ...], ...]]] = {
+    "approve": SCENARIOS["approve"],
+    "both": ("both ann", (_YES,), (_YES,)),
+    "one-declined": ("both ann", (_NO,), (_YES,)),
+}
+"""The same with peers that ask about one call after the other."""
+
 
 def scenarios_of(variant: str) -> Mapping[str, tuple[str | tuple[Any, ...], ...]]:
     """Those that are had with a peer."""
-    return SCENARIOS if "parallel" in VARIANTS[variant].prompts else FLOWS
+    if "parallel" in VARIANTS[variant].prompts:
+        return SCENARIOS
+    return FLOWS if "confirmation" in VARIANTS[variant].prompts else IN_TURN
 
 
 @dataclass
