@@ -93,8 +93,8 @@ LIMITS: Final[Mapping[str, tuple[Limit, ...]]] = {
     "strands": (Limit("Edited arguments are not taken."),),
     "ag2": (
         Limit(
-            "It asks about one call at a time: each next question is the end of the run that answers "
-            "the last one, and all results come with the last answer."
+            "It asks about one call at a time: each next question ends the run that answers the "
+            "last one, and all results come with the last answer."
         ),
         Limit(
             "It keeps its questions only in its process. So one process of it stands behind every "

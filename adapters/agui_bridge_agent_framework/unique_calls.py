@@ -30,10 +30,7 @@ class UniqueCalls:
 
     def __init__(self, run: Run) -> None:
         self.proposed: dict[str, str] = {}
-        self._mint = run.mint
-        self._taken: set[str] = {
-            call["id"] for message in run.raw_messages for call in message.get("toolCalls") or ()
-        }
+        self._ids = run.call_ids()
 
     def renamer(self) -> Callable[[ChatResponseUpdate], ChatResponseUpdate]:
         """What gives the calls of one reply of a model ids of their own, in each of its updates."""
@@ -53,9 +50,7 @@ class UniqueCalls:
                     and _is_object(pieces.get(given, ""))
                 )
                 if given not in own or is_another:
-                    is_taken = not content.call_id or content.call_id in self._taken
-                    own[given] = self._mint() if is_taken else content.call_id
-                    self._taken.add(own[given])
+                    own[given] = self._ids.new(content.call_id)
                     pieces[given] = ""
                 pieces[given] = piece if is_repeated else pieces[given] + piece
                 content.call_id = own[given]

@@ -48,12 +48,19 @@ __all__ = [
 RESUME: Final = "resume"
 """The dialect of such a pause, in its continuation."""
 
+_PROVES: Final = "ag2"
+"""The member of AG2's metadata by which an answer proves that its question was asked here: it goes
+back with the answer, and to no client."""
+
 
 def resume_pause(ended: Ended) -> Pause | None:
     """The pause of a run that ended with interrupts, None if it did not."""
     if not ended.interrupts:
         return None
-    return keep(RESUME, [asked_of(interrupt, ended) for interrupt in ended.interrupts], ended)
+    asked = [asked_of(interrupt, ended) for interrupt in ended.interrupts]
+    told = {interrupt.id: interrupt.metadata or {} for interrupt in ended.interrupts}
+    proofs = {key: metadata[_PROVES] for key, metadata in told.items() if _PROVES in metadata}
+    return keep(RESUME, asked, ended, **({"proofs": proofs} if proofs else {}))
 
 
 def keep(dialect: str, asked: Sequence[Asked], ended: Ended, **more: Json) -> Pause:
@@ -92,10 +99,12 @@ def resume_answers(
 
 def entry_of(key: str, decision: Decision, continuation: Json) -> dict[str, Json]:
     """An entry of `resume`."""
+    proof = continuation.get("proofs", {}).get(key)
+    proves = {} if proof is None else {"metadata": {_PROVES: proof}}
     if isinstance(decision, Cancel):
-        return {"interruptId": key, "status": "cancelled"}
+        return {"interruptId": key, "status": "cancelled", **proves}
     payload = payload_of(key, decision, continuation)
-    return {"interruptId": key, "status": "resolved", "payload": payload}
+    return {"interruptId": key, "status": "resolved", "payload": payload, **proves}
 
 
 def asked_of(interrupt: Interrupt, ended: Ended) -> Asked:
@@ -145,14 +154,14 @@ def question_of(interrupt: Interrupt, ended: Ended) -> Ask:
 
 
 def _bare(interrupt: Interrupt, ended: Ended) -> Ask:
-    subagent = interrupt.subagent_run_id
+    subagent, told = interrupt.subagent_run_id, interrupt.metadata
     return Ask(
         native_id=interrupt.id,
         reason=interrupt.reason,
         message=interrupt.message,
         expires_in=seconds_left(interrupt.expires_at),
         subagent_run_id=subagent if subagent in ended.subagents else None,
-        metadata=interrupt.metadata,
+        metadata=told and ({name: told[name] for name in told if name != _PROVES} or None),
     )
 
 

@@ -54,6 +54,23 @@ def payloads(upstream: Upstream) -> list[Any]:
     return [entry.get("payload") for entry in upstream.bodies[-1]["resume"]]
 
 
+# --- AG2 ---
+
+
+@pytest.mark.parametrize("answer", [{"approved": True}, None], ids=["approved", "cancelled"])
+async def test_ag2_is_given_its_proof_back_which_no_client_sees(answer: Any) -> None:
+    proof = {"ag2": {"proof": "secret"}}
+    asking = {"metadata": {**proof, "more": 1}, "responseSchema": {"type": ["string", "boolean"]}}
+    upstream = Upstream([started(), *call(), finished(interrupt(asking))], DONE)
+    async with before(upstream) as talk:
+        await talk.say("go")
+        assert talk.asks[0]["metadata"] == {"more": 1}
+        assert "secret" not in str(talk.events)
+        await talk.answer(answer)
+    (entry,) = upstream.bodies[-1]["resume"]
+    assert (entry["metadata"], entry.get("payload")) == (proof, True if answer else None)
+
+
 # --- Agent Framework ---
 
 
