@@ -28,6 +28,7 @@ from agui_bridge.stores.base import (
 )
 from agui_bridge.stores.deliveries import DeliveryStore
 from agui_bridge.stores.grants import GrantStore
+from agui_bridge.stores.servers import ServerStore
 
 __all__ = ["ObservedStore", "StoreObserver"]
 
@@ -58,6 +59,7 @@ class ObservedStore:
         self.inner = store
         self.audit: AuditStore = store.audit
         self.grants: GrantStore = store.grants
+        self.servers: ServerStore = store.servers
         self._observer = observer
 
     @property

@@ -26,6 +26,7 @@ from agui_bridge.protocol.threads.records import (
 from agui_bridge.stores.audit import AuditStore
 from agui_bridge.stores.deliveries import DeliveryStore
 from agui_bridge.stores.grants import GrantStore
+from agui_bridge.stores.servers import ServerStore
 
 __all__ = [
     "ABSENT",
@@ -41,6 +42,7 @@ __all__ = [
     "Loaded",
     "Place",
     "Renewed",
+    "ServerStore",
     "StopRequest",
     "Store",
     "StoredMessage",
@@ -175,6 +177,11 @@ class Store(Protocol):
     @property
     def deliveries(self) -> DeliveryStore:
         """What is to be told to people about the questions in it."""
+        ...
+
+    @property
+    def servers(self) -> ServerStore:
+        """The servers that work on it."""
         ...
 
     async def load(

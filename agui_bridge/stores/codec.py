@@ -7,6 +7,7 @@ values that are not JSON raise `ValueError` or `TypeError` before anything is wr
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any, Final
@@ -16,6 +17,7 @@ from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation,
 from agui_bridge.protocol.threads.audit_chain import ChainHead
 from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.records import (
+    RECORD_FORMAT,
     AuditEntry,
     Batch,
     ClosedBatch,
@@ -41,6 +43,7 @@ __all__ = [
     "encode_interrupt",
     "encode_receipt",
     "encode_thread",
+    "format_of",
 ]
 
 # An encoder is kept, because `json.dumps` builds a new one for every call with separators.
@@ -51,6 +54,8 @@ decode: Callable[[str], Json] = json.JSONDecoder().decode
 """The value of a text that `encode` wrote."""
 
 
+_FORMAT: Final = re.compile(r'\{"format":(\d{1,9}),')
+
 _RULE_FIELDS: Final = frozenset(field.name for field in fields(ApprovalRule))
 
 
@@ -59,6 +64,8 @@ def encode_thread(record: ThreadRecord) -> str:
     batch, run, ended = record.batch, record.run, record.ended
     return encode(
         {
+            # First, so that it is read without the rest. An earlier version leaves it out.
+            "format": RECORD_FORMAT,
             "batch": batch and [batch.id, batch.continuation, batch.trace, batch.run_id],
             "run": run and [run.run_id, run.token, run.ends_at, run.actor],
             # Apart, because a process of an earlier version takes the list as it is.
@@ -114,7 +121,14 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
         memo=data.get("memo"),
         askers=tuple(data.get("askers", ())),
         chain=ChainHead(*chain) if (chain := data.get("chain")) else None,
+        format=data.get("format", 0),
     )
+
+
+def format_of(beginning: str) -> int:
+    """The format of a record, from the first 40 characters of what `encode_thread` wrote."""
+    found = _FORMAT.match(beginning)
+    return int(found[1]) if found is not None else 0
 
 
 def _lease(data: Json) -> RunLease:

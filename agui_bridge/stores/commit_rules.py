@@ -12,6 +12,7 @@ from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.lease_term import LeaseTerm
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
+    RECORD_FORMAT,
     InterruptStatus,
     RunLease,
     StopRequest,
@@ -129,6 +130,7 @@ def next_record(
         write_id=write_id,
         created_at=head.created_at if head else now,
         updated_at=now,
+        format=RECORD_FORMAT,
     )
 
 

@@ -8,7 +8,7 @@ was sent by a process which died before it said so is due again when the lease i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, Protocol
 
 from agui_bridge.frozen import dataclass
@@ -17,7 +17,7 @@ from agui_bridge.protocol.threads.records import Json, ThreadKey
 __all__ = ["STATES", "Asked", "Delivery", "DeliveryState", "DeliveryStore"]
 
 DeliveryState = Literal["queued", "sent", "dropped", "dead"]
-"""Queued until it is sent, dropped because it is not to be told any more, or given up."""
+"""Queued until it is sent, dropped because it is not to be told any more, or given up (dead)."""
 
 STATES: tuple[DeliveryState, ...] = ("queued", "sent", "dropped", "dead")
 
@@ -44,6 +44,8 @@ class Delivery:
         error: why the last attempt failed.
         created_at: store time (seconds).
         updated_at: store time (seconds) of the last change.
+        closed_by: who closed it, its channel being removed: nobody sends it, or changes the message
+            that it was sent as; None of all others.
     """
 
     key: ThreadKey
@@ -59,6 +61,7 @@ class Delivery:
     error: str | None = None
     created_at: float = 0.0
     updated_at: float = 0.0
+    closed_by: str | None = None
 
 
 class DeliveryStore(Protocol):
@@ -151,6 +154,39 @@ class DeliveryStore(Protocol):
             scope: whose.
             state: None is any.
             limit: as many at most.
+        """
+        ...
+
+    async def left(
+        self,
+        scope: str,
+        *,
+        channel: str | None = None,
+        but: Collection[str] = (),
+        limit: int = 200,
+    ) -> list[Delivery]:
+        """A scope's deliveries of which something is still to become, oldest first.
+
+        They are queued, or dead, or sent about a question that is open, so that a message would
+        have to be changed. Closed ones, and what the bridge does itself, are left out.
+
+        Args:
+            scope: whose.
+            channel: only those to this one; None is any.
+            but: none to these channels.
+            limit: as many at most.
+        """
+        ...
+
+    async def close(self, delivery: Delivery, actor: str) -> bool:
+        """Close one that is left: what is not sent is dropped, what is sent stays as it is.
+
+        Args:
+            delivery: as it was listed.
+            actor: who closes it.
+
+        Returns:
+            Whether it was closed: not if it has changed since, or is being sent.
         """
         ...
 

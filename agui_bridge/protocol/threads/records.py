@@ -78,6 +78,11 @@ _PRINCIPAL: Final[Mapping[str, FieldRule]] = {
 }
 
 
+RECORD_FORMAT: Final = 1
+"""What this version writes into each thread's record. One more with each version beside which an
+older one must not go on: one that adds what decides about questions, such as a kind of rule."""
+
+
 @dataclass(frozen=True, slots=True)
 class ThreadKey:
     """The identity of a thread. The same thread id under another scope is another thread.
@@ -433,6 +438,7 @@ class ThreadRecord:
         state: the JSON that agent and frontend share.
         created_at: store time (seconds).
         updated_at: store time (seconds) of the last commit.
+        format: the `RECORD_FORMAT` of the version that wrote it last; 0 of those that wrote none.
     """
 
     key: ThreadKey
@@ -462,6 +468,7 @@ class ThreadRecord:
     write_id: str = ""
     created_at: float = 0.0
     updated_at: float = 0.0
+    format: int = RECORD_FORMAT
 
     @property
     def stop_requested(self) -> StopRequest | None:

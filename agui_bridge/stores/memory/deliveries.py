@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from agui_bridge.frozen import replace
@@ -148,6 +148,46 @@ class MemoryDeliveries:
         ]
         found.sort(key=lambda row: (-row.created_at, row.key.agent, row.key.thread, row.id))
         return found[:limit]
+
+    async def left(
+        self,
+        scope: str,
+        *,
+        channel: str | None = None,
+        but: Collection[str] = (),
+        limit: int = 200,
+    ) -> list[Delivery]:
+        """Of which something is still to become (see `DeliveryStore.left`)."""
+        found = [
+            delivery
+            for key, thread in self._threads.items()
+            if key.scope == scope
+            for delivery in thread.deliveries.values()
+            if delivery.closed_by is None
+            and delivery.channel not in ("", *but)
+            and channel in (None, delivery.channel)
+            and (
+                delivery.state in ("queued", "dead")
+                or (delivery.state == "sent" and thread.interrupts[delivery.interrupt].is_open)
+            )
+        ]
+        found.sort(key=lambda row: (row.created_at, row.key.agent, row.key.thread, row.id))
+        return found[:limit]
+
+    async def close(self, delivery: Delivery, actor: str) -> bool:
+        """Close one that is left (see `DeliveryStore.close`)."""
+        thread = self._threads.get(delivery.key)
+        stored = thread.deliveries.get(delivery.id) if thread else None
+        now = self._now()
+        if thread is None or stored != delivery or stored.closed_by is not None:
+            return False
+        if stored.lease is not None and stored.due_at > now:
+            return False
+        state: DeliveryState = "sent" if stored.state == "sent" else "dropped"
+        thread.deliveries[delivery.id] = replace(
+            stored, state=state, lease=None, updated_at=now, closed_by=actor
+        )
+        return True
 
     async def scopes(self) -> list[str]:
         """The scopes that have deliveries (see `DeliveryStore.scopes`)."""

@@ -46,6 +46,7 @@ from agui_bridge.stores.memory import copies
 from agui_bridge.stores.memory.audit import MemoryAudit
 from agui_bridge.stores.memory.deliveries import MemoryDeliveries
 from agui_bridge.stores.memory.grants import MemoryGrants
+from agui_bridge.stores.memory.servers import MemoryServers
 from agui_bridge.stores.memory.thread import StoredThread
 from agui_bridge.stores.pages import first_within
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
@@ -73,6 +74,7 @@ class MemoryStore:
         self.audit: MemoryAudit = MemoryAudit(clock, self._threads.__contains__)
         self.grants: MemoryGrants = MemoryGrants(clock)
         self.deliveries = MemoryDeliveries(self._threads, clock)
+        self.servers: MemoryServers = MemoryServers(self._threads, clock)
 
     async def load(
         self,
@@ -90,7 +92,7 @@ class MemoryStore:
         batches = {thread.interrupts[id].batch for id in interrupt_ids if id in thread.interrupts}
         batches |= {ask.batch for ask in thread.batch()}
         closed = batches if receipt is None else {*batches, receipt}
-        return Loaded(
+        loaded = Loaded(
             record=copies.copy_thread(thread.record),
             now=self._now(),
             interrupts={
@@ -111,6 +113,8 @@ class MemoryStore:
             if messages
             else (),
         )
+        self.servers.loaded.saw(loaded)
+        return loaded
 
     async def commit(
         self, key: ThreadKey, change: Change, expected: Expected, write_id: str

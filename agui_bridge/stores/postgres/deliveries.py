@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from agui_bridge.protocol.threads.records import InterruptStatus, Json, ThreadKey
@@ -12,6 +12,7 @@ from agui_bridge.stores.sql.deliveries import (
     COLUMNS,
     OF_IT,
     OF_ITS_END,
+    close_row,
     encode_noted,
     read_asked,
     read_delivery,
@@ -92,6 +93,25 @@ ORDER BY created_at, id COLLATE "C\"""")
 SELECT {NAMES} FROM {deliveries}
 WHERE scope = :scope AND (:state::text IS NULL OR state = :state)
 ORDER BY created_at DESC, agent COLLATE "C", thread COLLATE "C", id COLLATE "C" LIMIT :limit""")
+        names = ", ".join(f"d.{name}" for name in COLUMNS)
+        those = """AND d.closed_by IS NULL AND d.channel <> ''
+    AND (:channel::text IS NULL OR d.channel = :channel) AND d.channel <> ALL (:but::text[])"""
+        self.left = Statement.of(f"""
+SELECT * FROM (
+    SELECT {names} FROM {deliveries} d
+    WHERE d.scope = :scope AND d.state IN ('queued', 'dead') {those}
+    UNION ALL
+    SELECT {names} FROM {interrupts} i JOIN {deliveries} d
+        ON {SAME.format("d", "i")} AND d.interrupt = i.id
+    WHERE i.scope = :scope AND i.status = '{OPEN}' AND d.state = 'sent' {those}
+) found
+ORDER BY created_at, agent COLLATE "C", thread COLLATE "C", id COLLATE "C" LIMIT :limit""")
+        self.close = Statement.of(f"""
+UPDATE {deliveries} d SET state = CASE d.state WHEN 'sent' THEN 'sent' ELSE 'dropped' END,
+    lease = NULL, updated_at = {now}, closed_by = :actor
+WHERE {KEY.format("d")} AND id = :id AND state = :state AND attempts = :attempts
+    AND lease IS NOT DISTINCT FROM :lease::text AND closed_by IS NULL
+    AND (lease IS NULL OR due_at <= {now}) RETURNING 1""")
         self.scopes = Statement.of(f"""
 SELECT DISTINCT scope COLLATE "C" FROM {deliveries} ORDER BY 1""")
 
@@ -179,6 +199,24 @@ class PostgresDeliveries:
         values = {"scope": scope, "state": state, "limit": limit}
         rows = await self._run(self._statements.list, None, values)
         return [read_delivery(tuple(row)) for row in rows]
+
+    async def left(
+        self,
+        scope: str,
+        *,
+        channel: str | None = None,
+        but: Collection[str] = (),
+        limit: int = 200,
+    ) -> list[Delivery]:
+        """Of which something is still to become (see `DeliveryStore.left`)."""
+        values = {"scope": scope, "channel": channel, "but": list(but), "limit": limit}
+        rows = await self._run(self._statements.left, None, values)
+        return [read_delivery(tuple(row)) for row in rows]
+
+    async def close(self, delivery: Delivery, actor: str) -> bool:
+        """Close one that is left (see `DeliveryStore.close`)."""
+        values = close_row(delivery, actor)
+        return bool(await self._run(self._statements.close, delivery.key, values))
 
     async def scopes(self) -> list[str]:
         """The scopes that have deliveries (see `DeliveryStore.scopes`)."""

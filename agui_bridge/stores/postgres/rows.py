@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agui_bridge.frozen import replace
-from agui_bridge.protocol.threads.records import ThreadKey, ThreadRecord
+from agui_bridge.protocol.threads.records import RECORD_FORMAT, ThreadKey, ThreadRecord
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed
 from agui_bridge.stores.sql.rows import read_stop, read_thread, thread_row, with_term

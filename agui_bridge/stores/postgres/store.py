@@ -50,6 +50,7 @@ from agui_bridge.stores.postgres.rows import (
     read_committed,
     read_record,
 )
+from agui_bridge.stores.postgres.servers import PostgresServers
 from agui_bridge.stores.postgres.statements import Statement, Statements
 from agui_bridge.stores.sql.rows import (
     filter_values,
@@ -93,6 +94,9 @@ class PostgresStore:
         self._clock = clock
         self.audit: PostgresAudit = PostgresAudit(self._run, statements)
         self.grants: PostgresGrants = PostgresGrants(self._run, statements, timed=clock is not None)
+        self.servers: PostgresServers = PostgresServers(
+            self._run, statements, timed=clock is not None
+        )
         self.deliveries: PostgresDeliveries = PostgresDeliveries(
             self._run, statements.schema, timed=clock is not None
         )
@@ -168,6 +172,7 @@ class PostgresStore:
             if ids
             else (),
         )
+        self.servers.loaded.saw(loaded)
         if is_in_doubt(loaded):
             await self._doubt([key])
         return loaded

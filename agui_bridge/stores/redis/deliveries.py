@@ -6,7 +6,7 @@ has claimed in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, get_args
 
 from agui_bridge.protocol.threads.records import Json, ThreadKey
@@ -17,8 +17,10 @@ from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of, unquote
 from agui_bridge.stores.redis.rows import first_of
 from agui_bridge.stores.redis.scripts.deliveries import (
     CLAIM,
+    CLOSE,
     DUE,
     FINISH,
+    LEFT,
     LIST,
     OVER,
     PLAN,
@@ -28,6 +30,9 @@ from agui_bridge.stores.redis.scripts.deliveries import (
 )
 
 __all__ = ["RedisDeliveries"]
+
+_CLOSED_BY: Final = "agui_bridge.closed_by"
+"""Among what is noted, since an earlier version takes a row of these words alone."""
 
 _STATES: Final[Mapping[str, DeliveryState]] = {state: state for state in get_args(DeliveryState)}
 
@@ -137,6 +142,42 @@ class RedisDeliveries:
             rows, key=lambda row: (-row.created_at, row.key.agent, row.key.thread, row.id)
         )
 
+    async def left(
+        self,
+        scope: str,
+        *,
+        channel: str | None = None,
+        but: Collection[str] = (),
+        limit: int = 200,
+    ) -> list[Delivery]:
+        """Of which something is still to become (see `DeliveryStore.left`)."""
+        wanted = (quote(scope), quote(channel or ""), *map(quote, but))
+        replies = await self._client.run_each(
+            LEFT, [(keys, *wanted) for keys in self._keys.of_shards()]
+        )
+        found = [_delivery(*item.split(" ", 2)) for reply in replies for item in reply]
+        rows = [one for one in found if one.closed_by is None]
+        rows.sort(key=lambda row: (row.created_at, row.key.agent, row.key.thread, row.id))
+        return rows[:limit]
+
+    async def close(self, delivery: Delivery, actor: str) -> bool:
+        """Close one that is left (see `DeliveryStore.close`)."""
+        tag = tag_of(delivery.key)
+        noted = {**(delivery.noted or {}), _CLOSED_BY: actor}
+        done = await self._client.run(
+            CLOSE,
+            self._keys.of(tag),
+            self._time(),
+            tag,
+            quote(delivery.id),
+            delivery.state,
+            delivery.attempts,
+            "-" if delivery.lease is None else quote(delivery.lease),
+            codec.encode([noted, delivery.error]),
+            f'"{_CLOSED_BY}":',
+        )
+        return bool(done)
+
     async def scopes(self) -> list[str]:
         """The scopes that have deliveries (see `DeliveryStore.scopes`)."""
         calls = [(keys,) for keys in self._keys.of_shards()]
@@ -154,6 +195,7 @@ def _delivery(tag: str, id: str, row: str) -> Delivery:
     words, _, data = row.partition("\n")
     ask, channel, event, state, due, attempts, lease, created, updated = words.split(" ")
     noted, error = codec.decode(data)
+    closed_by = noted.pop(_CLOSED_BY, None) if noted else None
     return Delivery(
         key_of(tag),
         unquote(id),
@@ -164,8 +206,9 @@ def _delivery(tag: str, id: str, row: str) -> Delivery:
         _STATES[state],
         int(attempts),
         None if lease == "-" else unquote(lease),
-        noted,
+        noted or None if closed_by else noted,
         error,
         float(created),
         float(updated),
+        closed_by,
     )

@@ -11,6 +11,7 @@ from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.lease_term import LeaseTerm
 from agui_bridge.protocol.threads.records import (
+    RECORD_FORMAT,
     Interrupt,
     InterruptStatus,
     StopRequest,
@@ -141,6 +142,7 @@ class Write:
             write_id=self.write_id,
             created_at=float(created),
             updated_at=float(time),
+            format=RECORD_FORMAT,
         )
         return Committed(record, float(time))
 

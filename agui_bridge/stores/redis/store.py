@@ -87,6 +87,7 @@ from agui_bridge.stores.redis.scripts.writing import (
     RENEW,
     REQUEST_STOP,
 )
+from agui_bridge.stores.redis.servers import RedisServers
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
 __all__ = ["RedisStore"]
@@ -118,6 +119,7 @@ class RedisStore:
             lambda: Notifications(client, keys.channel, self._wakeups.notify), Notifications.aclose
         )
         self.deliveries: RedisDeliveries = RedisDeliveries(client, keys, self._time)
+        self.servers: RedisServers = RedisServers(client, keys, self._time)
 
     @staticmethod
     async def inspect(url: str) -> Preparation:
@@ -172,13 +174,15 @@ class RedisStore:
         record, asks, receipts, rows = found
         interrupts = map(read_interrupt, asks)
         closed = map(codec.decode_receipt, receipts)
-        return Loaded(
+        loaded = Loaded(
             record=read_record(record, key),
             now=float(time),
             interrupts={ask.id: ask for ask in interrupts},
             receipts={receipt.batch: receipt for receipt in closed},
             messages=tuple(read_messages(rows)),
         )
+        self.servers.loaded.saw(loaded)
+        return loaded
 
     async def commit(
         self, key: ThreadKey, change: Change, expected: Expected, write_id: str

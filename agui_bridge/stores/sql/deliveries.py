@@ -9,7 +9,15 @@ from agui_bridge.protocol.threads.records import Json, ThreadKey
 from agui_bridge.stores import codec
 from agui_bridge.stores.deliveries import Delivery
 
-__all__ = ["COLUMNS", "OF_IT", "OF_ITS_END", "encode_noted", "read_asked", "read_delivery"]
+__all__ = [
+    "COLUMNS",
+    "OF_IT",
+    "OF_ITS_END",
+    "close_row",
+    "encode_noted",
+    "read_asked",
+    "read_delivery",
+]
 
 OF_IT: Final = 1
 OF_ITS_END: Final = 2
@@ -17,7 +25,7 @@ OF_ITS_END: Final = 2
 
 COLUMNS: Final = (
     *("scope", "agent", "thread", "id", "interrupt", "channel", "event", "due_at", "state"),
-    *("attempts", "lease", "noted", "error", "created_at", "updated_at"),
+    *("attempts", "lease", "noted", "error", "created_at", "updated_at", "closed_by"),
 )
 """What `read_delivery` reads, in its order."""
 
@@ -34,6 +42,17 @@ def read_asked(row: Sequence[Any]) -> tuple[ThreadKey, str]:
     """A question, from its key and id."""
     *key, interrupt = row
     return ThreadKey(*key), interrupt
+
+
+def close_row(delivery: Delivery, actor: str) -> dict[str, Any]:
+    """What closing a delivery asks for: its id, what it must still be, and by whom."""
+    return {
+        "id": delivery.id,
+        "state": delivery.state,
+        "attempts": delivery.attempts,
+        "lease": delivery.lease,
+        "actor": actor,
+    }
 
 
 def encode_noted(noted: Mapping[str, Json] | None) -> str | None:

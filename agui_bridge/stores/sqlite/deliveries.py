@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from agui_bridge.protocol.threads.records import InterruptStatus, Json
+from agui_bridge.stores.codec import encode
 from agui_bridge.stores.deliveries import Asked, Delivery, DeliveryState
 from agui_bridge.stores.sql.deliveries import (
     COLUMNS,
     OF_IT,
     OF_ITS_END,
+    close_row,
     encode_noted,
     read_asked,
     read_delivery,
@@ -71,6 +73,26 @@ WHERE {OWN} AND interrupt = :interrupt ORDER BY created_at, id"""
 LIST: Final = f"""
 SELECT {NAMES} FROM agui_deliveries WHERE scope = :scope{{}}
 ORDER BY created_at DESC, agent, thread, id LIMIT :limit"""
+
+_NAMES_OF_IT: Final = ", ".join(f"d.{name}" for name in COLUMNS)
+_NOT_CLOSED: Final = """d.closed_by IS NULL AND d.channel <> ''
+    AND (:channel IS NULL OR d.channel = :channel)
+    AND d.channel NOT IN (SELECT value FROM json_each(:but))"""
+
+LEFT: Final = f"""
+SELECT {_NAMES_OF_IT} FROM agui_deliveries d
+WHERE d.scope = :scope AND d.state IN ('queued', 'dead') AND {_NOT_CLOSED}
+UNION ALL
+SELECT {_NAMES_OF_IT} FROM agui_interrupts i JOIN agui_deliveries d
+    ON {" AND ".join(f"d.{name} = i.{name}" for name in KEY)} AND d.interrupt = i.id
+WHERE i.scope = :scope AND i.status = '{OPEN}' AND d.state = 'sent' AND {_NOT_CLOSED}
+ORDER BY created_at, agent, thread, id LIMIT :limit"""
+
+CLOSE: Final = f"""
+UPDATE agui_deliveries SET state = CASE state WHEN 'sent' THEN 'sent' ELSE 'dropped' END,
+    lease = NULL, updated_at = :now, closed_by = :actor
+WHERE {OWN} AND id = :id AND state = :state AND attempts = :attempts AND lease IS :lease
+    AND closed_by IS NULL AND (lease IS NULL OR due_at <= :now)"""
 
 _SCOPES: Final = "SELECT DISTINCT scope FROM agui_deliveries ORDER BY scope"
 
@@ -176,6 +198,32 @@ class SqliteDeliveries:
             return [read_delivery(row) for row in connection.execute(statement, values)]
 
         return await self._database.read(body)
+
+    async def left(
+        self,
+        scope: str,
+        *,
+        channel: str | None = None,
+        but: Collection[str] = (),
+        limit: int = 200,
+    ) -> list[Delivery]:
+        """Of which something is still to become (see `DeliveryStore.left`)."""
+        values = {"scope": scope, "channel": channel, "limit": limit, "but": encode(list(but))}
+
+        def body(connection: sqlite3.Connection) -> list[Delivery]:
+            return [read_delivery(row) for row in connection.execute(LEFT, values)]
+
+        return await self._database.read(body)
+
+    async def close(self, delivery: Delivery, actor: str) -> bool:
+        """Close one that is left (see `DeliveryStore.close`)."""
+        values = key_row(delivery.key) | close_row(delivery, actor)
+
+        def body(connection: sqlite3.Connection) -> bool:
+            done = connection.execute(CLOSE, values | {"now": self._database.now()})
+            return done.rowcount == 1
+
+        return await self._database.write(body)
 
     async def scopes(self) -> list[str]:
         """The scopes that have deliveries (see `DeliveryStore.scopes`)."""

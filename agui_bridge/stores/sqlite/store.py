@@ -64,6 +64,7 @@ from agui_bridge.stores.sqlite.database import SqliteDatabase
 from agui_bridge.stores.sqlite.deliveries import SqliteDeliveries
 from agui_bridge.stores.sqlite.grants import SqliteGrants
 from agui_bridge.stores.sqlite.open import inspect_database, open_database
+from agui_bridge.stores.sqlite.servers import SqliteServers
 from agui_bridge.stores.sqlite.writing import put_rows, put_thread, renew_leases
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
@@ -90,6 +91,7 @@ class SqliteStore:
         self.audit: SqliteAudit = SqliteAudit(database)
         self.grants: SqliteGrants = SqliteGrants(database)
         self.deliveries: SqliteDeliveries = SqliteDeliveries(database)
+        self.servers: SqliteServers = SqliteServers(database)
 
     @staticmethod
     async def inspect(url: str) -> Preparation:
@@ -158,6 +160,7 @@ class SqliteStore:
             )
 
         loaded = await self._database.read(body)
+        self.servers.loaded.saw(loaded)
         if is_in_doubt(loaded):
             await self._doubt([key])
         return loaded

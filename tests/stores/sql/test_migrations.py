@@ -65,7 +65,7 @@ async def test_the_tables_have_the_columns_that_statements_use(place: Place) -> 
     tables = place.tables()
 
     own = {"agui_threads", "agui_probe", "agui_announced", "agui_deliveries"}
-    own |= {"agui_audit", "agui_grants", "agui_words", VERSION_TABLE}
+    own |= {"agui_audit", "agui_grants", "agui_words", "agui_servers", VERSION_TABLE}
     assert set(tables) == {*own, *(table.name for table in ROW_TABLES)}
     threads = tables["agui_threads"]
     assert set(threads.columns) == {*KEY, *WRITTEN, *STOP}

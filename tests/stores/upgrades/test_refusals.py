@@ -18,7 +18,7 @@ async def test_an_older_store_that_may_not_be_migrated_is_refused(
             with pytest.raises(SchemaMismatch) as told:
                 await open_store(url, migrate=False)
 
-    assert "has schema 0001, this version of agui-bridge needs schema 0008" in str(told.value)
+    assert "has schema 0001, this version of agui-bridge needs schema 0009" in str(told.value)
     assert "run `agui-bridge migrate --store" in str(told.value)
 
 

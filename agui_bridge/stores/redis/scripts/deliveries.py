@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from agui_bridge.stores.redis.scripts.lua import DELIVERIES, NOW, THREAD, Script
 
-__all__ = ["CLAIM", "DUE", "FINISH", "LIST", "OVER", "PLAN", "ROWS", "SCOPES", "UNANNOUNCED"]
+__all__ = [
+    "CLAIM",
+    "CLOSE",
+    "DUE",
+    "FINISH",
+    "LEFT",
+    "LIST",
+    "OVER",
+    "PLAN",
+    "ROWS",
+    "SCOPES",
+    "UNANNOUNCED",
+]
 
 UNANNOUNCED = Script(
     NOW
@@ -133,6 +145,70 @@ return 1
 nothing, the JSON.
 
 Gives whether the lease held."""
+
+CLOSE = Script(
+    THREAD
+    + DELIVERIES
+    + """
+local time, tag, id = now(ARGV[1]), ARGV[2], ARGV[3]
+local row = call('HGET', T .. ':d', id)
+if not row then return 0 end
+local ask, channel, event, old, due, attempts, lease, created, _, json = parse_delivery(row)
+if old ~= ARGV[4] or attempts ~= ARGV[5] or lease ~= ARGV[6] then return 0 end
+if string.find(json, ARGV[8], 1, true) then return 0 end
+if lease ~= '-' and tonumber(due) > tonumber(time) then return 0 end
+local state = old == 'sent' and 'sent' or 'dropped'
+local words = {ask, channel, event, state, due, attempts, '-', created, time}
+call('HSET', T .. ':d', id, table.concat(words, ' ') .. '\\n' .. ARGV[7])
+index_delivery(tag, id, old, state, channel, due, created)
+return 1
+""",
+    repeatable=False,
+)
+"""ARGV: the clock, the tag, the id, the state, attempts and lease that it must have, the new JSON,
+what is in the JSON of one that is closed.
+
+Gives whether it was closed."""
+
+LEFT = Script(
+    """
+local call, base, scope, channel = redis.call, KEYS[1], ARGV[1], ARGV[2]
+local but, found = {}, {}
+for n = 3, #ARGV do but[ARGV[n]] = true end
+
+local function look(tag, id, row, wanted)
+  local _, its, _, state = string.match(row, '^(%S+) (%S*) (%S+) (%S+)')
+  if state == wanted and its ~= '' and not but[its] and (channel == '' or channel == its) then
+    found[#found + 1] = tag .. ' ' .. id .. ' ' .. row
+  end
+end
+
+for _, state in ipairs({'queued', 'dead'}) do
+  for _, name in ipairs(call('ZRANGE', base .. ':deliveries:' .. scope .. ':' .. state, 0, -1)) do
+    local tag, id = string.match(name, '^(%S+) (%S+)$')
+    local row = call('HGET', base .. ':t:' .. tag .. ':d', id)
+    if row then look(tag, id, row, state) end
+  end
+end
+local threads = {}
+for _, name in ipairs(call('ZRANGE', base .. ':asks:' .. scope .. ':open', 0, -1)) do
+  local agent, thread = string.match(name, '^(%S*) (%S*) ')
+  threads[scope .. '/' .. agent .. '/' .. thread] = true
+end
+for tag in pairs(threads) do
+  local rows = call('HGETALL', base .. ':t:' .. tag .. ':d')
+  for n = 1, #rows, 2 do
+    local ask = call('HGET', base .. ':t:' .. tag .. ':i', string.match(rows[n + 1], '^%S+'))
+    if ask and string.match(ask, '^%S+ %S* %S+ (%S+)') == 'open' then
+      look(tag, rows[n], rows[n + 1], 'sent')
+    end
+  end
+end
+return found
+"""
+)
+"""KEYS: a shard's base. ARGV: the scope, a channel or nothing, channels that are left out. Gives
+"tag id row" of what is queued or dead, or sent about a question that is open."""
 
 ROWS = Script("return redis.call('HGETALL', KEYS[1] .. ':d')")
 """Gives ids and rows in turns."""

@@ -30,6 +30,8 @@ A shard has these, all of them sorted sets:
     due:CHANNEL                 queued deliveries by when they are due
     deliveries:SCOPE[:STATE]    deliveries by the time since they were made
     deliveries                  scopes that have deliveries, all of one score
+The first shard has a hash besides:
+    servers                     server id → "since seen", its JSON below
 """
 
 from __future__ import annotations
