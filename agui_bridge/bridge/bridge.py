@@ -20,6 +20,7 @@ from agui_bridge.channels.scoped_channels import ScopedChannels
 from agui_bridge.engine.engine import Engine, mint
 from agui_bridge.engine.heavy_turns import HeavyTurns
 from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.observing.presence import Presence
 from agui_bridge.engine.observing.telemetry import Telemetry
 from agui_bridge.engine.scope_queue import ScopeQueue
 from agui_bridge.errors import ConfigurationError
@@ -119,6 +120,8 @@ class Bridge(WithoutClient):
             channels or {}, scopes_given_by(authenticate)
         )
         self._dispatcher: Dispatcher | None = None
+        self._presence: Presence | None = None
+        self._is_server = True
         self.authenticate = authenticate
         self._store = store
         # Also made here to refuse at once what can't match.
@@ -194,6 +197,7 @@ class Bridge(WithoutClient):
                 # Whichever request opens the bridge: the work beside is no part of its trace.
                 contextvars.Context().run(engine.start)
                 self._dispatcher = contextvars.Context().run(self._dispatch, engine)
+                self._presence = contextvars.Context().run(self._note, engine)
                 self._engine, self._opened_in = engine, self._loop.get()
         return self._engine
 
@@ -214,6 +218,8 @@ class Bridge(WithoutClient):
         self.heavy_inputs = ScopeQueue(_HEAVY_INPUTS)
         if dispatcher is not None:
             dispatcher.leave()
+        if self._presence is not None:
+            self._presence.leave()
         if engine is not None:
             engine.leave()
             if isinstance(self._store, str):
@@ -247,6 +253,18 @@ class Bridge(WithoutClient):
         engine.watchers.append(dispatcher.hint)
         dispatcher.start()
         return dispatcher
+
+    def _note(self, engine: Engine) -> Presence | None:
+        """Begin to note this server in the store; the synchronous calls are none."""
+        if not self._is_server:
+            return None
+        presence = Presence(engine.store, engine.clock, mint(), self.channels)
+        presence.start()
+        return presence
+
+    async def older_servers(self) -> tuple[str, ...]:
+        """What is to be told of older versions that work on the store, in sentences."""
+        return () if self._presence is None else await self._presence.known()
 
     async def check_store(self) -> None:
         """Open the store and close it again, to learn early what is wrong with its address.
@@ -322,6 +340,8 @@ class Bridge(WithoutClient):
             self._engine = self._drained = None
             if self._dispatcher is not None:
                 await self._dispatcher.aclose()
+            if self._presence is not None:
+                await self._presence.aclose()
             self._closing = False
             if store:
                 await engine.store.aclose()
@@ -386,6 +406,7 @@ class Bridge(WithoutClient):
         async def with_own_store() -> T:
             own = replace(self.settings, sweep_interval=0)
             twin = Bridge(self._store, settings=own, inbox=self.inbox, telemetry=self.telemetry)
+            twin._is_server = False
             twin.audit_keys = self.audit_keys
             twin.agents, twin.run_end_hooks = self.agents, self.run_end_hooks
             await twin.open()

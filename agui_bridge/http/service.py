@@ -102,6 +102,10 @@ class Service(Protocol):
         """Whether there is a page to try the agents on."""
         ...
 
+    async def older_servers(self) -> tuple[str, ...]:
+        """What is to be told of older versions that work on the store, in sentences."""
+        ...
+
     async def open(self) -> Engine:
         """The engine; the first call opens the store and starts the sweeper."""
         ...

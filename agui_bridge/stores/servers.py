@@ -11,18 +11,21 @@ from typing import Final, Protocol
 
 from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.loaded import Loaded
-from agui_bridge.protocol.threads.records import RECORD_FORMAT
 
 __all__ = [
     "BEGINNING",
     "KEPT_SECONDS",
     "NEWEST",
+    "UNNOTED",
     "LoadedFormats",
     "Server",
     "ServerStore",
     "Servers",
     "Written",
 ]
+
+UNNOTED: Final = 0
+"""The format of records of versions that note nothing."""
 
 KEPT_SECONDS: Final = 3600.0
 """For how long a server that does not note itself any more is kept."""
@@ -41,7 +44,7 @@ class Server:
     Attributes:
         id: random, of one process.
         version: of its agui-bridge, such as `0.1.0`.
-        format: the `RECORD_FORMAT` that it writes.
+        format: the `RECORD_FORMAT` that it writes (`agui_bridge.protocol.threads.records`).
         channels: names of its channels.
         since: store time (seconds) at which it first noted itself.
         seen_at: store time (seconds) at which it last did.
@@ -110,7 +113,7 @@ class ServerStore(Protocol):
 
 
 class LoadedFormats:
-    """Remembers of the records that one process loads the newest that an older version wrote."""
+    """Remembers of the records that one process loads the newest of such a version."""
 
     def __init__(self) -> None:
         self._newest: Written | None = None
@@ -122,7 +125,7 @@ class LoadedFormats:
             loaded: the thread.
         """
         record = loaded.record
-        if record is None or record.format >= RECORD_FORMAT:
+        if record is None or record.format != UNNOTED:
             return
         if self._newest is None or record.updated_at > self._newest.at:
             self._newest = Written(record.format, record.updated_at)

@@ -23,7 +23,9 @@ CONCRETE_STORES: Final = (
 )
 CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
 PURE: Final = ("approvals", "errors", "frozen", "policy", "protocol")
-STORE: Final = ("stores.audit", "stores.base", "stores.deliveries", "stores.grants")
+STORE: Final = (
+    *("stores.audit", "stores.base", "stores.deliveries", "stores.grants", "stores.servers"),
+)
 ENGINE_SIDE: Final = (*PURE, "adapters", "engine", "hooks", *STORE)
 SURFACE: Final = (*ENGINE_SIDE, "channels", "inbox", "shapes", "surfaces", "text")
 
@@ -50,6 +52,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "stores.base": (*PURE, *STORE),
     "stores.deliveries": PURE,
     "stores.grants": PURE,
+    "stores.servers": PURE,
     "stores.memory": (*PURE, "stores", *STORE),
     "stores.open": (*PURE, *CONCRETE_STORES, "stores", *STORE),
     "stores.postgres": (*PURE, "event_loops", "stores", *STORE, "stores.sql"),

@@ -158,7 +158,7 @@ def _shared_schema() -> str:
 def emptied() -> str:
     """The address of the store that most tests share, without any threads."""
     schema = _shared_schema()
-    tables = ("agui_threads", "agui_audit", "agui_grants")
+    tables = ("agui_threads", "agui_audit", "agui_grants", "agui_servers")
     # On one connection: to begin another takes the server longer than to delete.
     execute(server().dsn, *(f"DELETE FROM {schema}.{table}" for table in tables))
     return with_schema(server().dsn, schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 import click
 
@@ -12,7 +13,10 @@ from agui_bridge.cli.commands.serve import check_private
 from agui_bridge.cli.faults import Command, debug_option
 from agui_bridge.cli.options import targets_argument
 from agui_bridge.cli.target import Target
+from agui_bridge.engine.observing.presence import living, older_beside
+from agui_bridge.stores.open import open_store
 from agui_bridge.stores.opening import Preparation
+from agui_bridge.stores.servers import Servers
 
 __all__ = ["check"]
 
@@ -25,8 +29,8 @@ def check(target: tuple[str, ...]) -> None:
 
     Reads the file, imports all that it names, makes the agents and the pages,
     and looks at the store, in which it changes nothing: it says which schema
-    the store has, and what `migrate` or the next `serve` would do. What `serve`
-    refuses is refused. The exit code is 0 when all is well, else 2.
+    the store has, what `migrate` or the next `serve` would do, and which servers
+    run on it. What `serve` refuses is refused. The exit code is 0 when all is well, else 2.
 
     Examples:
       agui-bridge check bridge.yaml
@@ -47,6 +51,9 @@ def check(target: tuple[str, ...]) -> None:
     click.echo(f"{' '.join(target)} is fine: {many} ({names}), store {store_label(bridge.store)}.")
     if schema is not None:
         click.echo(_told(schema))
+    if schema is not None and schema.before == schema.after and isinstance(bridge.store, str):
+        for line in _servers(asyncio.run(_look_at_servers(bridge.store))):
+            click.echo(line)
 
 
 async def _look_at_store(bridge: Bridge) -> Preparation | None:
@@ -55,6 +62,22 @@ async def _look_at_store(bridge: Bridge) -> Preparation | None:
     finally:
         for agent in bridge.agents.values():
             await agent.adapter.aclose()
+
+
+async def _look_at_servers(url: str) -> Servers:
+    store = await open_store(url, migrate=False)
+    try:
+        return await store.servers.look()
+    finally:
+        await store.aclose()
+
+
+def _servers(found: Servers) -> list[str]:
+    """Which servers run on the store, and what is to be told of older ones."""
+    versions = Counter(one.version for one in living(found))
+    counted = ", ".join(f"{many} of version {name}" for name, many in sorted(versions.items()))
+    told = [f"Servers that run: {counted}."] if versions else []
+    return [*told, *older_beside(found)]
 
 
 def _told(schema: Preparation) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal
+from typing import Literal, NotRequired
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -35,6 +35,9 @@ class Readiness(TypedDict):
 
     status: Literal["ok"]
     """Always ok."""
+    warnings: NotRequired[list[str]]
+    """What an operator should know, and that keeps no request away: an older version works on the
+    store. Absent where there is nothing."""
 
 
 async def get_health(service: Service, request: Request) -> Response:
@@ -50,4 +53,6 @@ async def get_readiness(service: Service, request: Request) -> Response:
         raise StoreUnavailable("shutting down")
     await engine.writes.look()
     ready: Readiness = {"status": "ok"}
+    if older := await service.older_servers():
+        ready["warnings"] = list(older)
     return json_response(ready)

@@ -90,5 +90,6 @@ def read_committed(key: ThreadKey, change: Change, write_id: str, row: Sequence[
         write_id=write_id,
         created_at=created_at,
         updated_at=updated_at,
+        format=RECORD_FORMAT,
     )
     return Committed(record, updated_at)
