@@ -221,7 +221,8 @@ class Dispatcher:
         ask = loaded.interrupts.get(id)
         if ask is None:
             return
-        names = [one.channel for one in await self._store.deliveries.of_question(asked)]
+        planned = await self._store.deliveries.of_question(asked)
+        names = [one.channel for one in planned if one.closed_by is None]
         told = self._channels.told_of(key.scope)
         ends = planning.ending(key, ask, names, told, loaded.now)
         await self._store.deliveries.plan(asked, ends, over=True)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Sequence
 
 import click
 
 from agui_bridge.channels.channel import Channel, Undelivered
+from agui_bridge.channels.closing import Closed, close_notices, configured_elsewhere
 from agui_bridge.channels.notice import Links, Notice
 from agui_bridge.cli.approvals.scopes import nothing_in
 from agui_bridge.cli.faults import Command, CommandGroup
+from agui_bridge.cli.options import shared_flags
 from agui_bridge.cli.store_given import lasting_store, target_or_store
 from agui_bridge.cli.target import Target
+from agui_bridge.engine.engine import mint
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.inbox.settings import Inbox
 from agui_bridge.protocol.threads.records import Interrupt, ThreadKey
@@ -26,11 +30,12 @@ __all__ = ["channels"]
 
 @click.group(cls=CommandGroup)
 def channels() -> None:
-    """Try a channel, or list what became of its notices.
+    """Try a channel, list what became of its notices, or close what is left of them.
 
     Examples:
       agui-bridge channels test ops bridge.yaml
       agui-bridge channels deliveries bridge.yaml --state dead
+      agui-bridge channels close ops bridge.yaml --actor ann
     """
 
 
@@ -93,6 +98,8 @@ def deliveries(
     found, others = asyncio.run(read())
     for one in found:
         why = f"  {one.error}" if one.error else ""
+        if one.closed_by is not None:
+            why += f"  closed by {one.closed_by}"
         click.echo(
             visible(
                 f"{one.state:8}{one.channel or '-':12} {one.event:10} tries {one.attempts:<3} "
@@ -102,6 +109,56 @@ def deliveries(
     if not found:
         those = f"{state} notices" if state else "notices"
         click.echo(nothing_in(scope, those, others))
+
+
+@channels.command(cls=Command)
+@click.argument("name")
+@target_or_store
+@click.option("--scope", default="default", help="Whose questions.")
+@click.option("--actor", required=True, help="Who closes them, for the record.")
+def close(name: str, target: Sequence[str], store: str | None, scope: str, actor: str) -> None:
+    """Close what is left of the notices to NAME, a channel that was removed.
+
+    What was not sent will not be, and messages that were sent stay as they are.
+    The questions stay, and their history says who closed their notices. A
+    channel that TARGET has, or a server that runs, is refused. The store is that
+    of TARGET, which is what `serve` takes, or of --store.
+
+    Examples:
+      agui-bridge channels close ops bridge.yaml --actor ann
+      agui-bridge channels close ops --store sqlite:///agents.db --scope team --actor ann
+    """
+    url = lasting_store(target, store)
+    bridge = Target.of(target, shared_flags(store, None, None)).bridge() if target else None
+    names = frozenset(bridge.channels if bridge is not None else ())
+
+    async def work() -> tuple[Closed, list[str]]:
+        opened = await open_store(url, migrate=False)
+        try:
+            if bridge is not None:
+                opened.audit.keys = bridge.audit_keys
+            if name in names:
+                raise ConfigurationError(
+                    f"{' '.join(target)} has the channel {name}: only the notices of a channel "
+                    "that was removed can be closed. Take it out before."
+                )
+            if name in await configured_elsewhere(opened):
+                raise ConfigurationError(
+                    f"A server that runs has the channel {name}: only the notices of a channel "
+                    "that was removed can be closed. Restart that server without it before."
+                )
+            closed = await close_notices(opened, scope, name, actor, "cli", mint)
+            return closed, [] if closed.told else await opened.deliveries.scopes()
+        finally:
+            await opened.aclose()
+
+    closed, others = asyncio.run(work())
+    if closed.told:
+        click.echo(closed.told)
+    else:
+        click.echo(nothing_in(scope, f"notices left of the channel {name}", others), err=True)
+    if not closed.unsent + closed.sent:
+        sys.exit(1)
 
 
 async def _send(channel: Channel, inbox: Inbox, scope: str) -> None:

@@ -46,6 +46,9 @@ class DeliveryJson(TypedDict):
     """When it is tried next, while it is queued; in ISO 8601 and UTC."""
     error: str | None
     """Why the last try failed."""
+    closedBy: str | None
+    """Who closed it, its channel being removed: if it was not sent, it will not be, and if it was, its
+    message stays as it is. null of all others."""
     createdAt: str
     """When it was planned, in ISO 8601 and UTC."""
     updatedAt: str
@@ -89,6 +92,7 @@ def delivery_json(delivery: Delivery) -> DeliveryJson:
         "attempts": delivery.attempts,
         "dueAt": iso_time(delivery.due_at),
         "error": delivery.error,
+        "closedBy": delivery.closed_by,
         "createdAt": iso_time(delivery.created_at),
         "updatedAt": iso_time(delivery.updated_at),
     }

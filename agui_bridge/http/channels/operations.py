@@ -29,6 +29,7 @@ CHANNEL_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
                     "attempts": 10,
                     "dueAt": "2026-01-04T03:36:00.000Z",
                     "error": "HTTP 500",
+                    "closedBy": None,
                     "createdAt": "2026-01-01T00:00:00.000Z",
                     "updatedAt": "2026-01-04T03:36:00.000Z",
                 }

@@ -29,6 +29,7 @@ NAVIGATION: Final[tuple[tuple[str, str], ...]] = (
     ("Waiting", "inbox"),
     ("Decided", "inbox/decided"),
     ("Rules", "inbox/rules"),
+    ("Notices", "inbox/notices"),
 )
 """What every page leads to: the words, and the path below the bridge's own."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BY_LINK", "DECIDED", "INBOX", "INBOX_PATHS", "QUESTION", "RULES"]
+__all__ = ["BY_LINK", "DECIDED", "INBOX", "INBOX_PATHS", "NOTICES", "QUESTION", "RULES"]
 
 INBOX: Final = "/inbox"
 DECIDED: Final = "/inbox/decided"
 RULES: Final = "/inbox/rules"
+NOTICES: Final = "/inbox/notices"
 QUESTION: Final = "/inbox/{reference}"
 BY_LINK: Final = "/d/{reference}"
 """For whoever holds a link."""
 
-INBOX_PATHS: Final = (INBOX, DECIDED, RULES, QUESTION, BY_LINK)
+INBOX_PATHS: Final = (INBOX, DECIDED, RULES, NOTICES, QUESTION, BY_LINK)
 """In the order in which they are looked for."""

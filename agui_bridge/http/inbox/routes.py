@@ -13,12 +13,14 @@ from agui_bridge.http.hosts import HostGuard
 from agui_bridge.http.inbox.decided import decided_page
 from agui_bridge.http.inbox.door import Door, Handler
 from agui_bridge.http.inbox.listing import inbox_page
+from agui_bridge.http.inbox.notices import notices_page
 from agui_bridge.http.inbox.page import Pages
 from agui_bridge.http.inbox.paths import (
     BY_LINK,
     DECIDED,
     INBOX,
     INBOX_PATHS,
+    NOTICES,
     QUESTION,
     RULES,
 )
@@ -32,6 +34,7 @@ _PAGES: Final[Mapping[str, Handler]] = {
     INBOX: inbox_page,
     DECIDED: decided_page,
     RULES: remembered_page,
+    NOTICES: notices_page,
     QUESTION: question_page,
     BY_LINK: question_page,
 }

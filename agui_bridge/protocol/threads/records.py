@@ -159,10 +159,11 @@ class AuditEntry:
         status: the one that it has since then.
         at: store time (seconds).
         actor: who did it.
-        via: through what: `agui`, `api`, `inbox`, `link`, `slack`, `mail`, `chat`, `rule`; None
-            where nobody said.
+        via: through what: `agui`, `api`, `inbox`, `link`, `slack`, `mail`, `chat`, `rule`, `cli`;
+            None where nobody said.
         rule: name of the approval rule under which it was answered.
-        event: what happened where the status stayed: `voted`, `escalated`, `unsealed`, …
+        event: what happened where the status stayed: `voted`, `escalated`, `unsealed`, `notices to
+            CHANNEL closed`, …
     """
 
     status: InterruptStatus

@@ -28,6 +28,7 @@ _CHANNELS: Final[Mapping[str, str]] = {
     "slack": "Slack",
     "teams": "Teams",
     "rule": "a rule",
+    "cli": "the command line",
 }
 _STATES: Final[Mapping[InterruptStatus, str]] = {
     InterruptStatus.OPEN: "Waiting",
@@ -122,5 +123,6 @@ def answer_words(ask: Interrupt, answer: RecordedAnswer | None) -> tuple[str, st
 
 def _event_words(entry: AuditEntry) -> str:
     if entry.event is not None:
-        return entry.event.capitalize()
+        # Its first letter alone: a name in it stays as it is.
+        return entry.event[:1].upper() + entry.event[1:]
     return _CHANGES.get(entry.status, entry.status.value.capitalize())
