@@ -69,17 +69,18 @@ class Closed:
     @property
     def told(self) -> str:
         """What it came to, in a sentence or two."""
-        parts = [f"{self.unsent} not sent", f"{self.sent} sent, whose messages stay as they are"]
-        counted = "; ".join(
-            part for part, many in zip(parts, (self.unsent, self.sent), strict=True) if many
-        )
         closed = self.unsent + self.sent
-        told = f"Closed: {closed} notice{'' if closed == 1 else 's'} ({counted})." if closed else ""
+        told = []
+        if closed:
+            kinds = {"not sent": self.unsent, "sent, and not changed any more": self.sent}
+            counted = "; ".join(f"{many} {kind}" for kind, many in kinds.items() if many)
+            told.append(f"Closed: {closed} notice{'' if closed == 1 else 's'} ({counted}).")
         if self.left:
-            each = "is being sent, or its thread is" if self.left == 1 else "are being sent, or"
-            rest = "" if self.left == 1 else " their threads are"
-            told += f" Not closed: {self.left}, which {each}{rest} at work. Try again later."
-        return told.strip()
+            told.append(
+                f"Not closed: {self.left}, being sent, or of a thread that is at work. Try again "
+                "later."
+            )
+        return " ".join(told)
 
 
 async def configured_elsewhere(store: Store) -> frozenset[str]:
@@ -106,7 +107,9 @@ async def left_notices(store: Store, scope: str, names: Collection[str]) -> list
         LeftNotices(
             scope,
             channel,
-            *(counts[channel, state] for state in ("queued", "dead", "sent")),
+            counts[channel, "queued"],
+            counts[channel, "dead"],
+            counts[channel, "sent"],
             len(rows) == _MOST_COUNTED,
         )
         for channel in sorted({one.channel for one in rows})

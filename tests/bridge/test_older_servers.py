@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -68,7 +69,7 @@ async def writes_as_this_one(store: Store) -> None:
     await put(store, idle())
 
 
-Beside = Callable[[Store], Awaitable[None]]
+Beside = Callable[[Store], Coroutine[Any, Any, None]]
 TABLE = [
     pytest.param(beside, told, id=beside.__name__)
     for beside, told in (
@@ -189,7 +190,8 @@ def test_check_says_which_servers_run_and_warns(
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert [line for line in lines if "replace it" in line] == list(told)
-    versions = [__version__, *{noted: [OLD], noted_newer: ["9.0.0"]}.get(beside, [])]
+    others: dict[Beside, list[str]] = {noted: [OLD], noted_newer: ["9.0.0"]}
+    versions = [__version__, *others.get(beside, [])]
     assert (
         f"Servers that run: {', '.join(f'1 of version {one}' for one in sorted(versions))}."
         in lines

@@ -47,8 +47,8 @@ class DeliveryJson(TypedDict):
     error: str | None
     """Why the last try failed."""
     closedBy: str | None
-    """Who closed it, its channel being removed: if it was not sent, it will not be, and if it was, its
-    message stays as it is. null of all others."""
+    """Who closed it, since its channel was removed: what was not sent will not be, and a message
+    that was sent stays as it is. null of all others."""
     createdAt: str
     """When it was planned, in ISO 8601 and UTC."""
     updatedAt: str
