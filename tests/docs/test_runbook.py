@@ -124,7 +124,7 @@ def test_a_removed_agents_questions_are_withdrawn(tmp_path: Path) -> None:
             assert bridge.http.get("/interrupts", params={"status": "open"}).json()["count"] == 0
 
 
-def test_a_removed_channels_notices_stay_queued(tmp_path: Path) -> None:
+def test_a_removed_channels_notices_stay_queued_until_they_are_closed(tmp_path: Path) -> None:
     write_agents(tmp_path)
     file = tmp_path / "bridge.yaml"
     without = file.read_text()
@@ -141,11 +141,15 @@ def test_a_removed_channels_notices_stay_queued(tmp_path: Path) -> None:
     ):
         bridge.ask("mail", "ann@example.com")
         is_told(lambda: "no answer" in bridge.http.get("/deliveries").text)
+        # One that was killed counts as running for a while.
+        running.process.send_signal(signal.SIGTERM)
+        running.output()
     file.write_text(without)
 
     with serving(tmp_path, "bridge.yaml", "--port", "0"):
         assert_shown("removed channel", printed("removed channel", folder=tmp_path))
         assert_shown("another scope", printed("another scope", folder=tmp_path))
+        assert_shown("close notices", printed("close notices", folder=tmp_path))
     file.write_text(without + "approvals: [{match: {tool: send}, notify: [hook]}]\n")
     refused = printed("rule of a removed channel", folder=tmp_path)
     assert_shown("rule of a removed channel", refused)
