@@ -15,22 +15,33 @@ from click.testing import CliRunner, Result
 from agui_bridge import Bridge, Principal, Settings, __version__
 from agui_bridge.channels import Webhook
 from agui_bridge.channels.closing import close_notices
+from agui_bridge.channels.dispatcher import Dispatcher
+from agui_bridge.channels.scoped_channels import ScopedChannels
 from agui_bridge.cli import app
 from agui_bridge.engine.engine import mint
+from agui_bridge.engine.observing.telemetry import NO_TELEMETRY
 from agui_bridge.inbox import Inbox
 from agui_bridge.protocol.audit.keys import AuditKeys
 from agui_bridge.protocol.audit.verifying import verify_questions
-from agui_bridge.protocol.threads.records import RECORD_FORMAT, AuditEntry, Interrupt, ThreadKey
+from agui_bridge.protocol.threads.records import (
+    RECORD_FORMAT,
+    AuditEntry,
+    Interrupt,
+    InterruptStatus,
+    ThreadKey,
+)
 from agui_bridge.stores.base import Expected, Store
 from agui_bridge.stores.deliveries import Delivery, DeliveryState
 from agui_bridge.stores.memory import MemoryStore
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.servers import Server
 from tests.channels.bridges import SECRET
+from tests.channels.test_dispatcher import Told
 from tests.http.inbox.pages import Person
 from tests.stores.conftest import COMPARED
-from tests.stores.samples import ask, interrupted, put, running
+from tests.stores.samples import ask, idle, interrupted, put, running
 from tests.support.agents import Scripted
+from tests.support.clock import FakeClock
 from tests.support.own_modules import importing_own
 from tests.support.server import client, serve
 
@@ -289,3 +300,29 @@ async def test_those_of_a_thread_that_is_at_work_are_left(left: Left) -> None:
     assert told.startswith("Not closed: 3, being sent, or of a thread that is at work.")
     assert await left.history() == ()
     assert {one.closed_by for one in (await left.told()).values()} == {None}
+
+
+@pytest.mark.parametrize("closes", [False, True], ids=["left", "closed"])
+async def test_a_channel_that_comes_back_is_told_of_no_closed_notice(
+    left: Left, closes: bool
+) -> None:
+    if closes:
+        await code(left)
+    clock, gone = FakeClock(), Told()
+    record = (await left.store.load(KEY)).record
+    assert record is not None
+    over = replace(await left.question(), status=InterruptStatus.RESOLVED)
+    await put(left.store, idle(KEY), Expected(version=record.version), interrupts=(over,))
+    dispatcher = Dispatcher(
+        left.store,
+        ScopedChannels({"Gone": gone}, {"default"}),
+        Inbox(),
+        telemetry=NO_TELEMETRY,
+        clock=clock,
+        interval=5.0,
+        mint=mint,
+    )
+    await dispatcher.sweep()
+    await dispatcher.aclose()
+
+    assert gone.events == ([] if closes else ["answered"])

@@ -145,8 +145,8 @@ def close(name: str, target: Sequence[str], store: str | None, scope: str, actor
             if name in await configured_elsewhere(opened):
                 raise ConfigurationError(
                     f"A server that runs has the channel {name}: only the notices of a channel "
-                    "that was removed can be closed. Restart that server without it before. (One that "
-                    "was killed counts for 100 s.)"
+                    "that was removed can be closed. Restart that server without it before. (One "
+                    "that was killed counts for 100 s.)"
                 )
             closed = await close_notices(opened, scope, name, actor, "cli", mint)
             return closed, [] if closed.told else await opened.deliveries.scopes()
