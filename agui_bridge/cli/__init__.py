@@ -57,7 +57,7 @@ COMMANDS: Final = {
         "commands.adapters",
         "List the adapters that are installed, and how to install what one lacks.",
     ),
-    "channels": Later("approvals.channels", "Try a channel, or list what became of its notices."),
+    "channels": Later("approvals.channels", "Try a channel; list or close its notices."),
     "migrate": Later(
         "commands.migrate", "Make a store's tables, or bring them up to this version."
     ),

@@ -30,7 +30,7 @@ __all__ = ["channels"]
 
 @click.group(cls=CommandGroup)
 def channels() -> None:
-    """Try a channel, list what became of its notices, or close what is left of them.
+    """Try a channel; list or close its notices.
 
     Examples:
       agui-bridge channels test ops bridge.yaml

@@ -30,7 +30,8 @@ def check(target: tuple[str, ...]) -> None:
     Reads the file, imports all that it names, makes the agents and the pages,
     and looks at the store, in which it changes nothing: it says which schema
     the store has, what `migrate` or the next `serve` would do, and which servers
-    run on it. What `serve` refuses is refused. The exit code is 0 when all is well, else 2.
+    run on it. What `serve` refuses is refused. The exit code is 0 when all is
+    well, else 2.
 
     Examples:
       agui-bridge check bridge.yaml

@@ -17,7 +17,25 @@ from agui_bridge.stores.servers import (
 )
 from agui_bridge.stores.sql.servers import read_server, read_written, server_row
 
-__all__ = ["PostgresServers"]
+__all__ = ["PostgresServers", "newest_records"]
+
+
+def newest_records(statements: Statements) -> Statement:
+    """What gives the beginnings of the newest records, and their times.
+
+    Args:
+        statements: those of a store, which know where the tables lie.
+    """
+    threads = statements.table("agui_threads")
+    return Statement.of(f"""
+(SELECT left(data, {BEGINNING}), updated_at FROM {threads}
+    WHERE status = '{ThreadStatus.IDLE.value}' ORDER BY updated_at DESC LIMIT {NEWEST})
+UNION ALL
+(SELECT left(t.data, {BEGINNING}), t.updated_at FROM (
+    SELECT scope, agent, thread FROM {statements.table("agui_interrupts")}
+    WHERE told = 0 AND status = '{InterruptStatus.OPEN.value}'
+    ORDER BY raised_at DESC LIMIT {NEWEST}
+) i JOIN {threads} t ON {SAME.format("t", "i")})""")
 
 
 class PostgresServers:
@@ -35,7 +53,6 @@ class PostgresServers:
         """
         self.loaded: LoadedFormats = LoadedFormats()
         table, now = statements.table("agui_servers"), GIVEN if timed else NOW
-        threads = statements.table("agui_threads")
         self._run = run
         self._note = Statement.of(f"""
 WITH swept AS (DELETE FROM {table} WHERE seen_at <= {now} - {KEPT_SECONDS} AND id <> :id)
@@ -46,15 +63,7 @@ ON CONFLICT (id) DO UPDATE SET version = excluded.version, format = excluded.for
         self._look = Statement.of(f"""
 SELECT {now}, s.id, s.version, s.format, s.channels, s.since, s.seen_at
 FROM (SELECT) one LEFT JOIN {table} s ON true""")
-        self._newest = Statement.of(f"""
-(SELECT left(data, {BEGINNING}), updated_at FROM {threads}
-    WHERE status = '{ThreadStatus.IDLE.value}' ORDER BY updated_at DESC LIMIT {NEWEST})
-UNION ALL
-(SELECT left(t.data, {BEGINNING}), t.updated_at FROM (
-    SELECT scope, agent, thread FROM {statements.table("agui_interrupts")}
-    WHERE told = 0 AND status = '{InterruptStatus.OPEN.value}'
-    ORDER BY raised_at DESC LIMIT {NEWEST}
-) i JOIN {threads} t ON {SAME.format("t", "i")})""")
+        self._newest = newest_records(statements)
         self._forget = Statement.of(f"DELETE FROM {table} WHERE id = :id")
 
     async def note(self, server: Server) -> None:

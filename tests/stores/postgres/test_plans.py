@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from agui_bridge.stores.postgres.deliveries import DeliveryStatements
+from agui_bridge.stores.postgres.servers import newest_records
 from agui_bridge.stores.postgres.statements import Statement, Statements
 from agui_bridge.stores.postgres.store import PostgresStore
 from tests.support.postgres import execute, new_schema, server, with_schema
@@ -158,6 +159,7 @@ def hot(statements: Statements) -> dict[str, Statement]:
         "of a thread alone": listed(frozenset({"status", "thread"}), unexpired=True),
         "new to channels": deliveries.unannounced,
         "over for channels": deliveries.over,
+        "newest records": newest_records(statements),
         "of a thread": listed(frozenset({"agent", "thread"}), unexpired=False),
         "open of a tool, counted": statements.interrupt_count(
             frozenset({"status", "tool"}), unexpired=True
