@@ -28,9 +28,7 @@ from tests.support.server import client, serve
 from tests.support.waiting import eventually
 
 OLD = "0.0.9"
-REMEDY = (
-    "It lets everybody answer whom a newer version's rules forbid: replace it (docs/upgrading.md)."
-)
+REMEDY = "It may let people answer whom newer rules forbid: replace it (docs/upgrading.md)."
 NOTED = f"A server of agui-bridge {OLD} works on this store, beside version {__version__}. {REMEDY}"
 SILENT = (
     "A server of an older agui-bridge, which does not tell its version, has written to this store "

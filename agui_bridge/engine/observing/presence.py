@@ -32,9 +32,7 @@ ALIVE_SECONDS: Final = 100.0
 _WRITES_SECONDS: Final = 600.0
 """For how long a record of an older version tells that the one who wrote it may be there still."""
 
-_REMEDY: Final = (
-    "It lets everybody answer whom a newer version's rules forbid: replace it (docs/upgrading.md)."
-)
+_REMEDY: Final = "It may let people answer whom newer rules forbid: replace it (docs/upgrading.md)."
 
 
 def living(found: Servers) -> list[Server]:
