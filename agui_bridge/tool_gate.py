@@ -8,8 +8,15 @@ stands in `policy`; function agents have `agents.function.policy_gate`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+)
+from contextlib import asynccontextmanager, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
@@ -27,13 +34,22 @@ from agui_bridge.protocol.answers.decisions import (
 from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
-__all__ = ["AskFirst", "Execute", "GateVerdict", "Refuse", "ToolGate"]
+__all__ = ["AskFirst", "CutOff", "Execute", "GateVerdict", "Refuse", "ToolGate"]
 
 Validated: TypeAlias = Callable[[Mapping[str, Json]], Mapping[str, Json]]
 
 _POLL: Final = 0.05
 """Seconds between looks at `stop.force`, which has no event of its own."""
 _ALLOWED: Final = Verdict("allow")
+
+
+class CutOff(Exception):
+    """The agent, or a tool of it, was cancelled from inside: nobody had asked for a stop."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The run was cut off: what it waited for was cancelled, though nobody stopped the run."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +115,10 @@ class ToolGate:
     Attributes:
         begun: ids of the calls that were let through.
         fault: what must end the run whatever a framework makes of it: a lost lease, a policy that
-            failed. It is raised by each `before` from then on; call `raise_fault` after the
-            framework's stream, or between its items.
+            failed, a tool that was cut off. It is raised by each `before` from then on; call
+            `raise_fault` after the framework's stream, or between its items.
+        failed: called when there is a fault, for frameworks that would go on: some make a text of
+            it for the model.
     """
 
     def __init__(
@@ -113,6 +131,7 @@ class ToolGate:
     ) -> None:
         self.begun: set[str] = set()
         self.fault: BaseException | None = None
+        self.failed: Callable[[], object] | None = None
         self._run = run
         self._approve = approve
         self._taken = taken
@@ -173,7 +192,7 @@ class ToolGate:
                 validated,
             )
         except Exception as error:
-            self.fault = self.fault or error
+            self.fail(error)
             raise
 
     @asynccontextmanager
@@ -187,11 +206,29 @@ class ToolGate:
         self._running += 1
         self._idle.clear()
         try:
-            yield
+            with self.cut_off_noted():
+                yield
         finally:
             self._running -= 1
             if not self._running:
                 self._idle.set()
+
+    @contextmanager
+    def cut_off_noted(self) -> Iterator[None]:
+        """Have the run fail if the tool in here is cancelled from inside: `running` does it.
+
+        So is one that awaits what somebody else cancelled. Whether it acted is unknown, and no
+        text of a framework may say anything else.
+        """
+        try:
+            yield
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if not self._run.stop.requested and not (task and task.cancelling()):
+                cut_off = CutOff()
+                cut_off.__cause__ = error
+                self.fail(cut_off)
+            raise
 
     @asynccontextmanager
     async def acting(
@@ -246,6 +283,13 @@ class ToolGate:
                 await asyncio.wait([idle], timeout=_POLL)
             finally:
                 idle.cancel()
+
+    def fail(self, error: BaseException) -> None:
+        """Have the run end with an error, whatever the framework makes of it; the first counts."""
+        if self.fault is None:
+            self.fault = error
+            if self.failed is not None:
+                self.failed()
 
     def raise_fault(self) -> None:
         """Raise `fault`, if there is one.

@@ -109,8 +109,6 @@ class Guard(RunHooks[Any]):
         outer: by the id of a call that asks, the call that its agent works in.
         replies: how many replies these agents' models have given.
         caught_up: returns once the client was told of these replies.
-        failed: called when the gate raises: an agent that is a tool makes a text of that for its
-            caller, who would go on.
     """
 
     def __init__(
@@ -129,7 +127,6 @@ class Guard(RunHooks[Any]):
         self.outer: dict[str, str | None] = {}
         self.replies: int = 0
         self.caught_up: Callable[[], Awaitable[None]] | None = None
-        self.failed: Callable[[], object] | None = None
         self._run = run
         self._gate = gate
         self._tell = tell
@@ -142,6 +139,7 @@ class Guard(RunHooks[Any]):
         self._named: dict[tuple[str, str], FunctionTool] = {}
         self._calls = run.call_ids()
         self._models: dict[int, UniqueModel] = {}
+        self._cut_off: set[str | None] = set()
         self._running: dict[str, tuple[str | None, AbstractAsyncContextManager[None]]] = {}
 
     def begin(self) -> None:
@@ -228,6 +226,7 @@ class Guard(RunHooks[Any]):
         if known is not None:
             return known[1]
         made = copy.copy(tool)
+        made.on_invoke_tool = _Watched(made.on_invoke_tool, self._gate, self._cut_off)
         made.tool_input_guardrails = [
             *(tool.tool_input_guardrails or ()),
             ToolInputGuardrail(functools.partial(self._before, tool), name=_NAME),
@@ -311,10 +310,11 @@ class Guard(RunHooks[Any]):
     async def _returned(self, data: Any) -> ToolGuardrailFunctionOutput:
         """Tell what no stream tells: results of the calls of agents within tools."""
         call_id = data.context.tool_call_id
-        self.outputs[call_id] = text = output_text(data.output)
         for event in self._subagents.finish(call_id):
             self._tell(event)
-        self.tell_result(call_id, text)
+        if call_id not in self._cut_off:
+            self.outputs[call_id] = text = output_text(data.output)
+            self.tell_result(call_id, text)
         return _ALLOW
 
     # --- what agents within tools do ---
@@ -344,7 +344,34 @@ class Guard(RunHooks[Any]):
         try:
             yield
         except Exception as error:
-            self._gate.fault = self._gate.fault or error
-            if self.failed is not None:
-                self.failed()
+            self._gate.fail(error)
+            raise
+
+
+class _Watched:
+    """What a tool does; the SDK makes a text of its cancellation, which says nothing of its act.
+
+    It has all that the SDK looks for at the tool's own function.
+
+    Args:
+        invoke: that function.
+        gate: the run's.
+        cut_off: takes the ids of the calls that were cancelled.
+    """
+
+    def __init__(self, invoke: Any, gate: ToolGate, cut_off: set[str | None]) -> None:
+        functools.update_wrapper(self, invoke)
+        self._invoke = invoke
+        self._gate = gate
+        self._cut_off = cut_off
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_invoke"], name)
+
+    async def __call__(self, context: Any, arguments: str) -> Any:
+        try:
+            with self._gate.cut_off_noted():
+                return await self._invoke(context, arguments)
+        except asyncio.CancelledError:
+            self._cut_off.add(_within.get())
             raise

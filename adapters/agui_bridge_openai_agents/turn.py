@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from importlib.metadata import version
-from itertools import chain
 from typing import Any, Final
 
 from ag_ui.core import ToolCallResultEvent
@@ -18,13 +17,12 @@ from agents.exceptions import (
 from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.item_queue import ItemQueue, join_text
-from agui_bridge.policy import PolicyFailed
+from agui_bridge.errors import AgentRefused
+from agui_bridge.framework_turn import GRACE, FrameworkTurn
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.threads.run_ends import EndReason
-from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
+from agui_bridge.tool_gate import AskFirst, CutOff, Execute, Refuse
 from agui_bridge_openai_agents.content import UNREADABLE, arguments_of
 from agui_bridge_openai_agents.guard import Guard
 from agui_bridge_openai_agents.history import items_of, memo_of, read_conversation
@@ -44,13 +42,10 @@ from agui_bridge_openai_agents.subagents import Subagents
 
 __all__ = ["Turn"]
 
-_GRACE: Final = 1.0
-"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
-
 _REPLIED: Final = ("response.completed", "response.incomplete")
 
 
-class Turn:
+class Turn(FrameworkTurn):
     """One run of an agent.
 
     Args:
@@ -63,21 +58,17 @@ class Turn:
     def __init__(
         self, run: Run, agent: Agent[Any], context: Any, options: Mapping[str, Any]
     ) -> None:
-        self._run = run
+        super().__init__(run, Kept.from_json)
         self._agent = agent
         self._context = context
         self._options = options
-        waited = run.resume or run.handoff
-        self._kept = Kept.from_json(waited.continuation) if waited is not None else None
-        kept = self._kept
-        self._actor = kept.actor if kept else run.principal.actor
-        self._queue = ItemQueue()
+        kept: Kept | None = self._kept
         self._replied = asyncio.Event()
-        self._gate = ToolGate(run, taken=self._queue.taken, actor=self._actor)
+        self._gate = self._make_gate()
+        self._gate.failed = self._stop_working
         self._subagents = Subagents(run.mint, kept.subagents if kept else ())
         self._reader = Reader(run, agent.name)
         self._tools = _described(run, kept)
-        decided = set(run.resume.decisions) if run.resume else set()
         owners = kept.owners if kept else {}
         for call, subagent in owners.items():
             self._subagents.own(call, subagent)
@@ -87,7 +78,7 @@ class Turn:
             self._queue.write,
             self._subagents,
             frontend=frontend_tools(self._tools, run.results()),
-            own={*decided, *(kept.frontend if kept else ())} - set(owners),
+            own={*self._decisions, *(kept.frontend if kept else ())} - set(owners),
             speaking=[agent.name, *([kept.speaking] if kept else [])],
         )
         self._guard.caught_up = self._caught_up
@@ -96,41 +87,15 @@ class Turn:
         self._reader.silent.update(kept.frontend if kept else ())
         self._before: tuple[int, int, int, int] | None = None
 
-    async def items(self) -> AsyncGenerator[RunItem, None]:
-        """Carry it out.
+    def _last_items(self) -> Iterator[RunItem]:
+        yield from self._reader.end()
+        for call in self._reader.called:
+            # What ran to its end while everything else was stopped, or failed.
+            if call in self._guard.outputs and call not in self._reader.answered:
+                yield self._outcome_of(call, self._guard.outputs[call])
 
-        Raises:
-            NotDelivered, UpstreamError, Fenced, PolicyFailed: see `OpenAIAgentsAdapter.run`.
-        """
+    async def _ending(self, result: RunResultStreaming) -> AsyncGenerator[RunItem, None]:
         run = self._run
-        working = asyncio.create_task(self._work())
-        self._guard.failed = working.cancel
-        stopping = asyncio.create_task(self._gate.stopped())
-        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
-        try:
-            read = self._reader.read
-            while events := await self._queue.take():
-                for item in join_text(chain.from_iterable(map(read, events))):
-                    yield item
-            await asyncio.wait([working])
-            for last in self._reader.end():
-                yield last
-            for call in self._reader.called:
-                # What ran to its end while everything else was stopped, or failed.
-                if call in self._guard.outputs and call not in self._reader.answered:
-                    yield self._result(call, self._guard.outputs[call])
-            result = self._outcome(working)
-        finally:
-            stopping.cancel()
-            if not working.done():
-                working.cancel()
-                self._queue.abandon()
-                await asyncio.wait([working], timeout=_GRACE)
-            touched = self._touched
-            asked = run.resume.decisions if run.resume else {}
-            run.not_begun = [call for call in (*asked, *self._reader.called) if call not in touched]
-        if result is None:
-            return
         self._note(result)
         if result.interruptions:
             for ending in self._pause(result):
@@ -143,17 +108,14 @@ class Turn:
     # --- the agent's own task ---
 
     async def _work(self) -> RunResultStreaming:
-        try:
-            self._guard.begin()
-            result = await self._stream(await self._given())
-            while result.interruptions and (state := await self._settled(result)) is not None:
-                result = await self._stream(state)
-            if self._late and not result.interruptions:
-                late, self._late = self._late, []
-                result = await self._stream([*result.to_input_list(), *late])
-            return result
-        finally:
-            self._queue.close()
+        self._guard.begin()
+        result = await self._stream(await self._given())
+        while result.interruptions and (state := await self._settled(result)) is not None:
+            result = await self._stream(state)
+        if self._late and not result.interruptions:
+            late, self._late = self._late, []
+            result = await self._stream([*result.to_input_list(), *late])
+        return result
 
     async def _stream(self, given: Any) -> RunResultStreaming:
         fresh = {"context": self._context} if isinstance(given, list) else {}
@@ -175,6 +137,9 @@ class Turn:
                 with contextlib.suppress(Exception):
                     async for _ in result.stream_events():
                         pass
+        if result.run_loop_task is not None and result.run_loop_task.cancelled():
+            # The SDK ends the stream as if nothing had been.
+            raise CutOff
         return result
 
     async def _given(self) -> Any:
@@ -191,19 +156,14 @@ class Turn:
             self._queue.write(event)
         for call in kept.frontend:
             state.approve(waiting[call].item)
-        for call, decision in (run.resume.decisions if run.resume else {}).items():
+        for call, decision in self._decisions.items():
             said: Any = decision
             if isinstance(decision, Approve):
                 said = await self._approved(waiting[call], decision)
             else:
                 self._guard.tell_result(call, decision.text)
             decide(state, waiting[call], said)
-        if run.resume is not None:
-            new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
-        else:
-            new = list(map(dict, run.raw_new_messages))
-        said_along = items_of([message for message in new if message.get("role") == "user"])
-        self._late = [*kept.late, *said_along]
+        self._late = [*kept.late, *items_of(self._new_user_messages())]
         if self._late:
             with contextlib.suppress(UserError, AttributeError):
                 state.add_input(self._late)
@@ -250,45 +210,24 @@ class Turn:
     async def _caught_up(self) -> None:
         """Return once the client was told of all replies of the model so far."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE):
+            async with asyncio.timeout(GRACE):
                 while self._seen < self._guard.replies:
                     self._replied.clear()
                     await self._replied.wait()
 
     # --- its end ---
 
-    def _outcome(self, working: asyncio.Task[RunResultStreaming]) -> Any:
-        """The agent's result; None after a stop, and when it was given no further step.
-
-        Raises:
-            NotDelivered: nothing was done with the answers.
-            Exception: what the agent raised, or what the gate did and the agent made its own of.
-        """
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        failure = None if working.cancelled() else working.exception()
-        if isinstance(self._gate.fault, PolicyFailed) and self._kept and not self._touched:
-            raise NotDelivered(str(self._gate.fault)) from self._gate.fault
-        self._gate.raise_fault()
-        if self._run.stop.requested:
-            return None
+    def _result(self, failure: BaseException | None) -> Any:
         match failure:
-            case None:
-                return working.result()
             case MaxTurnsExceeded():
                 self._run.end_reason = EndReason.MAX_ITERATIONS_REACHED
                 return None
             case InputGuardrailTripwireTriggered() | OutputGuardrailTripwireTriggered():
                 name = failure.guardrail_result.guardrail.get_name()
-                raise UpstreamError(f"The agent's guardrail {name!r} ended the run.") from failure
-            case _:
-                raise failure
+                raise AgentRefused(f"The agent's guardrail {name!r} ended the run.") from failure
+        return super()._result(failure)
 
-    @property
-    def _touched(self) -> set[str]:
-        """Ids of the calls that began, or that the client has a result of."""
-        return self._gate.begun | self._reader.answered
-
-    def _result(self, call: str, text: str) -> ToolCallResultEvent:
+    def _outcome_of(self, call: str, text: str) -> ToolCallResultEvent:
         self._reader.answered.add(call)
         return ToolCallResultEvent(
             message_id=self._run.mint(), tool_call_id=call, content=text, role="tool"

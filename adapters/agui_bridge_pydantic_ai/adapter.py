@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 from pydantic_ai import DeferredToolRequests, DeferredToolResults
 from pydantic_ai.agent import AbstractAgent
@@ -17,13 +15,11 @@ from pydantic_ai.toolsets import ExternalToolset
 from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
-from agui_bridge.errors import ConfigurationError, NotDelivered
+from agui_bridge.errors import ConfigurationError
+from agui_bridge.framework_turn import FrameworkTurn
 from agui_bridge.import_object import import_object
-from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.media import Handles
-from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.turns import turns_of
-from agui_bridge.tool_gate import ToolGate
 from agui_bridge_pydantic_ai.content import handles_of, user_content
 from agui_bridge_pydantic_ai.guard import Guard
 from agui_bridge_pydantic_ai.history import Prompt, memo_of, read_conversation
@@ -31,9 +27,6 @@ from agui_bridge_pydantic_ai.pauses import Deferred, pause_of
 from agui_bridge_pydantic_ai.reader import Reader
 
 __all__ = ["PydanticAIAdapter"]
-
-_GRACE: Final = 1.0
-"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
 
 
 class PydanticAIAdapter:
@@ -83,12 +76,11 @@ class PydanticAIAdapter:
         if run.stop.requested:
             run.not_begun = [*run.resume.decisions] if run.resume else []
             return
-        turn = _Turn(run)
         agent = self._agent if isinstance(self._agent, AbstractAgent) else self._agent(run)
         deps = self._deps(run) if self._deps is not None else None
         if isinstance(deps, Awaitable):
             deps = await deps
-        async with contextlib.aclosing(turn.items(agent, deps)) as items:
+        async with contextlib.aclosing(_Turn(run, agent, deps).items()) as items:
             async for item in items:
                 yield item
 
@@ -96,62 +88,26 @@ class PydanticAIAdapter:
         """Nothing is held: the agent is the application's."""
 
 
-class _Turn:
+class _Turn(FrameworkTurn):
     """One run of an agent.
 
     Args:
         run: the run.
+        agent: the agent.
+        deps: its dependencies.
     """
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._kept: Deferred | None = None
-        waited = run.resume or run.handoff
-        if waited is not None:
-            self._kept = Deferred.from_json(waited.continuation)
-        self._actor = self._kept.actor if self._kept else run.principal.actor
-        self._queue = ItemQueue()
-        self._gate = ToolGate(run, taken=self._queue.taken, actor=self._actor)
+    def __init__(self, run: Run, agent: AbstractAgent[Any, Any], deps: Any) -> None:
+        super().__init__(run, Deferred.from_json)
+        self._agent = agent
+        self._deps = deps
+        self._gate = self._make_gate()
         self._guard = Guard(self._gate, run.call_ids())
         self._reader = Reader(run, self._guard.outputs)
-        self._frontend = {tool.name: tool for tool in run.tools}
+        own = _names_of(agent)
+        self._frontend = {tool.name: tool for tool in run.tools if tool.name not in own}
 
-    async def items(self, agent: AbstractAgent[Any, Any], deps: Any) -> AsyncGenerator[RunItem]:
-        run = self._run
-        self._frontend = {
-            name: tool for name, tool in self._frontend.items() if name not in _names_of(agent)
-        }
-        working = asyncio.create_task(self._work(agent, deps))
-        stopping = asyncio.create_task(self._gate.stopped())
-        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
-        try:
-            read = self._reader.read
-            while told := await self._queue.take():
-                for item in join_text(chain.from_iterable(map(read, told))):
-                    yield item
-            result = await self._outcome(working)
-        finally:
-            stopping.cancel()
-            if not working.done():
-                working.cancel()
-                self._queue.abandon()
-                await asyncio.wait([working], timeout=_GRACE)
-            touched = self._touched
-            asked = run.resume.decisions if run.resume else {}
-            run.not_begun = [call for call in (*asked, *self._reader.called) if call not in touched]
-        if result is None:
-            return
-        self._note(result)
-        if isinstance(result.output, DeferredToolRequests):
-            yield pause_of(
-                result.output, result.all_messages(), self._guard, self._frontend, self._actor
-            )
-            return
-        if not isinstance(result.output, str):
-            run.result = to_jsonable_python(result.output)
-        run.memo = memo_of(run, self._reader.said, result.all_messages())
-
-    async def _work(self, agent: AbstractAgent[Any, Any], deps: Any) -> Any:
+    async def _work(self) -> Any:
         async def hand_over(_: Any, events: Any) -> None:
             queue, told = self._queue, self._guard.told
             async for event in events:
@@ -159,64 +115,44 @@ class _Turn:
                 if queue.full:
                     await queue.drained()
 
+        agent = self._agent
         history, prompt, results = self._context(handles_of(getattr(agent, "model", None)))
         capabilities: list[AbstractCapability[Any]] = [self._guard]
         if history:
             # Given a history, pydantic-ai takes the agent's system prompt for told.
             capabilities.append(ReinjectSystemPrompt())
-        try:
-            return await agent.run(
-                prompt,
-                message_history=history,
-                deferred_tool_results=results,
-                output_type=_outputs_of(agent),
-                deps=deps,
-                capabilities=capabilities,
-                toolsets=[self._external()] if self._frontend else None,
-                event_stream_handler=hand_over,
+        return await agent.run(
+            prompt,
+            message_history=history,
+            deferred_tool_results=results,
+            output_type=_outputs_of(agent),
+            deps=self._deps,
+            capabilities=capabilities,
+            toolsets=[self._external()] if self._frontend else None,
+            event_stream_handler=hand_over,
+        )
+
+    async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
+        self._note(result)
+        if isinstance(result.output, DeferredToolRequests):
+            yield pause_of(
+                result.output, result.all_messages(), self._guard, self._frontend, self._actor
             )
-        finally:
-            self._queue.close()
-
-    async def _outcome(self, working: asyncio.Task[Any]) -> Any:
-        """The agent's result; None after a stop.
-
-        Raises:
-            NotDelivered: the policy failed before anything was done with the answers.
-            Exception: what the agent raised, or what the gate did and the agent made its own of.
-        """
-        await asyncio.wait([working])
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        failure = None if working.cancelled() else working.exception()
-        if isinstance(self._gate.fault, PolicyFailed) and self._kept and not self._touched:
-            raise NotDelivered(str(self._gate.fault)) from self._gate.fault
-        self._gate.raise_fault()
-        if self._run.stop.requested:
-            return None
-        if failure is not None:
-            raise failure
-        return working.result()
-
-    @property
-    def _touched(self) -> set[str]:
-        """Ids of the calls that began, or that the client has a result of."""
-        return self._gate.begun | self._reader.answered
+            return
+        if not isinstance(result.output, str):
+            self._run.result = to_jsonable_python(result.output)
+        self._run.memo = memo_of(self._run, self._reader.said, result.all_messages())
 
     def _context(
         self, handles: Handles
     ) -> tuple[list[ModelMessage], Prompt, DeferredToolResults | None]:
-        run, kept = self._run, self._kept
+        kept: Deferred | None = self._kept
         if kept is None:
-            return (*read_conversation(run, handles), None)
-        results = run.results()
-        if run.resume is not None:
-            new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
-            decisions = run.resume.decisions
-        else:
-            new, decisions = list(map(dict, run.raw_new_messages)), {}
-        said = [turn for turn in turns_of(new) if turn.role == "user"]
+            return (*read_conversation(self._run, handles), None)
+        said = turns_of(self._new_user_messages())
         prompt: Prompt = user_content(said[-1].content, handles) if said else None
-        return kept.messages, prompt or None, kept.results(decisions, results)
+        results = kept.results(self._decisions, self._run.results())
+        return kept.messages, prompt or None, results
 
     def _external(self) -> ExternalToolset[Any]:
         return ExternalToolset(

@@ -106,7 +106,6 @@ class Guard:
         asks: the gate's questions, by name of the interrupt.
         outputs: what tools returned, by tool call id.
         entered: by the ids of calls that began and have not ended, what they were given.
-        failed: called when the gate raises: Strands makes a text of that for the model.
     """
 
     def __init__(
@@ -122,7 +121,6 @@ class Guard:
         self.asks: dict[str, Ask] = {}
         self.outputs: dict[str, str] = {}
         self.entered: dict[str, Mapping[str, Json]] = {}
-        self.failed: Callable[[], object] | None = None
         self._loop = asyncio.get_running_loop()
         self._run = run
         self._tell = tell
@@ -207,15 +205,8 @@ class Guard:
             return
         if inner is None:
             async with self.gate.running(call), aclosing(execute(context)) as events:
-                try:
-                    async for event in events:
-                        yield event
-                except asyncio.CancelledError as error:
-                    task = asyncio.current_task()
-                    if task is None or task.cancelling():
-                        raise
-                    # Strands would take it for its own, and the call had no result.
-                    raise RuntimeError("The tool was cancelled.") from error
+                async for event in events:
+                    yield event
             return
         # A stop waits for the tools of an agent in a tool, not for its model.
         for told in self._subagents.open(inner.name, call):
@@ -261,9 +252,7 @@ class Guard:
                 parameters=parameters_of(context.tool),
             )
         except Exception as error:
-            self.gate.fault = self.gate.fault or error
-            if self.failed is not None:
-                self.failed()
+            self.gate.fail(error)
             raise
 
     def tell_call(self, name: str, outer: str, use: Mapping[str, Any]) -> None:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 from strands import Agent
 from strands.agent.state import AgentState
 from strands.types._snapshot import Snapshot
 
-from agui_bridge.adapters import Resume, Run, RunItem
+from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered
-from agui_bridge.item_queue import ItemQueue, join_text
-from agui_bridge.policy import PolicyFailed
+from agui_bridge.framework_turn import FrameworkTurn
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
-from agui_bridge.protocol.answers.decisions import Answer, Approve, Decision
+from agui_bridge.protocol.answers.decisions import Answer, Approve
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.protocol.turns import text_of, turns_of
-from agui_bridge.tool_gate import ToolGate
 from agui_bridge_strands.content import from_json, text_in, text_of_json, to_json, user_blocks
 from agui_bridge_strands.guard import FrontendTool, Guard
 from agui_bridge_strands.history import (
@@ -39,11 +35,8 @@ from agui_bridge_strands.subagents import Subagents
 
 __all__ = ["Turn"]
 
-_GRACE: Final = 1.0
-"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
 
-
-class Turn:
+class Turn(FrameworkTurn):
     """One run of an agent.
 
     Args:
@@ -66,19 +59,15 @@ class Turn:
         approve: Collection[str],
     ) -> None:
         expect_runnable(agent)
-        self._run = run
+        super().__init__(run, Kept.from_json)
         # Held to the end: an agent that is gone closes what its tools are connected to.
         self._original = agent
         self._agent = own_copy(agent)
         self._given = dict(given)
         self._limits: Any = limits
-        waited = run.resume or run.handoff
-        self._kept = Kept.from_json(waited.continuation) if waited is not None else None
-        kept = self._kept
-        self._decisions: Mapping[str, Decision] = run.resume.decisions if run.resume else {}
-        self._decided = kept.decided(self._decisions) if kept else {}
-        self._actor = kept.actor if kept else run.principal.actor
-        self._queue = ItemQueue()
+        kept: Kept | None = self._kept
+        if kept is not None:
+            self._decided = kept.decided(self._decisions)
         self._subagents = Subagents(run.mint, kept.subagents if kept else None)
         waiting = kept.waiting if kept else ()
         gated = [one.call for one in waiting if one.kind in ABOUT_A_CALL and one.call]
@@ -92,6 +81,7 @@ class Turn:
             calls=run.call_ids(gated),
         )
         self._gate = self._guard.gate
+        self._gate.failed = self._stop_working
         output = getattr(agent, "_default_structured_output_model", None)
         results = {str(m.get("toolCallId")) for m in run.raw_messages if m.get("role") == "tool"}
         handed = [one.call for one in waiting if one.kind == "frontend" and one.call]
@@ -106,61 +96,23 @@ class Turn:
                 self._agent.tool_registry.registry[tool.name] = made
         self._guard.install(self._agent)
 
-    async def items(self) -> AsyncGenerator[RunItem, None]:
-        """Carry it out.
+    def _last_items(self) -> Iterator[RunItem]:
+        yield from self._reader.end()
 
-        Raises:
-            NotDelivered, Fenced, PolicyFailed: see `StrandsAdapter.run`.
-        """
-        run = self._run
-        if self._is_left_alone():
-            run.not_begun = self._asked
-            return
-        working = asyncio.create_task(self._work())
-        self._guard.failed = working.cancel
-        stopping = asyncio.create_task(self._gate.stopped())
-        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
-        try:
-            read = self._reader.read
-            while events := await self._queue.take():
-                for item in join_text(chain.from_iterable(map(read, events))):
-                    yield item
-            await asyncio.wait([working])
-            for last in self._reader.end():
-                yield last
-            result = self._outcome(working)
-        finally:
-            stopping.cancel()
-            if not working.done():
-                working.cancel()
-                self._queue.abandon()
-                await asyncio.wait([working], timeout=_GRACE)
-            touched = self._touched
-            run.not_begun = [
-                call for call in (*self._asked, *self._reader.called) if call not in touched
-            ]
-            self._note_state()
-        if result is None:
-            return
-        if result.stop_reason == "interrupt":
-            yield self._pause(result)
-            return
-        async for item in self._end(result):
-            yield item
+    async def _left(self) -> None:
+        self._run.iteration = self._reader.replies
+        self._note_state()
 
     # --- the agent's own task ---
 
     async def _work(self) -> Any:
-        try:
-            result = await self._stream(self._prompt())
-            if self._late and result.stop_reason != "interrupt":
-                late, self._late = self._late, []
-                blocks = [b for turn in turns_of(late) for b in user_blocks(turn.content)]
-                if blocks:
-                    result = await self._stream([{"role": "user", "content": blocks}])
-            return result
-        finally:
-            self._queue.close()
+        result = await self._stream(self._prompt())
+        if self._late and result.stop_reason != "interrupt":
+            late, self._late = self._late, []
+            blocks = [b for turn in turns_of(late) for b in user_blocks(turn.content)]
+            if blocks:
+                result = await self._stream([{"role": "user", "content": blocks}])
+        return result
 
     async def _stream(self, prompt: Any) -> Any:
         """The agent's result."""
@@ -213,11 +165,7 @@ class Turn:
             agent.messages = self._checked(messages[:-1])
             return [last]
         self._restore(kept)
-        new = run.resume.new_messages if run.resume is not None else ()
-        said = [one.model_dump(by_alias=True, mode="json") for one in new]
-        if run.resume is None:
-            said = list(map(dict, run.raw_new_messages))
-        self._late = [*kept.late, *(one for one in said if one.get("role") == "user")]
+        self._late = [*kept.late, *self._new_user_messages()]
         return kept.responses(self._decisions)
 
     def _restore(self, kept: Kept) -> None:
@@ -271,57 +219,30 @@ class Turn:
         found = self._run.results().get(call, UNREPORTED)
         return text_of(found) if isinstance(found, list) else text_of_json(found)
 
-    def _make_gate(self, approve: Any) -> ToolGate:
-        run = self._run
-        if self._decided:
-            resume = run.resume or Resume(None, {})
-            run = replace(run, resume=replace(resume, decisions=self._decided))
-        return ToolGate(run, approve=approve, taken=self._queue.taken, actor=self._actor)
-
     # --- what comes of it ---
 
-    @property
-    def _asked(self) -> list[str]:
-        """Ids of the calls that people were asked about."""
+    def _asked_calls(self) -> list[str]:
         return [one.call for one in (self._kept.waiting if self._kept else ()) if one.call]
 
     @property
-    def _touched(self) -> set[str]:
-        """Ids of the calls that began, or that the client has a result of."""
-        return self._gate.begun | self._reader.answered
-
-    def _is_left_alone(self) -> bool:
+    def is_left_alone(self) -> bool:
         """Whether nobody answered what no call is about: Strands has no way to go on from there."""
         return any(
             one.call is None and not isinstance(self._decisions.get(one.id), Answer)
             for one in (self._kept.waiting if self._kept else ())
         )
 
-    def _outcome(self, working: asyncio.Task[Any]) -> Any:
-        """The agent's result; None after a stop, and at one of its limits.
-
-        Raises:
-            NotDelivered: nothing was done with the answers.
-            Exception: what the agent raised, or what the gate did and Strands made its own of.
-        """
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        failure = None if working.cancelled() else working.exception()
-        if isinstance(self._gate.fault, PolicyFailed) and self._kept and not self._touched:
-            raise NotDelivered(str(self._gate.fault)) from self._gate.fault
-        self._gate.raise_fault()
-        self._run.iteration = self._reader.replies
-        if self._run.stop.requested or working.cancelled():
-            return None
-        if failure is not None:
-            raise getattr(failure, "original_exception", None) or failure
-        result = working.result()
+    def _result(self, failure: BaseException | None) -> Any:
+        result = super()._result(getattr(failure, "original_exception", None) or failure)
         if result.stop_reason.startswith("limit_"):
             self._run.end_reason = EndReason.MAX_ITERATIONS_REACHED
             return None
         return result
 
-    async def _end(self, result: Any) -> AsyncGenerator[RunItem, None]:
-        """What is told and kept of a run that came to its end."""
+    async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
+        if result.stop_reason == "interrupt":
+            yield self._pause(result)
+            return
         if result.structured_output is not None:
             self._run.result = to_json(result.structured_output.model_dump(mode="json"))
         text = text_in(result.message["content"])
