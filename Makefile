@@ -39,7 +39,7 @@ IDS ?=
 WHOLE ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
-FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgraph openai_agents pydantic_ai strands test_file_handles.py test_frontend_errors.py test_questions_about_calls.py test_refused_files.py test_repeated_call_ids.py) \
+FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgraph openai_agents pydantic_ai strands test_endings.py test_file_handles.py test_frontend_errors.py test_questions_about_calls.py test_refused_files.py test_repeated_call_ids.py) \
 	$(addprefix tests/engine/run/test_refused_,messages.py request.py) \
 	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py frameworks.py langgraph.py openai_agents.py pydantic_ai.py strands.py)
 FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/docs/test_site.py tests/test_docs.py)

@@ -102,7 +102,7 @@ class FrameworkTurn(ABC):
 
     @abstractmethod
     async def _work(self) -> Any:
-        """Run the framework, writing its events to the queue; gives its result, which is not None.
+        """Run the framework, writing its events to the queue; gives its result, None without one.
 
         Raises:
             NotDelivered: the framework can't go on from what was kept; nothing was done.
@@ -132,9 +132,10 @@ class FrameworkTurn(ABC):
         """What is told once the framework is done, whatever it came to."""
         return ()
 
-    @abstractmethod
-    def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
+    async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
         """What ends a run that nothing went wrong in, and is noted of it."""
+        for nothing in ():
+            yield nothing
 
     async def _left(self) -> None:  # noqa: B027 (most have nothing to do)
         """End and note what remains, however the run ended."""

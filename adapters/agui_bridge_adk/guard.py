@@ -74,8 +74,6 @@ class Guard(BasePlugin):
         outputs: what tools returned, by tool call id.
         unfinished: ids of the calls whose tools will have their results later.
         parameters: JSON Schemas of tools' arguments, by tool call id.
-        failed: called when the gate raises: ADK makes an error of its own of that, and an agent
-            inside a tool a text for its caller, who would go on.
     """
 
     def __init__(
@@ -91,7 +89,6 @@ class Guard(BasePlugin):
         self.outputs: dict[str, str] = {}
         self.unfinished: set[str] = set()
         self.parameters: dict[str, Mapping[str, Json]] = {}
-        self.failed: Callable[[], object] | None = None
         self._run = run
         self._decided = decided
         self._permits = permits
@@ -101,6 +98,7 @@ class Guard(BasePlugin):
         ]
         self._must_be_approved: set[str] = set()
         self._running: dict[str, AbstractAsyncContextManager[None]] = {}
+        self._root: asyncio.Task[Any] | None = None
         self.gate = gate(lambda call: call.id in self._must_be_approved)
 
     @property
@@ -108,7 +106,22 @@ class Guard(BasePlugin):
         """Names of the application's tools."""
         return {tool.name for tool in self._frontend}
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether what the root agent worked in was cancelled, which ADK keeps to itself."""
+        return self._root is not None and self._root.cancelled()
+
     # --- what ADK calls ---
+
+    async def before_run_callback(self, *, invocation_context: Any) -> None:
+        """Note that an agent begins."""
+        if invocation_context.session.id == self._run.thread_id:
+            self._root = None
+
+    async def before_agent_callback(self, *, agent: Any, callback_context: Any) -> None:
+        """Note what the first agent works in, which is the root."""
+        if self._root is None:
+            self._root = asyncio.current_task()
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Give the agents that talk to the application its tools and instructions."""
@@ -161,9 +174,7 @@ class Guard(BasePlugin):
         try:
             verdict = await self._verdict(tool, args, context)
         except Exception as error:
-            self.gate.fault = self.gate.fault or error
-            if self.failed is not None:
-                self.failed()
+            self.gate.fail(error)
             raise
         match verdict:
             case Execute():

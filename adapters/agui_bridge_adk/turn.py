@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import warnings
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Final
 
-from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
+from ag_ui.core import BaseEvent, StateDeltaEvent, StateSnapshotEvent
 from google.adk.agents import BaseAgent, RunConfig
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 from google.adk.apps import App, ResumabilityConfig
@@ -21,14 +19,14 @@ from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.errors import AgentRefused, UpstreamError
+from agui_bridge.framework_turn import FrameworkTurn
 from agui_bridge.media import Handles
-from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.protocol.turns import turns_of
-from agui_bridge.tool_gate import ToolGate
+from agui_bridge.tool_gate import CutOff
 from agui_bridge_adk.content import handles_of, user_parts
 from agui_bridge_adk.guard import Guard
 from agui_bridge_adk.history import dumped, instructions_of, memo_of, read_conversation
@@ -49,16 +47,10 @@ from agui_bridge_adk.unique_calls import UniqueCalls
 
 __all__ = ["Turn"]
 
-_GRACE: Final = 1.0
-"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
-
-_AHEAD: Final = 64
-"""Events that an agent may be ahead of who reads them."""
-
 _CREDENTIAL: Final = "adk_request_credential"
 
 
-class Turn:
+class Turn(FrameworkTurn):
     """One run of an agent.
 
     Args:
@@ -71,23 +63,19 @@ class Turn:
     def __init__(
         self, run: Run, agent: BaseAgent | App, config: RunConfig, services: Mapping[str, Any]
     ) -> None:
-        self._run = run
+        super().__init__(run, Kept.from_json)
         self._config = config
         self._services = services
         root: Any = agent.root_agent if isinstance(agent, App) else agent
         self._root = root
         self._handles = handles_of(root)
-        waited = run.resume or run.handoff
-        self._kept = Kept.from_json(waited.continuation) if waited is not None else None
-        kept = self._kept
-        self._actor = kept.actor if kept else run.principal.actor
-        # What the consumer has not taken yet; None when the agent is done.
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue(_AHEAD)
-        decisions = run.resume.decisions if run.resume is not None else {}
-        decided = kept.decided(decisions) if kept else {}
+        kept: Kept | None = self._kept
+        if kept is not None:
+            self._decided = kept.decided(self._decisions)
         permits = {one.call for one in (kept.waiting if kept else ()) if one.kind == "permit"}
-        self._guard = Guard(run, self._make_gate, decided, permits, instructions_of(run))
+        self._guard = Guard(run, self._make_gate, self._decided, permits, instructions_of(run))
         self._gate = self._guard.gate
+        self._gate.failed = self._stop_working
         self._calls = UniqueCalls(run)
         self._app = _application(agent, self._guard)
         self._reader = Reader(run, root.name, _structured(root))
@@ -106,73 +94,40 @@ class Turn:
         self._has_state = isinstance(run.state, dict)
         self._late: list[Any] = []
 
-    async def items(self) -> AsyncGenerator[RunItem, None]:
-        """Carry it out.
+    def _last_items(self) -> Iterator[RunItem]:
+        self._reader.long_running |= self._guard.unfinished
+        yield from self._reader.end()
+        for call in self._reader.called:
+            # What ran to its end while everything else was stopped, or failed.
+            if call in self._guard.outputs:
+                yield from self._reader.result(call, self._guard.outputs[call])
 
-        Raises:
-            NotDelivered, UpstreamError, Fenced, PolicyFailed: see `AdkAdapter.run`.
-        """
-        run = self._run
-        working = asyncio.create_task(self._work())
-        self._guard.failed = working.cancel
-        stopping = asyncio.create_task(self._gate.stopped())
-        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
-        try:
-            for told in self._given_results():
-                yield told
-            while (event := await self._queue.get()) is not None:
-                for item in self._read(event):
-                    yield item
-                self._queue.task_done()
-            await asyncio.wait([working])
-            self._reader.long_running |= self._guard.unfinished
-            for last in self._reader.end():
-                yield last
-            for call in self._reader.called:
-                # What ran to its end while everything else was stopped, or failed.
-                if call in self._guard.outputs:
-                    for told in self._reader.result(call, self._guard.outputs[call]):
-                        yield told
-            is_over = self._outcome(working)
-        finally:
-            stopping.cancel()
-            if not working.done():
-                working.cancel()
-                while not self._queue.empty():
-                    # Nobody reads on, and it shall not wait for that.
-                    self._queue.get_nowait()
-                await asyncio.wait([working], timeout=_GRACE)
-            touched = self._touched
-            asked = run.resume.decisions if run.resume else {}
-            run.not_begun = [call for call in (*asked, *self._reader.called) if call not in touched]
-            self._note_author()
-        if is_over:
-            async for ending in self._ending():
-                yield ending
+    async def _left(self) -> None:
+        self._run.iteration = self._reader.replies
+        self._note_author()
 
     # --- the agent's own task ---
 
-    async def _work(self) -> None:
-        try:
-            self._calls.begin()
-            session = await self._sessions.create_session(
-                **self._where, session_id=self._run.thread_id, state=self._state()
+    async def _work(self) -> bool:
+        for told in self._given_results():
+            self._queue.write(told)
+        self._calls.begin()
+        session = await self._sessions.create_session(
+            **self._where, session_id=self._run.thread_id, state=self._state()
+        )
+        events, said = self._given()
+        for event in events:
+            await self._sessions.append_event(session, event)
+        runner = Runner(app=self._app, session_service=self._sessions, **self._services)
+        for message in said:
+            await self._hear(runner, message)
+        await self._queue.taken()
+        if self._late and not self._is_waiting:
+            late, self._late = self._late, []
+            await self._hear(
+                runner, types.Content(role="user", parts=_parts_of(late, self._handles))
             )
-            events, said = self._given()
-            for event in events:
-                await self._sessions.append_event(session, event)
-            runner = Runner(app=self._app, session_service=self._sessions, **self._services)
-            for message in said:
-                await self._hear(runner, message)
-            await self._queue.join()
-            if self._late and not self._is_waiting:
-                late, self._late = self._late, []
-                await self._hear(
-                    runner, types.Content(role="user", parts=_parts_of(late, self._handles))
-                )
-        finally:
-            # Full only while somebody reads it.
-            await self._queue.put(None)
+        return True
 
     @property
     def _is_waiting(self) -> bool:
@@ -188,7 +143,11 @@ class Turn:
         )
         async with contextlib.aclosing(stream) as events:
             async for event in events:
-                await self._queue.put(event)
+                self._queue.write(event)
+                if self._queue.full:
+                    await self._queue.drained()
+        if self._guard.is_cut_off:
+            raise CutOff
 
     def _given(self) -> tuple[list[Event], list[types.Content]]:
         """What has happened, and what the agents are told now.
@@ -201,20 +160,15 @@ class Turn:
             conversation = read_conversation(run, self._root.name, self._handles)
             self._author = conversation.author
             return conversation.events, [conversation.said]
-        if run.resume is not None:
-            new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
-        else:
-            new = list(map(dict, run.raw_new_messages))
-        self._late = [*kept.late, *(one for one in new if one.get("role") == "user")]
-        decisions = run.resume.decisions if run.resume is not None else {}
+        self._late = [*kept.late, *self._new_user_messages()]
+        decisions = self._decisions
         return kept.restored(decisions), list(kept.answers(decisions, run.results()))
 
     def _given_results(self) -> Iterator[RunItem]:
         """The results that people gave: nothing else tells them."""
-        decisions = self._run.resume.decisions if self._run.resume is not None else {}
         for one in self._kept.waiting if self._kept else ():
             if one.kind in ("input", "long_running"):
-                yield from self._reader.result(one.call, decisions[one.call].text)
+                yield from self._reader.result(one.call, self._decisions[one.call].text)
 
     def _state(self) -> dict[str, Json]:
         """The session's state: what clients see and may set, and what they don't."""
@@ -226,14 +180,14 @@ class Turn:
             **self._private,
         }
 
-    def _make_gate(self, approve: Any) -> ToolGate:
-        run, kept = self._run, self._kept
-        if run.resume is not None and kept is not None:
-            decided = kept.decided(run.resume.decisions)
-            run = replace(run, resume=replace(run.resume, decisions=decided))
-        return ToolGate(run, approve=approve, taken=self._queue.join, actor=self._actor)
-
     # --- what comes of it ---
+
+    def _told(self, events: Sequence[Event | BaseEvent]) -> Iterator[RunItem]:
+        for event in events:
+            if isinstance(event, BaseEvent):
+                yield event
+            else:
+                yield from self._read(event)
 
     def _read(self, event: Event) -> Iterator[RunItem]:
         yield from self._reader.read(event)
@@ -253,40 +207,19 @@ class Turn:
                 ]
             )
 
-    def _outcome(self, working: asyncio.Task[None]) -> bool:
-        """Whether the agents came to their end: not after a stop, and not at their limit.
-
-        Raises:
-            NotDelivered: nothing was done with the answers.
-            UpstreamError: the model gave no reply.
-            Exception: what an agent raised, or what the gate did and ADK made its own of.
-        """
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        failure = None if working.cancelled() else working.exception()
-        if isinstance(self._gate.fault, PolicyFailed) and self._kept and not self._touched:
-            raise NotDelivered(str(self._gate.fault)) from self._gate.fault
-        self._gate.raise_fault()
-        self._run.iteration = self._reader.replies
-        if self._run.stop.requested:
-            return False
+    def _result(self, failure: BaseException | None) -> Any:
         if isinstance(failure, LlmCallsLimitExceededError):
             self._run.end_reason = EndReason.MAX_ITERATIONS_REACHED
-            return False
-        if isinstance(failure, ValueError) and self._kept and not self._touched:
+            return None
+        if isinstance(failure, ValueError) and self._is_untouched:
             # So ADK says that a tool, or a call, is not there any more.
             raise self._kept.refused(str(failure)) from failure
-        if failure is not None:
-            raise failure
+        result = super()._result(failure)
         if self._reader.refused is not None:
-            raise UpstreamError(f"The model gave no reply: {self._reader.refused}.")
-        return True
+            raise AgentRefused(f"The model gave no reply: {self._reader.refused}.")
+        return result
 
-    @property
-    def _touched(self) -> set[str]:
-        """Ids of the calls that began, or that the client has a result of."""
-        return self._gate.begun | self._reader.answered
-
-    async def _ending(self) -> AsyncGenerator[RunItem, None]:
+    async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
         """What ends a run that nothing went wrong in: nothing, or what is waited for.
 
         Raises:

@@ -206,7 +206,7 @@ class Guard(FunctionMiddleware):
             async with self.gate.running(call):
                 try:
                     await call_next()
-                except BaseException:
+                except Exception:
                     if not is_inner:
                         self.outputs[call] = _FAILED
                     raise

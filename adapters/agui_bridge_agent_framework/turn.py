@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
-from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 from agent_framework import FunctionTool, Message
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.item_queue import ItemQueue, join_text
-from agui_bridge.policy import PolicyFailed
+from agui_bridge.framework_turn import FrameworkTurn
 from agui_bridge.protocol.answers.asks import Handoff, Pause
-from agui_bridge.protocol.answers.decisions import Approve, Decision
-from agui_bridge.protocol.threads.records import Json, ToolCall
+from agui_bridge.protocol.answers.decisions import Approve
+from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import turns_of
-from agui_bridge.tool_gate import ToolGate
 from agui_bridge_agent_framework.arguments import with_stand_ins
 from agui_bridge_agent_framework.content import handles_of
 from agui_bridge_agent_framework.guard import Guard, RequestGuard
@@ -31,11 +27,8 @@ from agui_bridge_agent_framework.unique_calls import UniqueCalls
 
 __all__ = ["Turn"]
 
-_GRACE: Final = 1.0
-"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
 
-
-class Turn:
+class Turn(FrameworkTurn):
     """One run of an agent.
 
     Args:
@@ -45,15 +38,10 @@ class Turn:
     """
 
     def __init__(self, run: Run, agent: Any, kwargs: Mapping[str, Any]) -> None:
-        self._run = run
+        super().__init__(run, Kept.from_json)
         self._kwargs = kwargs
-        waited = run.resume or run.handoff
-        self._kept = Kept.from_json(waited.continuation) if waited is not None else None
-        self._decisions: Mapping[str, Decision] = run.resume.decisions if run.resume else {}
-        kept = self._kept
+        kept: Kept | None = self._kept
         self._agent = with_stand_ins(agent, kept.approved(self._decisions) if kept else ())
-        self._actor = kept.actor if kept else run.principal.actor
-        self._queue = ItemQueue()
         self._guard = Guard(self._make_gate, self._decisions, UniqueCalls(run))
         self._gate = self._guard.gate
         options = getattr(agent, "default_options", None) or {}
@@ -71,58 +59,31 @@ class Turn:
         self._has_told = False
         self._response: Any = None
 
-    async def items(self) -> AsyncGenerator[RunItem, None]:
-        """Carry it out.
+    def _told(self, events: Sequence[Any]) -> Iterator[RunItem]:
+        for item in super()._told(events):
+            yield from self._given_results()
+            yield item
 
-        Raises:
-            NotDelivered, UpstreamError, Fenced, PolicyFailed: see `AgentFrameworkAdapter.run`.
-        """
-        run = self._run
-        working = asyncio.create_task(self._work())
-        stopping = asyncio.create_task(self._gate.stopped())
-        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
-        is_over = False
-        try:
-            while updates := await self._queue.take():
-                for item in join_text(chain.from_iterable(map(self._reader.read, updates))):
-                    for told in self._given_results():
-                        yield told
-                    yield item
-            await asyncio.wait([working])
-            self._expect_delivered(working)
-            for told in self._given_results():
-                yield told
-            for last in self._reader.end():
-                yield last
-            for call in self._reader.called:
-                # What ran to its end while everything else was stopped, or failed.
-                if call in self._guard.outputs:
-                    for told in self._reader.result(call, self._guard.outputs[call]):
-                        yield told
-            is_over = self._outcome(working)
-        finally:
-            stopping.cancel()
-            if not working.done():
-                working.cancel()
-                self._queue.abandon()
-                await asyncio.wait([working], timeout=_GRACE)
-            touched = self._touched
-            called = (*self._decisions, *self._reader.called)
-            run.not_begun = [call for call in called if call not in touched]
-        if is_over and (ending := self._ending()) is not None:
-            yield ending
+    def _last_items(self) -> Iterator[RunItem]:
+        yield from self._given_results()
+        yield from self._reader.end()
+        for call in self._reader.called:
+            # What ran to its end while everything else was stopped, or failed.
+            if call in self._guard.outputs:
+                yield from self._reader.result(call, self._guard.outputs[call])
+
+    async def _left(self) -> None:
+        self._run.iteration = self._guard.requests
 
     # --- the agent's own task ---
 
-    async def _work(self) -> None:
-        try:
-            await self._hear(self._given())
-            await self._queue.taken()
-            if self._late and not self._response.user_input_requests:
-                late, self._late = self._late, []
-                await self._hear(list(messages_of(turns_of(late), handles_of(self._agent))))
-        finally:
-            self._queue.close()
+    async def _work(self) -> Any:
+        await self._hear(self._given())
+        await self._queue.taken()
+        if self._late and not self._response.user_input_requests:
+            late, self._late = self._late, []
+            await self._hear(list(messages_of(turns_of(late), handles_of(self._agent))))
+        return self._response
 
     async def _hear(self, messages: list[Message]) -> None:
         stream = self._agent.run(
@@ -164,11 +125,7 @@ class Turn:
         if kept is None:
             self._session, messages = read_conversation(run, handles_of(self._agent))
             return messages
-        if run.resume is not None:
-            new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
-        else:
-            new = list(map(dict, run.raw_new_messages))
-        self._late = [*kept.late, *(one for one in new if one.get("role") == "user")]
+        self._late = [*kept.late, *self._new_user_messages()]
         self._session, approvals = kept.restored(self._decisions)
         return [*kept.results(self._decisions, run.results()), *approvals]
 
@@ -193,9 +150,6 @@ class Turn:
             self._gate.fault = fault
             raise fault
 
-    def _make_gate(self, approve: Callable[[ToolCall], bool]) -> ToolGate:
-        return ToolGate(self._run, approve=approve, taken=self._queue.taken, actor=self._actor)
-
     def _given_results(self) -> Iterator[RunItem]:
         """The results that people gave, once: nothing else tells them."""
         if self._has_told:
@@ -207,51 +161,22 @@ class Turn:
 
     # --- what comes of it ---
 
-    def _expect_delivered(self, working: asyncio.Task[None]) -> None:
-        """Have the answers given again if nothing was done with them, and nothing told.
-
-        Raises:
-            NotDelivered: that is so.
-        """
-        fault = self._gate.fault
-        if self._kept is None or self._has_told or self._gate.begun:
-            return
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        _ = working.cancelled() or working.exception()
-        if isinstance(fault, PolicyFailed):
-            raise NotDelivered(str(fault)) from fault
-        if isinstance(fault, NotDelivered):
-            raise fault
-
-    def _outcome(self, working: asyncio.Task[None]) -> bool:
-        """Whether the agent came to its end: not after a stop.
-
-        Raises:
-            NotDelivered: nothing was done with the answers.
-            Exception: what the agent raised, or what the gate did and the agent made its own of.
-        """
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        failure = None if working.cancelled() else working.exception()
-        self._gate.raise_fault()
-        self._run.iteration = self._guard.requests
-        if self._run.stop.requested:
-            return False
-        if failure is not None:
-            raise failure
-        return True
+    async def _expect_delivered(self, failure: BaseException | None) -> None:
+        await super()._expect_delivered(failure)
+        if isinstance(self._gate.fault, NotDelivered) and self._is_untouched:
+            raise self._gate.fault
 
     @property
-    def _touched(self) -> set[str]:
-        """Ids of the calls that began, or that the client has a result of."""
-        return self._gate.begun | self._reader.answered
+    def _is_untouched(self) -> bool:
+        return self._kept is not None and not self._has_told and not self._gate.begun
 
-    def _ending(self) -> Pause | Handoff | None:
+    def _end(self, response: Any) -> Pause | Handoff | None:
         """What ends a run that nothing went wrong in: nothing, or what is waited for.
 
         Raises:
             UpstreamError: see `waiting_of` and `dumped`.
         """
-        run, response = self._run, self._response
+        run = self._run
         waiting = list(waiting_of(response.user_input_requests, self._frontend))
         session = dumped(self._session)
         if not waiting:
@@ -263,6 +188,10 @@ class Turn:
         handed = [one.call for one in waiting if one.kind == "frontend"]
         asks = asks_of(waiting, self._guard)
         return Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)
+
+    async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
+        if (ending := self._end(result)) is not None:
+            yield ending
 
     def _note_usage(self) -> None:
         usage = self._response.usage_details or {}

@@ -104,8 +104,6 @@ class Guard:
         asks: the policy's questions, by tool call id.
         outputs: what tools returned, by tool call id.
         parameters: JSON Schemas of tools' arguments, by tool call id.
-        failed: called when the gate raises: Agno makes an event of its own of that, or a text for
-            the model, which would go on.
         model_failure: what a model raised last.
     """
 
@@ -118,7 +116,6 @@ class Guard:
         self.asks: dict[str, Ask] = {}
         self.outputs: dict[str, str] = {}
         self.parameters: dict[str, Any] = {}
-        self.failed: Callable[[], object] | None = None
         self.model_failure: Exception | None = None
         self._run = run
         self._loop = asyncio.get_running_loop()
@@ -269,9 +266,7 @@ class Guard:
             await _never()
 
     def _fault(self, error: Exception) -> Exception:
-        self.gate.fault = self.gate.fault or error
-        if self.failed is not None:
-            self.failed()
+        self.gate.fail(error)
         return error
 
 

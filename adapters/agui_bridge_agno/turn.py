@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import copy
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from dataclasses import replace
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from importlib.metadata import version
-from itertools import chain
 from typing import Any, Final
 
 from ag_ui.core import StateSnapshotEvent
@@ -23,11 +20,8 @@ from agno.tools.function import Function
 from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.errors import NotDelivered
-from agui_bridge.item_queue import ItemQueue, join_text
-from agui_bridge.policy import PolicyFailed
+from agui_bridge.framework_turn import GRACE, FrameworkTurn
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
-from agui_bridge.tool_gate import ToolGate
 from agui_bridge_agno.content import handles_of
 from agui_bridge_agno.guard import Guard
 from agui_bridge_agno.history import (
@@ -44,9 +38,6 @@ from agui_bridge_agno.reader import Reader
 
 __all__ = ["AgentFailed", "Turn"]
 
-_GRACE: Final = 1.0
-"""Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
-
 _GO_ON: Final = "Go on."
 """What a model is asked with where nobody has said anything since its own words."""
 
@@ -58,7 +49,7 @@ class AgentFailed(Exception):
     """The agent's run ended in an error, which Agno told as an event."""
 
 
-class Turn:
+class Turn(FrameworkTurn):
     """One run.
 
     Args:
@@ -68,16 +59,14 @@ class Turn:
     """
 
     def __init__(self, run: Run, agent: Agent | Team, dependencies: Any) -> None:
-        self._run = run
-        waited = run.resume or run.handoff
-        self._kept = Kept.from_json(waited.continuation) if waited is not None else None
-        kept = self._kept
-        self._actor = kept.actor if kept else run.principal.actor
-        self._decisions = run.resume.decisions if run.resume is not None else {}
-        self._queue = ItemQueue()
+        super().__init__(run, Kept.from_json)
+        kept: Kept | None = self._kept
+        if run.resume is not None and kept is not None:
+            self._decided = kept.decided(self._decisions)
         calls = run.call_ids(calls_in(kept.output if kept else None))
         self._guard = Guard(run, self._make_gate, calls)
         self._gate = self._guard.gate
+        self._gate.failed = self._stop_working
         self._members = Members(run.mint, kept.members if kept else ())
         structured = getattr(agent, "output_schema", None) is not None
         self._reader = Reader(run, self._members, is_structured=structured)
@@ -98,63 +87,31 @@ class Turn:
         self._first: list[Any] = []
         self._has_told = False
 
-    async def items(self) -> AsyncGenerator[RunItem, None]:
-        """Carry it out.
-
-        Raises:
-            NotDelivered, AgentFailed, Fenced, PolicyFailed: see `AgnoAdapter.run`.
-        """
-        run = self._run
-        working = asyncio.create_task(self._work())
-        self._guard.failed = working.cancel
-        stopping = asyncio.create_task(self._gate.stopped())
-        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
-        try:
-            read = self._reader.read
-            while events := await self._queue.take():
-                for item in join_text(chain.from_iterable(map(read, events))):
-                    for first in self._take_first():
-                        yield first
-                    yield item
-            await asyncio.wait([working])
-            self._expect_delivered(working)
-            for first in self._take_first():
-                yield first
-            for last in self._reader.end():
-                yield last
-            for call in [*self._reader.told]:
-                # What ran to its end while everything else was stopped, or failed.
-                if call in self._guard.outputs:
-                    for told in self._reader.result(call, self._guard.outputs[call]):
-                        yield told
-            output = self._outcome(working)
-        finally:
-            stopping.cancel()
-            if not working.done():
-                working.cancel()
-                self._queue.abandon()
-                await asyncio.wait([working], timeout=_GRACE)
-            await self._guard.abandon(_GRACE)
-            touched = self._touched
-            known = (*self._decisions, *self._reader.called)
-            run.not_begun = [call for call in known if call not in touched]
-        if output is None:
-            return
-        for item in self._ending(output):
+    def _told(self, events: Sequence[Any]) -> Iterator[RunItem]:
+        for item in super()._told(events):
+            yield from self._take_first()
             yield item
+
+    def _last_items(self) -> Iterator[RunItem]:
+        yield from self._take_first()
+        yield from self._reader.end()
+        for call in [*self._reader.told]:
+            # What ran to its end while everything else was stopped, or failed.
+            if call in self._guard.outputs:
+                yield from self._reader.result(call, self._guard.outputs[call])
+
+    async def _left(self) -> None:
+        await self._guard.abandon(GRACE)
 
     # --- the agent's own task ---
 
     async def _work(self) -> Any:
-        try:
-            self._guard.begin()
-            output = await self._take(self._begin())
-            if self._late and output is not None and not output.is_paused:
-                late, self._late = self._late, []
-                output = await self._take(self._ask([*self._told_by(output), *late]))
-            return output
-        finally:
-            self._queue.close()
+        self._guard.begin()
+        output = await self._take(self._begin())
+        if self._late and output is not None and not output.is_paused:
+            late, self._late = self._late, []
+            output = await self._take(self._ask([*self._told_by(output), *late]))
+        return output
 
     async def _take(self, stream: AsyncIterator[Any]) -> Any:
         output, write = None, self._queue.write
@@ -179,11 +136,7 @@ class Turn:
         run, kept = self._run, self._kept
         if kept is None:
             return self._ask(read_conversation(run, self._handles))
-        if run.resume is not None:
-            new = [m.model_dump(by_alias=True, mode="json") for m in run.resume.new_messages]
-        else:
-            new = list(map(dict, run.raw_new_messages))
-        said = messages_of([one for one in new if one.get("role") == "user"], self._handles)
+        said = messages_of(self._new_user_messages(), self._handles)
         self._late = [*loaded(kept.late), *said]
         handed = run.results()
         if not self._agent.tools and any(one.run is None for one in kept.waiting):
@@ -261,13 +214,6 @@ class Turn:
             made.stream_member_events = True
         return made
 
-    def _make_gate(self, approve: Any) -> ToolGate:
-        run, kept = self._run, self._kept
-        if run.resume is not None and kept is not None:
-            decided = kept.decided(run.resume.decisions)
-            run = replace(run, resume=replace(run.resume, decisions=decided))
-        return ToolGate(run, approve=approve, taken=self._queue.taken, actor=self._actor)
-
     # --- what comes of it ---
 
     def _take_first(self) -> list[Any]:
@@ -275,52 +221,26 @@ class Turn:
         first, self._first = self._first, []
         return first
 
-    def _expect_delivered(self, working: asyncio.Task[Any]) -> None:
-        """Have the answers given again if nothing was done with them, and nothing told.
-
-        Raises:
-            NotDelivered: that is so.
-        """
-        kept, fault = self._kept, self._gate.fault
-        if kept is None or self._has_told or self._gate.begun:
-            return
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        failure = None if working.cancelled() else working.exception()
-        if isinstance(fault, PolicyFailed):
-            raise NotDelivered(str(fault)) from fault
-        if fault is None and isinstance(failure, ValueError) and not self._run.stop.requested:
+    async def _expect_delivered(self, failure: BaseException | None) -> None:
+        await super()._expect_delivered(failure)
+        is_over = self._gate.fault is not None or self._run.stop.requested
+        if isinstance(failure, ValueError) and self._is_untouched and not is_over:
             # So Agno says that a tool or a member is not there any more.
-            raise kept.refused(failure) from failure
+            raise self._kept.refused(failure) from failure
 
-    def _outcome(self, working: asyncio.Task[Any]) -> Any:
-        """The agent's run; None after a stop.
+    @property
+    def _is_untouched(self) -> bool:
+        return self._kept is not None and not self._has_told and not self._gate.begun
 
-        Raises:
-            NotDelivered: nothing was done with the answers.
-            AgentFailed: Agno told that it ended in an error.
-            Exception: what the agent raised, or what the gate did and the agent made its own of.
-        """
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        failure = None if working.cancelled() else working.exception()
-        self._gate.raise_fault()
-        if self._run.stop.requested:
-            return None
-        if failure is not None:
-            raise failure
-        output = working.result()
+    def _result(self, failure: BaseException | None) -> Any:
+        output = super()._result(failure)
         if self._reader.failure is not None or output is None:
             raised = self._guard.model_failure
             told = self._reader.failure or "it gave no output"
             raise AgentFailed(told) from (raised if str(raised) == told else None)
         return output
 
-    @property
-    def _touched(self) -> set[str]:
-        """Ids of the calls that began, or that the client has a result of."""
-        return self._gate.begun | self._reader.answered
-
-    def _ending(self, output: Any) -> Iterator[RunItem]:
-        """What ends a run that nothing went wrong in: what is waited for, or its result."""
+    async def _ending(self, output: Any) -> AsyncGenerator[RunItem, None]:
         state = {k: v for k, v in (output.session_state or {}).items() if k not in _OURS}
         state = to_jsonable_python(state, fallback=str)
         if state != self._state:
@@ -329,7 +249,8 @@ class Turn:
         if output.is_paused:
             for requirement in output.active_requirements:
                 one = waiting_of(requirement, self._frontend)
-                yield from self._reader.call(one.call, one.tool, one.args, one.run)
+                for item in self._reader.call(one.call, one.tool, one.args, one.run):
+                    yield item
                 waiting.append(one)
                 if one.kind == "frontend":
                     continue
@@ -338,7 +259,8 @@ class Turn:
                 asks.append(ask_of(one, requirement, *known, subagent))
         if not waiting:
             for call in sorted(self._reader.open):
-                yield from self._reader.result(call, _result_in(output, call))
+                for item in self._reader.result(call, _result_in(output, call)):
+                    yield item
             if not isinstance(output.content, str | None):
                 self._run.result = to_jsonable_python(output.content, fallback=str)
             self._run.memo = memo_of(self._run, self._reader.said, self._told_by(output))

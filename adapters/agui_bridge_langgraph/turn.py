@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Resume, Run, RunItem
 from agui_bridge.errors import NotDelivered
+from agui_bridge.framework_turn import GRACE, FrameworkTurn
 from agui_bridge.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Handoff, Pause
@@ -37,9 +38,6 @@ from agui_bridge_langgraph.subagents import Subagents
 from agui_bridge_langgraph.tools import output_names, parameters_of, tools_of
 
 __all__ = ["Options", "Turn"]
-
-_SETTLE: Final = 1.0
-"""Seconds that a stopped graph has to store what its tools gave, and a cancelled one to end."""
 
 _MODES: Final = ["messages", "values", "tasks", "custom"]
 _SURROUNDINGS: Final = (StepStartedEvent, StepFinishedEvent, StateSnapshotEvent)
@@ -65,7 +63,7 @@ class Options:
     cancelled: Json
 
 
-class Turn:
+class Turn(FrameworkTurn):
     """One run of a graph.
 
     Args:
@@ -75,19 +73,16 @@ class Turn:
     """
 
     def __init__(self, run: Run, graph: Any, options: Options) -> None:
-        self._run = run
+        super().__init__(run, Waiting.from_json)
         self._graph = graph
         self._context = options.context
-        waited = run.resume or run.handoff
-        self._kept = Waiting.from_json(waited.continuation) if waited is not None else None
-        kept = self._kept or Waiting(actor=run.principal.actor)
+        kept: Waiting = self._kept or Waiting(actor=run.principal.actor)
         self._approved = {**kept.approved, **_approvals(run, kept)}
         self._waiting = kept
-        self._queue = ItemQueue()
         decided = _decisions(run, kept)
         # The gate knows calls by their ids, and of earlier approvals that still count.
         known = replace(run, resume=Resume(None, decided)) if decided else run
-        self._gate = ToolGate(known, taken=self._taken, actor=kept.actor)
+        self._gate = ToolGate(known, taken=self._queue_taken, actor=kept.actor)
         self._wire = WireIds(run.call_ids(), kept.told)
         self._journal = Journal(graph.checkpointer.serde, kept.results, kept.asked)
         self._guard = Guard(
@@ -115,6 +110,11 @@ class Turn:
         answered = {m.get("toolCallId", "") for m in run.raw_messages if m.get("role") == "tool"}
         self._subagents = Subagents(run.mint, self._guard.tasks, kept.subagents)
         self._reader = Reader(run, self._wire, answered, shared, self._subagents)
+        # What the graph is given, and what has it begin no further step.
+        self._given: Any = NOTHING
+        self._control = RunControl()
+        # Until a run that brings answers has told something, it can give them back.
+        self._held: list[RunItem] | None = None
 
     async def items(self) -> AsyncGenerator[RunItem, None]:
         """What the run yields; see `Adapter.run`.
@@ -142,9 +142,13 @@ class Turn:
         if given is NOTHING and kept is not None:
             run.not_begun = [*kept.calls.values()]
         while given is not NOTHING:
-            async with contextlib.aclosing(self._streamed(given)) as items:
+            self._given, self._control, self._queue = given, RunControl(), ItemQueue()
+            self._held = [] if kept is not None else None
+            async with contextlib.aclosing(super().items()) as items:
                 async for item in items:
                     yield item
+            for before in self._held or ():
+                yield before
             if run.stop.requested:
                 return
             state = await self._state()
@@ -162,91 +166,62 @@ class Turn:
 
     # --- one stream ---
 
-    async def _streamed(self, given: Any) -> AsyncGenerator[RunItem, None]:
-        run, control, self._queue = self._run, RunControl(), ItemQueue()
-        working = asyncio.create_task(self._work(given, control))
-        stopping = asyncio.create_task(self._end_when_stopped(working, control))
-        # Until a run that brings answers has told something, it can give them back.
-        held: list[RunItem] | None = [] if self._kept is not None else None
-        try:
-            while parts := await self._queue.take():
-                for item in join_text(self._reader.items(parts)):
-                    if held is not None and isinstance(item, _SURROUNDINGS):
-                        held.append(item)
-                        continue
-                    for before in held or ():
-                        yield before
-                    held = None
-                    yield item
-                if held and self._gate.begun:
-                    for before in held:
-                        yield before
-                    held = None
-            await self._ended(working)
-            for before in held or ():
-                yield before
-        finally:
-            stopping.cancel()
-            if not working.done():
-                working.cancel()
-                self._queue.abandon()
-                await asyncio.wait([working], timeout=_SETTLE)
-            self._guard.cancel()
-            touched = self._gate.begun | self._reader.answered
-            asked = self._kept.calls.values() if self._kept is not None else ()
-            run.not_begun = [c for c in (*asked, *self._reader.called) if c not in touched]
+    def _told(self, events: Sequence[Any]) -> Iterator[RunItem]:
+        for item in join_text(self._reader.items(events)):
+            if self._held is not None and isinstance(item, _SURROUNDINGS):
+                self._held.append(item)
+                continue
+            yield from self._take_held()
+            yield item
+        if self._held and self._gate.begun:
+            yield from self._take_held()
 
-    async def _work(self, given: Any, control: RunControl) -> None:
+    def _take_held(self) -> list[RunItem]:
+        held, self._held = self._held or [], None
+        return held
+
+    async def _work(self) -> None:
         GUARD.set(self._guard)
         handed = [call for calls in self._waiting.frontend.values() for call in calls]
         OFFERED.set(Offered(self._frontend, handed, self._run.results()))
-        try:
-            stream = self._graph.astream(
-                given,
-                self._config,
-                context=self._context,
-                stream_mode=_MODES,
-                subgraphs=True,
-                # A pause is announced once it is stored.
-                durability="sync",
-                control=control,
-            )
-            queue = self._queue
-            async with contextlib.aclosing(stream) as parts:
-                async for part in parts:
-                    queue.write(part)
-                    if queue.full:
-                        await queue.drained()
-            await self._guard.settled()
-        finally:
-            self._queue.close()
+        stream = self._graph.astream(
+            self._given,
+            self._config,
+            context=self._context,
+            stream_mode=_MODES,
+            subgraphs=True,
+            # A pause is announced once it is stored.
+            durability="sync",
+            control=self._control,
+        )
+        queue = self._queue
+        async with contextlib.aclosing(stream) as parts:
+            async for part in parts:
+                queue.write(part)
+                if queue.full:
+                    await queue.drained()
+        await self._guard.settled()
 
-    async def _end_when_stopped(self, working: asyncio.Task[None], control: RunControl) -> None:
+    async def _stopped(self) -> None:
         await self._run.stop
         # No further step begins.
-        control.request_drain("stopped")
+        self._control.request_drain("stopped")
         busy = self._gate.running_tools
-        await self._gate.stopped()
+        await super()._stopped()
         if busy and not self._run.stop.force:
-            await asyncio.wait([working], timeout=_SETTLE)
-        working.cancel()
+            # What its tools gave is stored first.
+            await asyncio.wait([self._working], timeout=GRACE)
 
-    async def _ended(self, working: asyncio.Task[None]) -> None:
-        """Look at how the graph ended.
+    async def _left(self) -> None:
+        self._guard.cancel()
 
-        Raises:
-            NotDelivered: nothing was done with the answers, and the graph still waits for them.
-            Exception: what the graph raised, or what the gate did and the graph made its own of.
-        """
-        await asyncio.wait([working])
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        failure = None if working.cancelled() else working.exception()
+    async def _expect_delivered(self, failure: BaseException | None) -> None:
         fault = self._gate.fault or failure
         if isinstance(fault, PolicyFailed | ValidationError) and await self._still_waits():
             raise NotDelivered(f"The answers were not taken: {fault}") from fault
-        self._gate.raise_fault()
-        if failure is not None and not self._run.stop.requested:
-            raise failure
+
+    def _asked_calls(self) -> list[str]:
+        return [*self._waiting.calls.values()]
 
     async def _still_waits(self) -> bool:
         """Whether the same answers can be given again, and nothing was done with these."""
@@ -259,7 +234,7 @@ class Turn:
         """Have the consumer look up: a tool begins."""
         self._queue.write(((), "begins", None))
 
-    async def _taken(self) -> None:
+    async def _queue_taken(self) -> None:
         await self._queue.taken()
 
     async def _caught_up(self, writer: StreamWriter) -> None:
@@ -267,7 +242,7 @@ class Turn:
         writer(mark)
         for _ in range(2):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_SETTLE):
+                async with asyncio.timeout(GRACE):
                     await mark.seen.wait()
                 return
             # A slow client holds it up; else it is a graph that streams to nobody here.

@@ -80,7 +80,7 @@ class OpenAIAgentsAdapter:
 
         Raises:
             NotDelivered: what was kept of the pause can't be resumed; nothing was done.
-            UpstreamError: a guardrail of the agent ended the run.
+            AgentRefused: a guardrail of the agent ended the run.
             Fenced, PolicyFailed: see `ToolGate.before`; whatever the agent raises.
         """
         if run.stop.requested:

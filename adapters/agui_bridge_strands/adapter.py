@@ -85,8 +85,9 @@ class StrandsAdapter:
         agent = self._agent if isinstance(self._agent, Agent) else self._agent(run)
         given = self._given(run) if self._given is not None else None
         turn = Turn(run, agent, given or {}, self._limits, self._approve)
-        if turn.is_left_alone:
-            run.not_begun = calls_in(run.resume.continuation) if run.resume else []
+        waited = run.resume or run.handoff
+        if waited is not None and turn.is_left_alone:
+            run.not_begun = calls_in(waited.continuation)
             return
         async with contextlib.aclosing(turn.items()) as items:
             async for item in items:

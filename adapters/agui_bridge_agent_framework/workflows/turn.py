@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, get_args, get_origin
 
@@ -14,13 +13,12 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.item_queue import ItemQueue, join_text
+from agui_bridge.framework_turn import FrameworkTurn
+from agui_bridge.item_queue import join_text
 from agui_bridge.media import NO_HANDLES
 from agui_bridge.protocol.answers.asks import Ask, Pause
-from agui_bridge.protocol.answers.decisions import Answer, Decision
-from agui_bridge.protocol.threads.records import ToolCall
+from agui_bridge.protocol.answers.decisions import Answer
 from agui_bridge.protocol.turns import turns_of
-from agui_bridge.tool_gate import ToolGate
 from agui_bridge_agent_framework.arguments import with_stand_ins
 from agui_bridge_agent_framework.guard import Guard, agents_in, guard_tools_in
 from agui_bridge_agent_framework.history import messages_of
@@ -31,13 +29,10 @@ from agui_bridge_agent_framework.workflows.requests import Kept, Requested, ask_
 
 __all__ = ["WorkflowTurn"]
 
-_GRACE: Final = 1.0
-"""Seconds that a cancelled workflow has to come to its end."""
-
 _OVER: Final = ("executor_completed", "executor_failed", "executor_bypassed")
 
 
-class WorkflowTurn:
+class WorkflowTurn(FrameworkTurn):
     """One run of a workflow.
 
     Args:
@@ -50,15 +45,11 @@ class WorkflowTurn:
     def __init__(
         self, run: Run, workflow: Workflow, checkpoints: Checkpoints, kwargs: Mapping[str, Any]
     ) -> None:
-        self._run = run
+        super().__init__(run, Kept.from_json)
         self._workflow = workflow
-        self._kept = Kept.from_json(run.resume.continuation) if run.resume is not None else None
-        kept = self._kept
+        kept: Kept | None = self._kept
         self._checkpoints = checkpoints
         self._kwargs = kwargs
-        self._decisions: Mapping[str, Decision] = run.resume.decisions if run.resume else {}
-        self._actor = kept.actor if kept else run.principal.actor
-        self._queue = ItemQueue()
         self._guard = Guard(self._make_gate, self._decisions, UniqueCalls(run))
         self._gate = self._guard.gate
         self._reader = Reader(run, structured=False)
@@ -69,44 +60,9 @@ class WorkflowTurn:
         self._steps: list[str] = []
         self._responded: set[str] = set()
 
-    async def items(self) -> AsyncGenerator[RunItem, None]:
-        """Carry it out.
-
-        Raises:
-            NotDelivered, UpstreamError, Fenced, PolicyFailed: see `AgentFrameworkAdapter.run`.
-        """
-        run = self._run
-        working = asyncio.create_task(self._work())
-        stopping = asyncio.create_task(self._gate.stopped())
-        stopping.add_done_callback(lambda done: done.cancelled() or working.cancel())
-        is_over = False
-        try:
-            while events := await self._queue.take():
-                for item in join_text(chain.from_iterable(map(self._read, events))):
-                    yield item
-            await asyncio.wait([working])
-            for last in self._end():
-                yield last
-            is_over = self._outcome(working)
-        finally:
-            stopping.cancel()
-            if not working.done():
-                working.cancel()
-                self._queue.abandon()
-                await asyncio.wait([working], timeout=_GRACE)
-            touched = self._gate.begun | self._reader.answered
-            called = (*self._decisions, *self._reader.called)
-            run.not_begun = [call for call in called if call not in touched]
-        if is_over:
-            checkpoint = await self._ended()
-            if checkpoint is not None:
-                waiting = [one for one, _ in self._asked]
-                kept = Kept(checkpoint, self._checkpoints.place, waiting, self._actor).to_json()
-                yield Pause([ask for _, ask in self._asked], kept)
-
     # --- the workflow's own task ---
 
-    async def _work(self) -> None:
+    async def _work(self) -> bool:
         self._guard.watch()
         approved = self._kept.approved(self._decisions) if self._kept is not None else ()
         for agent in agents_in(self._workflow):
@@ -115,30 +71,28 @@ class WorkflowTurn:
                 # A workflow can't be given another agent.
                 agent.default_options, agent.middleware = ready.default_options, ready.middleware
         guard_tools_in(self._workflow)
+        given = await self._given()
+        if given is None:
+            return True
+        self._run.check_lease()
+        stream = self._workflow.run(
+            stream=True,
+            checkpoint_storage=self._checkpoints,
+            function_invocation_kwargs=self._kwargs or None,
+            **given,
+        )
         try:
-            given = await self._given()
-            if given is None:
-                return
-            self._run.check_lease()
-            stream = self._workflow.run(
-                stream=True,
-                checkpoint_storage=self._checkpoints,
-                function_invocation_kwargs=self._kwargs or None,
-                **given,
-            )
-            try:
-                async for event in stream:
-                    if event.type == "superstep_started":
-                        # Executors act by themselves.
-                        self._run.check_lease()
-                    self._queue.write(event)
-                    if self._queue.full:
-                        await self._queue.drained()
-            finally:
-                with contextlib.suppress(Exception):
-                    await stream.close()
+            async for event in stream:
+                if event.type == "superstep_started":
+                    # Executors act by themselves.
+                    self._run.check_lease()
+                self._queue.write(event)
+                if self._queue.full:
+                    await self._queue.drained()
         finally:
-            self._queue.close()
+            with contextlib.suppress(Exception):
+                await stream.close()
+        return True
 
     async def _given(self) -> dict[str, Any] | None:
         """What the workflow is run with; None where nobody answered anything.
@@ -170,10 +124,10 @@ class WorkflowTurn:
             return None
         return {"checkpoint_id": kept.checkpoint, "responses": responses}
 
-    def _make_gate(self, approve: Callable[[ToolCall], bool]) -> ToolGate:
-        return ToolGate(self._run, approve=approve, taken=self._queue.taken, actor=self._actor)
-
     # --- what comes of it ---
+
+    def _told(self, events: Sequence[Any]) -> Iterator[RunItem]:
+        return join_text(chain.from_iterable(map(self._read, events)))
 
     def _read(self, event: Any) -> Iterator[Any]:
         kind = event.type
@@ -204,25 +158,21 @@ class WorkflowTurn:
         else:
             self._run.result = to_jsonable_python(data, fallback=str)
 
-    def _end(self) -> Iterator[Any]:
+    def _last_items(self) -> Iterator[Any]:
         yield from self._reader.end()
         for name in self._steps:
             yield StepFinishedEvent(step_name=name)
 
-    def _outcome(self, working: asyncio.Task[None]) -> bool:
-        """Whether the workflow came to its end: not after a stop.
+    @property
+    def _is_untouched(self) -> bool:
+        return False  # executors act by themselves
 
-        Raises:
-            Exception: what the workflow raised, or what the gate did.
-        """
-        # Looked at, so that asyncio does not tell of one that nobody retrieved.
-        failure = None if working.cancelled() else working.exception()
-        self._gate.raise_fault()
-        if self._run.stop.requested:
-            return False
-        if failure is not None:
-            raise failure
-        return True
+    async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
+        checkpoint = await self._ended()
+        if checkpoint is not None:
+            waiting = [one for one, _ in self._asked]
+            kept = Kept(checkpoint, self._checkpoints.place, waiting, self._actor).to_json()
+            yield Pause([ask for _, ask in self._asked], kept)
 
     async def _ended(self) -> str | None:
         """The checkpoint to go on from, where somebody is waited for; no other is left.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, GuardrailFunctionOutput, LocalShellTool, input_guardrail
+from agents import Agent, LocalShellTool
 from pydantic import BaseModel
 
 from agui_bridge import Bridge, Principal, Run
@@ -140,19 +140,6 @@ async def test_a_model_that_is_asked_too_often_ends_the_run_and_says_why() -> No
     async with talk(bridge, "mailer") as one:
         await one.say("look bob")
     assert ends == ["MAX_ITERATIONS_REACHED"]
-
-
-async def test_a_guardrail_that_ends_the_run_is_named() -> None:
-    @input_guardrail(name="no_trees", run_in_parallel=False)
-    async def no_trees(context: Any, agent: Any, said: Any) -> GuardrailFunctionOutput:
-        return GuardrailFunctionOutput(None, tripwire_triggered=True)
-
-    mailer = Mailer(input_guardrails=[no_trees])
-    async with talking(mailer) as one:
-        told = (await one.say("think trees")).events[-1]
-    assert told["code"] == "UPSTREAM_ERROR"
-    assert told["message"] == "The agent's guardrail 'no_trees' ended the run."
-    assert mailer.requests == []
 
 
 async def test_a_function_of_the_run_makes_the_agent_of_who_asks() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
-from strands import tool
 from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, BeforeToolsEvent
 from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecutor
 
@@ -275,20 +273,6 @@ async def test_a_policy_judges_the_tool_that_a_hook_chose() -> None:
 
 
 # --- tools that are odd, or gone ---
-
-
-async def test_a_tool_that_is_cancelled_has_failed_and_has_a_result() -> None:
-    mailer = Mailer()
-
-    async def break_down() -> str:
-        """Fail as tools do whose own tasks are cancelled."""
-        mailer.done.append("acted")
-        raise asyncio.CancelledError
-
-    mailer.agent.tool_registry.registry["break_down"] = tool(break_down)
-    async with talking(mailer) as one:
-        assert (await one.say("fail")).ending == "success"
-    assert (mailer.done, len(mailer.results("break_down"))) == (["acted"], 1)
 
 
 @pytest.mark.parametrize(("say", "name"), [("send bob", "send_email"), ("inside bob", "helper")])
