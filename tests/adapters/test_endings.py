@@ -211,11 +211,13 @@ class Kind:
         broken_tool: how a run ends whose tool raises: most tell it to the model.
         limit: how a run ends that came to its framework's limit, and the reason; None if that
             does not end it.
+        asks: whether its tools can be asked about by the bridge's policy.
     """
 
     adapter: Callable[[Scene, bool], Adapter]
     broken_tool: str = "success"
     limit: tuple[str, str] | None = None
+    asks: bool = True
 
 
 LIMITED: Final = ("success", "MAX_ITERATIONS_REACHED")
@@ -223,7 +225,7 @@ FAILED: Final = ("AGENT_ERROR", "ERROR_OCCURRED")
 KINDS: Final[Mapping[str, Kind]] = {
     "adk": Kind(of_adk, broken_tool="AGENT_ERROR", limit=LIMITED),
     "agent_framework": Kind(of_agent_framework),
-    "agent_framework, a workflow": Kind(of_a_workflow),
+    "agent_framework, a workflow": Kind(of_a_workflow, asks=False),
     "agno": Kind(of_agno),
     "langgraph": Kind(of_langgraph, broken_tool="AGENT_ERROR", limit=FAILED),
     "openai_agents": Kind(of_openai_agents, limit=LIMITED),
@@ -294,7 +296,10 @@ async def test_a_run_ends_alike_in_every_framework(kind: Kind, told: Ending) -> 
         assert (await one.say("again")).ending == "success"
 
 
-@kinds
+ASKING: Final = {name: kind for name, kind in KINDS.items() if kind.asks}
+
+
+@pytest.mark.parametrize("kind", ASKING.values(), ids=ASKING)
 async def test_an_approved_call_that_is_cut_off_is_of_unknown_fate(kind: Kind) -> None:
     scene = Scene(tool=cut_off)
     bridge = Bridge("memory:")

@@ -133,15 +133,6 @@ async def test_an_object_for_a_context_arrives_in_a_resumed_run() -> None:
     assert mailer.contexts == [given]
 
 
-async def test_a_model_that_is_asked_too_often_ends_the_run_and_says_why() -> None:
-    mailer, ends = Mailer(), list[str]()
-    bridge = serving(mailer, max_turns=1)
-    bridge.on_run_end(lambda run, reason: ends.append(reason))
-    async with talk(bridge, "mailer") as one:
-        await one.say("look bob")
-    assert ends == ["MAX_ITERATIONS_REACHED"]
-
-
 async def test_a_function_of_the_run_makes_the_agent_of_who_asks() -> None:
     mailers = {"ann": Mailer(), "bob": Mailer()}
     bridge = Bridge("memory:")

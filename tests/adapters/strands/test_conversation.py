@@ -223,15 +223,6 @@ async def test_tools_find_what_the_application_gives_them_for_a_run() -> None:
     assert (stream.ending, len(found)) == ("success", 1)
 
 
-async def test_a_limit_ends_the_run_and_says_so() -> None:
-    mailer = Mailer()
-    async with talking(mailer, limits={"turns": 1}) as one:
-        stream = await one.say("look bob")
-        assert stream.ending == "success"
-        assert (await one.say("hello")).text == "Hello."
-    assert mailer.done == ["looked up bob"]
-
-
 async def test_hooks_hear_what_the_user_says() -> None:
     heard: list[Any] = []
     mailer = Mailer()
