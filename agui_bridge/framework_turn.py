@@ -134,8 +134,8 @@ class FrameworkTurn(ABC):
 
     async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
         """What ends a run that nothing went wrong in, and is noted of it."""
-        for nothing in ():
-            yield nothing
+        for item in list[RunItem]():
+            yield item
 
     async def _left(self) -> None:  # noqa: B027 (most have nothing to do)
         """End and note what remains, however the run ended."""

@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from ag_ui.core import BaseEvent, SubagentFinishedEvent, SubagentStartedEvent
+from ag_ui.core import BaseEvent
 from agno.team import Team
 
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.subagents import Subagent, Subagents
 
 __all__ = ["Members", "never_repeat"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """One member at work.
-
-    Attributes:
-        id: its run's id on the wire.
-        run: Agno's id of it.
-        name: the member's.
-        call: the tool call by which it was asked; None where that is not known.
-        above: the id of the sub-agent whose call that is.
-    """
-
-    id: str
-    run: str
-    name: str
-    call: str | None
-    above: str | None
-
-
-class Members:
+class Members(Subagents):
     """Those of one run.
 
     Args:
@@ -42,27 +24,26 @@ class Members:
         kept: what `to_json` gave when the run paused that this one continues.
     """
 
-    def __init__(self, mint: Callable[[], str], kept: Any = ()) -> None:
-        self._mint = mint
-        self._kept = [_Member(**one) for one in kept]
-        self._open: dict[str, _Member] = {}
+    def __init__(self, mint: Callable[[], str], kept: Iterable[Mapping[str, Any]] = ()) -> None:
+        # Ids on the wire, by Agno's of the runs.
+        self._ids: dict[str, str] = {one["run"]: one["id"] for one in kept}
+        super().__init__(mint, [{name: one[name] for name in one if name != "run"} for one in kept])
         # Calls of leaders that have no result yet: id, the leader's run, the member's id if told.
         self._calls: list[tuple[str, str | None, str | None]] = []
 
     def to_json(self) -> Json:
         """Those that are open: they go on when the run does."""
-        return [asdict(one) for one in self._open.values()]
-
-    def reopen(self) -> Iterator[BaseEvent]:
-        """Announce those again that were open when the run paused."""
-        for one in self._kept:
-            yield self._announce(one)
+        return [
+            {**asdict(self._open[own]), "run": run}
+            for run, own in self._ids.items()
+            if own in self._open
+        ]
 
     def delegate(self, call: str, run: str | None, member: str | None) -> None:
         """Note a call by which a leader asks a member, or all of them."""
         self._calls.append((call, run, member))
 
-    def find(self, run: str, name: str, member: str, parent: str | None) -> Iterator[BaseEvent]:
+    def enter(self, run: str, name: str, member: str, parent: str | None) -> Iterator[BaseEvent]:
         """The events that announce a member at work, if it is new.
 
         Args:
@@ -71,35 +52,25 @@ class Members:
             member: its id.
             parent: the leader's run.
         """
-        if run in self._open:
+        if run in self._ids:
             return
-        above = self._open.get(parent) if parent is not None else None
-        calls = [(call, to) for call, of, to in self._calls if of == (above.run if above else None)]
+        above = self.id_of(parent)
+        leader = parent if above is not None else None
+        calls = [(call, to) for call, of, to in self._calls if of == leader]
         # A leader names members as it was told to; where it does not, there is but one call.
         meant = [call for call, to in calls if to == member] or [call for call, _ in calls]
-        call = meant[-1] if meant else None
-        made = _Member(self._mint(), run, name or member, call, above.id if above else None)
+        made = Subagent(self._mint(), name or member, meant[-1] if meant else None, above)
+        self._ids[run] = made.id
         yield self._announce(made)
 
     def id_of(self, run: str | None) -> str | None:
         """The id on the wire of a run, None of the agent's own and of those that are over."""
-        found = self._open.get(run) if run is not None else None
-        return found.id if found is not None else None
+        return self._ids.get(run) if run is not None else None
 
-    def finish(self, run: str) -> Iterator[BaseEvent]:
+    def leave(self, run: str) -> Iterator[BaseEvent]:
         """Close one whose work is done."""
-        found = self._open.pop(run, None)
-        if found is not None:
-            yield SubagentFinishedEvent(subagent_run_id=found.id)
-
-    def _announce(self, one: _Member) -> BaseEvent:
-        self._open[one.run] = one
-        return SubagentStartedEvent(
-            subagent_run_id=one.id,
-            name=one.name,
-            parent_tool_call_id=one.call,
-            parent_subagent_run_id=one.above,
-        )
+        if run in self._ids:
+            yield self._close(self._ids.pop(run))
 
 
 def never_repeat(agent: Any) -> None:

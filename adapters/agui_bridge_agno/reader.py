@@ -216,13 +216,13 @@ class Reader:
             team = getattr(event, "team_id", None), getattr(event, "team_name", None)
             member = getattr(event, "agent_id", None) or team[0] or ""
             name = getattr(event, "agent_name", None) or team[1] or ""
-            yield from self._members.find(run, name, member, self._parent_of(event))
+            yield from self._members.enter(run, name, member, self._parent_of(event))
 
     def _ended(self, event: Any) -> Iterator[BaseEvent]:
         run = self._run_of(event)
         if run is not None:
             yield from self._close(*self._speaker(run))
-            yield from self._members.finish(run)
+            yield from self._members.leave(run)
         elif event.event.endswith("RunError"):
             self.failure = str(event.content or "it gave no reason")
         elif event.event.endswith("RunCancelled"):

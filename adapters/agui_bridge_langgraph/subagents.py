@@ -7,31 +7,15 @@ lies below the namespace of the task that carries the tool's call out.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
-from ag_ui.core import BaseEvent, SubagentFinishedEvent, SubagentStartedEvent
+from ag_ui.core import BaseEvent, SubagentFinishedEvent
 
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.subagents import Subagent
 
 __all__ = ["Subagents"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Subagent:
-    """One agent inside one call.
-
-    Attributes:
-        id: its run's id on the wire.
-        name: the agent's.
-        call: the tool call that it works in.
-        above: the id of the sub-agent whose call that is.
-    """
-
-    id: str
-    name: str
-    call: str
-    above: str | None
 
 
 class Subagents:
@@ -49,9 +33,9 @@ class Subagents:
     ) -> None:
         self._mint = mint
         self._tasks = tasks
-        self._known = {one["call"]: _Subagent(**one) for one in kept.get("agents", ())}
+        self._known = {one["call"]: Subagent(**one) for one in kept.get("agents", ())}
         self._owners: dict[str, str] = dict(kept.get("owners", {}))
-        self._open: dict[str, _Subagent] = {}
+        self._open: dict[str | None, Subagent] = {}
 
     def to_json(self, calls: Mapping[str, object]) -> dict[str, Json]:
         """Those that go on when the run does.
@@ -78,7 +62,7 @@ class Subagents:
             for call in calls:
                 if call not in self._known:
                     above = self._owners.get(call)
-                    self._known[call] = _Subagent(self._mint(), name or "agent", call, above)
+                    self._known[call] = Subagent(self._mint(), name or "agent", call, above)
                 return self._known[call].id, list(self._announce(self._known[call]))
         return None, []
 
@@ -100,17 +84,12 @@ class Subagents:
             self._known.pop(call, None)
             one = self._open.pop(call, None)
             if one is not None:
-                yield SubagentFinishedEvent(subagent_run_id=one.id)
+                yield one.finished
 
-    def _announce(self, one: _Subagent) -> Iterator[BaseEvent]:
+    def _announce(self, one: Subagent) -> Iterator[BaseEvent]:
         if one.call in self._open:
             return
         _, above = self.owner(one.call)
         yield from above
         self._open[one.call] = one
-        yield SubagentStartedEvent(
-            subagent_run_id=one.id,
-            name=one.name,
-            parent_tool_call_id=one.call,
-            parent_subagent_run_id=one.above,
-        )
+        yield one.started

@@ -22,6 +22,7 @@ from agui_bridge.framework_turn import GRACE, FrameworkTurn
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.threads.run_ends import EndReason
+from agui_bridge.subagents import Subagents
 from agui_bridge.tool_gate import AskFirst, CutOff, Execute, Refuse
 from agui_bridge_openai_agents.content import UNREADABLE, arguments_of
 from agui_bridge_openai_agents.guard import Guard
@@ -38,7 +39,6 @@ from agui_bridge_openai_agents.pauses import (
     waiting_of,
 )
 from agui_bridge_openai_agents.reader import Reader
-from agui_bridge_openai_agents.subagents import Subagents
 
 __all__ = ["Turn"]
 

@@ -31,10 +31,10 @@ from agui_bridge.adapters import CallIds, Run
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import denied_by_policy
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.subagents import Subagents
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
 from agui_bridge_strands.content import result_block, result_text, to_json
 from agui_bridge_strands.own_copy import inner_agent, inner_agents
-from agui_bridge_strands.subagents import Subagents
 from agui_bridge_strands.watched_model import WatchedModel
 
 __all__ = ["FRONTEND", "GATE", "FrontendTool", "Guard", "parameters_of"]
@@ -209,8 +209,7 @@ class Guard:
                     yield event
             return
         # A stop waits for the tools of an agent in a tool, not for its model.
-        for told in self._subagents.open(inner.name, call):
-            self._tell(told)
+        self._announce(inner.name, call)
         self._working[id(inner)] = call
         async with aclosing(execute(context)) as events:
             async for event in events:
@@ -255,14 +254,20 @@ class Guard:
             self.gate.fail(error)
             raise
 
+    def _announce(self, name: str, call: str) -> str:
+        subagent, events = self._subagents.find(name, call)
+        for event in events:
+            self._tell(event)
+        return subagent
+
     def tell_call(self, name: str, outer: str, use: Mapping[str, Any]) -> None:
         """Tell of a call of an agent inside a tool, once."""
         call = use["toolUseId"]
         if self._subagents.owner(call) is not None:
             return
-        for told in self._subagents.open(name, outer):
-            self._tell(told)
-        tag = {"tool_call_id": call, "subagent_run_id": self._subagents.own(call, outer)}
+        subagent = self._announce(name, outer)
+        self._subagents.own(call, subagent)
+        tag = {"tool_call_id": call, "subagent_run_id": subagent}
         self._tell(ToolCallStartEvent(tool_call_name=use["name"], **tag))
         self._tell(ToolCallArgsEvent(delta=json_of(to_json(use["input"])).decode(), **tag))
         self._tell(ToolCallEndEvent(**tag))

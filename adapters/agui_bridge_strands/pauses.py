@@ -98,7 +98,7 @@ class Kept:
     permits: dict[str, dict[str, Json]]
     strands: str
     actor: str
-    subagents: Json
+    subagents: Any
     late: list[Any]
 
     @classmethod

@@ -20,6 +20,7 @@ from agui_bridge.protocol.answers.decisions import Answer, Approve
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.protocol.turns import text_of, turns_of
+from agui_bridge.subagents import Subagents
 from agui_bridge_strands.content import from_json, text_in, text_of_json, to_json, user_blocks
 from agui_bridge_strands.guard import FrontendTool, Guard
 from agui_bridge_strands.history import (
@@ -31,7 +32,6 @@ from agui_bridge_strands.interrupts import Interrupts
 from agui_bridge_strands.own_copy import agents_in, expect_runnable, inner_agents, own_copy
 from agui_bridge_strands.pauses import ABOUT_A_CALL, STRANDS, Kept, batch_of, question_of
 from agui_bridge_strands.reader import Reader
-from agui_bridge_strands.subagents import Subagents
 
 __all__ = ["Turn"]
 
@@ -68,7 +68,7 @@ class Turn(FrameworkTurn):
         kept: Kept | None = self._kept
         if kept is not None:
             self._decided = kept.decided(self._decisions)
-        self._subagents = Subagents(run.mint, kept.subagents if kept else None)
+        self._subagents = Subagents(run.mint, kept.subagents if kept else ())
         waiting = kept.waiting if kept else ()
         gated = [one.call for one in waiting if one.kind in ABOUT_A_CALL and one.call]
         self._guard = Guard(
@@ -195,7 +195,7 @@ class Turn(FrameworkTurn):
             if one.call is None:
                 continue
             if one.subagent is not None:
-                self._subagents.claim(one.call, one.subagent)
+                self._subagents.own(one.call, one.subagent)
             if one.kind != "frontend" and one.call in results:
                 (block,) = results[one.call]["content"]
                 self._guard.tell_result(one.call, block["text"])

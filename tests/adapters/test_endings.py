@@ -180,7 +180,7 @@ def of_openai_agents(scene: Scene, limit: bool, **options: Any) -> Adapter:
 
     tools: Any = [function_tool(scene.work)]
     agent: Any = OpenAIAgent(name="worker", model=OpenAIModel(reply), tools=tools, **options)
-    return OpenAIAgentsAdapter(agent, **({"max_turns": 3} if limit else {}))
+    return OpenAIAgentsAdapter(agent, max_turns=3 if limit else 10)
 
 
 def of_pydantic_ai(scene: Scene, limit: bool) -> Adapter:

@@ -43,10 +43,11 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "framework_turn": (*PURE, "adapters", "item_queue", "tool_gate"),
     "item_queue": ("adapters",),
     "media": PURE,
+    "subagents": PURE,
     "agents": (*PURE, "adapters", "event_loops", "media"),
     ADAPTER_PACKAGE: (
         *(*PURE, "adapters", "event_loops", "item_queue", "client", "import_object", "media"),
-        *("framework_turn", "tool_gate"),
+        *("framework_turn", "subagents", "tool_gate"),
     ),
     "audit": (*PURE, *STORE),
     "stores.audit": PURE,
