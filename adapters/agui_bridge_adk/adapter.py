@@ -105,7 +105,8 @@ class AdkAdapter:
 
         Raises:
             NotDelivered: what was kept of the pause can't be read; nothing was done.
-            UpstreamError: the model refused, or an agent wants what the bridge can't give.
+            AgentRefused: the model gave no reply, for a reason such as safety.
+            UpstreamError: an agent wants what the bridge can't give.
             Fenced, PolicyFailed: see `ToolGate.before`; whatever the agent raises.
         """
         if run.stop.requested:

@@ -20,7 +20,7 @@ from google.genai import types
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import AgentRefused, UpstreamError
-from agui_bridge.framework_turn import FrameworkTurn
+from agui_bridge.frameworks.turn import FrameworkTurn
 from agui_bridge.media import Handles
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.threads.records import Json

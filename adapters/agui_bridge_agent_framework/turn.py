@@ -12,7 +12,7 @@ from agent_framework import FunctionTool, Message
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.framework_turn import FrameworkTurn
+from agui_bridge.frameworks.turn import FrameworkTurn
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.threads.records import Json

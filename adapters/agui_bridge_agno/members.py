@@ -10,8 +10,8 @@ from typing import Any
 from ag_ui.core import BaseEvent
 from agno.team import Team
 
+from agui_bridge.frameworks.subagents import Subagent, Subagents
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.subagents import Subagent, Subagents
 
 __all__ = ["Members", "never_repeat"]
 

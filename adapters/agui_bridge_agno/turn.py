@@ -20,7 +20,7 @@ from agno.tools.function import Function
 from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.framework_turn import GRACE, FrameworkTurn
+from agui_bridge.frameworks.turn import GRACE, FrameworkTurn
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge_agno.content import handles_of
 from agui_bridge_agno.guard import Guard

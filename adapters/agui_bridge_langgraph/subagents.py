@@ -12,8 +12,8 @@ from typing import Any
 
 from ag_ui.core import BaseEvent, SubagentFinishedEvent
 
+from agui_bridge.frameworks.subagents import Subagent
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.subagents import Subagent
 
 __all__ = ["Subagents"]
 

@@ -16,8 +16,8 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Resume, Run, RunItem
 from agui_bridge.errors import NotDelivered
-from agui_bridge.framework_turn import GRACE, FrameworkTurn
-from agui_bridge.item_queue import ItemQueue, join_text
+from agui_bridge.frameworks.item_queue import ItemQueue, join_text
+from agui_bridge.frameworks.turn import GRACE, FrameworkTurn
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve, Decision

@@ -35,9 +35,9 @@ from agents.agent import AgentBase
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.subagents import Subagents
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
-from agui_bridge.subagents import Subagents
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
 from agui_bridge_openai_agents.content import UNREADABLE, arguments_of, output_text
 from agui_bridge_openai_agents.models import UniqueModel, hold_models

@@ -18,11 +18,11 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import AgentRefused
-from agui_bridge.framework_turn import GRACE, FrameworkTurn
+from agui_bridge.frameworks.subagents import Subagents
+from agui_bridge.frameworks.turn import GRACE, FrameworkTurn
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.threads.run_ends import EndReason
-from agui_bridge.subagents import Subagents
 from agui_bridge.tool_gate import AskFirst, CutOff, Execute, Refuse
 from agui_bridge_openai_agents.content import UNREADABLE, arguments_of
 from agui_bridge_openai_agents.guard import Guard

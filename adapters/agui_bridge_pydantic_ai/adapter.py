@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.framework_turn import FrameworkTurn
+from agui_bridge.frameworks.turn import FrameworkTurn
 from agui_bridge.import_object import import_object
 from agui_bridge.media import Handles
 from agui_bridge.protocol.turns import turns_of

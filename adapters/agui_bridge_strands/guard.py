@@ -28,10 +28,10 @@ from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
 from agui_bridge.adapters import CallIds, Run
+from agui_bridge.frameworks.subagents import Subagents
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import denied_by_policy
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.subagents import Subagents
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
 from agui_bridge_strands.content import result_block, result_text, to_json
 from agui_bridge_strands.own_copy import inner_agent, inner_agents

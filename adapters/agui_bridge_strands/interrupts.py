@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from strands import Agent
 
+from agui_bridge.frameworks.subagents import Subagents
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.subagents import Subagents
 from agui_bridge_strands.content import to_json
 from agui_bridge_strands.guard import FRONTEND, Guard, parameters_of
 from agui_bridge_strands.own_copy import agents_in, inner_agent

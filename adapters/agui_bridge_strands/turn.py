@@ -14,13 +14,13 @@ from strands.types._snapshot import Snapshot
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered
-from agui_bridge.framework_turn import FrameworkTurn
+from agui_bridge.frameworks.subagents import Subagents
+from agui_bridge.frameworks.turn import FrameworkTurn
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Answer, Approve
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.protocol.turns import text_of, turns_of
-from agui_bridge.subagents import Subagents
 from agui_bridge_strands.content import from_json, text_in, text_of_json, to_json, user_blocks
 from agui_bridge_strands.guard import FrontendTool, Guard
 from agui_bridge_strands.history import (

@@ -13,8 +13,8 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered, UpstreamError
-from agui_bridge.framework_turn import FrameworkTurn
-from agui_bridge.item_queue import join_text
+from agui_bridge.frameworks.item_queue import join_text
+from agui_bridge.frameworks.turn import FrameworkTurn
 from agui_bridge.media import NO_HANDLES
 from agui_bridge.protocol.answers.asks import Ask, Pause
 from agui_bridge.protocol.answers.decisions import Answer

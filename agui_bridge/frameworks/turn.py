@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from agui_bridge.adapters import Resume, Run, RunItem
 from agui_bridge.errors import NotDelivered
-from agui_bridge.item_queue import ItemQueue, join_text
+from agui_bridge.frameworks.item_queue import ItemQueue, join_text
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.decisions import Decision
 from agui_bridge.protocol.threads.records import ToolCall

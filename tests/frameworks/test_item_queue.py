@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from ag_ui.core import TextMessageEndEvent
 
-from agui_bridge.item_queue import ItemQueue, join_text
+from agui_bridge.frameworks.item_queue import ItemQueue, join_text
 
 pytestmark = pytest.mark.anyio
 
