@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import pytest
@@ -26,6 +26,7 @@ from agui_bridge import (
 )
 from agui_bridge.errors import Fenced
 from agui_bridge.policy import PolicyFailed
+from agui_bridge.tool_gate import CutOff
 from tests.agents.function.harness import make_run
 
 pytestmark = pytest.mark.anyio
@@ -327,3 +328,43 @@ async def test_a_tool_that_fails_runs_no_more() -> None:
         async with gate.acting("c", "delete", ARGS):
             raise ZeroDivisionError
     assert gate.running_tools == 0
+
+
+# --- tools that are cancelled ---
+
+
+async def from_inside(begun: asyncio.Event) -> None:
+    future = asyncio.get_running_loop().create_future()
+    future.cancel()
+    await future
+
+
+async def from_outside(begun: asyncio.Event) -> None:
+    begun.set()
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_stopped", "is_fault"),
+    [(from_inside, False, True), (from_inside, True, False), (from_outside, False, False)],
+)
+async def test_only_a_tool_that_nobody_cancelled_is_a_fault(
+    tool: Callable[[asyncio.Event], Coroutine[Any, Any, None]], is_stopped: bool, is_fault: bool
+) -> None:
+    run, begun, failed = make_run(), asyncio.Event(), list[bool]()
+    gate = ToolGate(run)
+    gate.failed = lambda: failed.append(True)
+    if is_stopped:
+        run.stop.request()
+
+    async def carry_out() -> None:
+        async with gate.running("c"):
+            await tool(begun)
+
+    working = asyncio.create_task(carry_out())
+    if tool is from_outside:
+        await asyncio.wait_for(begun.wait(), 10)
+        working.cancel()
+    await asyncio.wait([working], timeout=10)
+    assert working.cancelled()
+    assert (isinstance(gate.fault, CutOff), len(failed)) == (is_fault, is_fault)
