@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from agents import RunContextWrapper, function_tool
+from agents import RunContextWrapper, Runner, function_tool
 
 from agui_bridge import Principal, ProposedCall, Verdict
 from agui_bridge.testing import talk
@@ -74,6 +74,25 @@ async def test_an_authors_own_rule_says_which_calls_are_asked_about() -> None:
         await one.answer(asked, YES)
         assert (await one.say("look ann")).ending == "success"
     assert mailer.done == ["looked up bob", "looked up ann"]
+
+
+async def test_a_rule_counts_for_what_validation_changes_as_without_a_bridge() -> None:
+    mailer = Mailer()
+
+    async def look_up(name: str, again: bool = False) -> str:
+        """Look somebody up."""
+        return await mailer.look_up(name)
+
+    async def rule(context: RunContextWrapper[Any], args: dict[str, Any], call: str) -> bool:
+        return False
+
+    mailer.agent.tools[1] = function_tool(
+        look_up, name_override="look_up", needs_approval=rule, strict_mode=False
+    )
+    alone = await Runner.run(mailer.agent, "look bob")
+    async with talking(mailer) as one:
+        asked = await one.say("look bob")
+    assert len(asked.asks) == len(alone.interruptions)
 
 
 # --- stops and policies ---
