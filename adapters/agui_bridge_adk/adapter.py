@@ -106,7 +106,8 @@ class AdkAdapter:
         Raises:
             NotDelivered: what was kept of the pause can't be read; nothing was done.
             AgentRefused: the model gave no reply, for a reason such as safety.
-            UpstreamError: an agent wants what the bridge can't give.
+            UpstreamError: it gave none for another one, or an agent wants what the bridge can't
+                give.
             Fenced, PolicyFailed: see `ToolGate.before`; whatever the agent raises.
         """
         if run.stop.requested:

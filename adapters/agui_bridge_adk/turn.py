@@ -49,6 +49,12 @@ __all__ = ["Turn"]
 
 _CREDENTIAL: Final = "adk_request_credential"
 
+_GUARDS: Final = frozenset(
+    {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "JAILBREAK"}
+    | {"IMAGE_SAFETY", "IMAGE_RECITATION", "IMAGE_PROHIBITED_CONTENT"}
+)
+"""Why a model gives no reply to what it was asked; the other reasons are about how it answers."""
+
 
 class Turn(FrameworkTurn):
     """One run of an agent.
@@ -216,7 +222,9 @@ class Turn(FrameworkTurn):
             raise self._kept.refused(str(failure)) from failure
         result = super()._result(failure)
         if self._reader.refused is not None:
-            raise AgentRefused(f"The model gave no reply: {self._reader.refused}.")
+            guarded = self._reader.refused in _GUARDS
+            error = AgentRefused if guarded else UpstreamError
+            raise error(f"The model gave no reply: {self._reader.refused}.")
         return result
 
     async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:

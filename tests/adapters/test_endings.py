@@ -336,9 +336,10 @@ async def test_a_limit_of_the_framework_ends_the_run(kind: Kind) -> None:
 
 class _Refusing(BaseLlm):
     model: str = "refusing"
+    code: str
 
     async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
-        yield LlmResponse(error_code="SAFETY", error_message="what it said of the prompt")
+        yield LlmResponse(error_code=self.code, error_message="what it said of the prompt")
 
 
 async def _tripped(*_: Any) -> GuardrailFunctionOutput:
@@ -351,31 +352,43 @@ def _guarded(**guards: Any) -> Adapter:
     return of_openai_agents(scene, False, **guards)
 
 
-GUARDED: Final[Mapping[str, tuple[Callable[[], Adapter], str]]] = {
+def _refused(code: str) -> Adapter:
+    return AdkAdapter(LlmAgent(name="worker", model=_Refusing(code=code)))
+
+
+GUARDED: Final[Mapping[str, tuple[Callable[[], Adapter], str, str]]] = {
     "the input, OpenAI Agents": (
         lambda: _guarded(input_guardrails=[input_guardrail(name="polite")(_tripped)]),
+        "AGENT_REFUSED",
         "The agent's guardrail 'polite' ended the run.",
     ),
     "the output, OpenAI Agents": (
         lambda: _guarded(output_guardrails=[output_guardrail(name="polite")(_tripped)]),
+        "AGENT_REFUSED",
         "The agent's guardrail 'polite' ended the run.",
     ),
     "the reply, ADK": (
-        lambda: AdkAdapter(LlmAgent(name="worker", model=_Refusing())),
+        lambda: _refused("SAFETY"),
+        "AGENT_REFUSED",
         "The model gave no reply: SAFETY.",
+    ),
+    "nothing, ADK": (
+        lambda: _refused("MAX_TOKENS"),
+        "UPSTREAM_ERROR",
+        "The model gave no reply: MAX_TOKENS.",
     ),
 }
 
 
-@pytest.mark.parametrize(("adapter", "why"), GUARDED.values(), ids=GUARDED)
+@pytest.mark.parametrize(("adapter", "code", "why"), GUARDED.values(), ids=GUARDED)
 async def test_what_a_guard_refuses_is_told_as_refused(
-    adapter: Callable[[], Adapter], why: str
+    adapter: Callable[[], Adapter], code: str, why: str
 ) -> None:
     bridge = Bridge("memory:")
     bridge.add("worker", adapter())
     async with talk(bridge, "worker") as one:
         ended = await one.say("go")
-    assert (ended.ending, ended.fault) == ("AGENT_REFUSED", why)
+    assert (ended.ending, ended.fault) == (code, why)
 
 
 def results_in(stream: Stream) -> list[Any]:
