@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Final, TextIO
 
@@ -40,6 +40,7 @@ class Terminal:
         *,
         is_terminal: bool | None = None,
         width: int | None = None,
+        height: int | None = None,
     ) -> None:
         """Look at a stream.
 
@@ -47,10 +48,12 @@ class Terminal:
             stream: standard output by default.
             is_terminal: None asks the stream.
             width: None asks the terminal.
+            height: None asks the terminal.
         """
         self._stream = stream or sys.stdout
         self.is_terminal = self._stream.isatty() if is_terminal is None else is_terminal
         self._width = width
+        self._height = height
         # See no-color.org. A dumb terminal shows colours as the characters that ask for them.
         is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         self._has_colours = self.is_terminal and not is_plain
@@ -62,6 +65,13 @@ class Terminal:
             return self._width
         # Asked for each time: people resize their windows.
         return shutil.get_terminal_size().columns if self.is_terminal else _UNLIMITED
+
+    @property
+    def height(self) -> int:
+        """Lines that can be seen at once; unlimited in a pipe."""
+        if self._height:
+            return self._height
+        return shutil.get_terminal_size().lines if self.is_terminal else _UNLIMITED
 
     def say(self, text: str = "", *, end: str = "\n") -> None:
         """Write a text, painted or not."""
@@ -99,12 +109,52 @@ class Terminal:
             lines += [" " * indent + line for line in told[1:]]
         return lines
 
-    def frame(self, title: str, lines: Iterable[str], *colour: str) -> None:
-        """Write lines below a title, with a line along their left side."""
-        self.say(f"{paint('╭─', *colour)} {title}")
+    def frame(
+        self,
+        title: str,
+        lines: Iterable[str],
+        *colour: str,
+        begins: bool = True,
+        ends: bool = True,
+    ) -> None:
+        """Write lines below a title, with a line along their left side.
+
+        Args:
+            title: what stands above them.
+            lines: of `framed_lines`, where some may be too long.
+            *colour: of the line along their side.
+            begins: whether they are the first ones.
+            ends: whether they are the last ones.
+        """
+        if begins:
+            self.say(f"{paint('╭─', *colour)} {title}")
         for line in lines:
-            self.say(f"{paint('│', *colour)} {line}".rstrip())
-        self.say(paint("╰─", *colour))
+            self.say(f"{paint('│', *colour)} {line}".rstrip(" "))
+        if ends:
+            self.say(paint("╰─", *colour))
+
+    def framed_lines(self, lines: Iterable[str]) -> list[str]:
+        """Lines as a frame has room for them: the rest of a long one stands below it.
+
+        A terminal would begin the rest at its left side, where other lines than the frame's stand.
+        """
+        room = max(self.width - len("│ "), _NARROWEST)
+        return [part for line in lines for part in _folded(line, room)]
+
+
+def _folded(line: str, room: int) -> Iterator[str]:
+    if _length(line) <= room:
+        yield line
+        return
+    begin = taken = 0
+    plain = click.unstyle(line).expandtabs()
+    for at, character in enumerate(plain):
+        columns = _columns(character)
+        if taken + columns > room:
+            yield plain[begin:at]
+            begin, taken = at, 0
+        taken += columns
+    yield plain[begin:]
 
 
 def _length(text: str) -> int:

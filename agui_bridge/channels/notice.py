@@ -13,6 +13,8 @@ from agui_bridge.inbox.access import scopes_of
 from agui_bridge.inbox.answering import decided_by
 from agui_bridge.inbox.reference import Reference
 from agui_bridge.inbox.settings import Inbox
+from agui_bridge.protocol.answers.own_words import without_arguments
+from agui_bridge.protocol.approvals.voting import edited_so_far
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
@@ -21,7 +23,8 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
     ToolCall,
 )
-from agui_bridge.text.visible import visible, visible_json, visible_name
+from agui_bridge.text.shown_call import ShownCall, as_json, in_room
+from agui_bridge.text.visible import visible, visible_json, visible_name, visible_word
 
 __all__ = [
     "ENDS",
@@ -32,7 +35,8 @@ __all__ = [
     "asks_for",
     "cut",
     "end_of",
-    "shows_call",
+    "message_of",
+    "shown_call",
 ]
 
 Event = Literal["opened", "reminded", "escalated", "answered", "expired", "cancelled", "test"]
@@ -142,10 +146,13 @@ class Notice:
         """What happened to what is asked, in a few words."""
         return _TITLES.get(self.event, "") + self.subject
 
-    @property
-    def message(self) -> str:
-        """What the agent says of it, as plain text; may be empty."""
-        return visible(self.ask.message or "").strip()
+    def message(self, *, show_args: bool) -> str:
+        """What the agent says of it, as plain text; may be empty.
+
+        Args:
+            show_args: whether arguments are shown; else what looks like some is left out.
+        """
+        return message_of(self.ask, show_args=show_args).strip()
 
     @property
     def args(self) -> str | None:
@@ -159,7 +166,7 @@ class Notice:
         ask = self.ask
         found = [("Agent", visible(self.key.agent))]
         if ask.asked_by is not None:
-            found.append(("Asked for by", visible(ask.asked_by)))
+            found.append(("Asked for by", visible_word(ask.asked_by)))
         if ask.expires_at is not None and not self.ended:
             until = datetime.fromtimestamp(ask.expires_at, UTC)
             found.append(("Open until", f"{until:%Y-%m-%d %H:%M} UTC"))
@@ -209,20 +216,37 @@ def args_of(call: ToolCall) -> str:
     return visible_json(dict(call.args), indent=2)
 
 
-def shows_call(call: ToolCall, *, title: int, text: int) -> bool:
-    """Whether a place has room for all that an approval would run: the tool's name and arguments.
+def message_of(ask: Interrupt, *, show_args: bool) -> str:
+    """What the agent says of a question, with or without what looks like arguments.
 
-    An approval is worth what could be seen of it. Where not all can, people get no button that
-    approves, but the question's page.
+    A question about a call that the conversation does not have says the call itself.
+    """
+    said = ask.message or ""
+    return visible(said if show_args else without_arguments(said))
+
+
+def shown_call(ask: Interrupt, *, title: int, text: int, name: int) -> ShownCall | None:
+    """The call of an approval as a message shows it; None of another question.
 
     Args:
-        call: what is to be approved.
+        ask: the question.
         title: how long the place's titles may be, in UTF-16 code units.
         text: how long its texts may be.
+        name: how long the name of who asks may be.
     """
-    named = max(_TITLES.values(), key=len) + asks_for(call)
-    shown = args_of(call)
-    return cut(named, title) == named and cut(shown, text) == shown
+    call = ask.tool_call
+    if call is None:
+        return None
+    return as_json(
+        call.name,
+        call.args,
+        ask.asked_by,
+        words=max(_TITLES.values(), key=len) + "Approve {}?",
+        title=title,
+        text=text,
+        name=name,
+        is_latest=edited_so_far(ask) is None,
+    )
 
 
 def cut(text: str, most: int) -> str:
@@ -232,7 +256,4 @@ def cut(text: str, most: int) -> str:
         text: any.
         most: how many; 1 at least.
     """
-    if len(text) * 2 <= most or len(text.encode("utf-16-le")) <= 2 * most:
-        return text
-    kept = text.encode("utf-16-le")[: 2 * (most - 1)].decode("utf-16-le", "ignore")
-    return f"{kept}…"
+    return in_room(text, most).text

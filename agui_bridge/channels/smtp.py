@@ -152,9 +152,9 @@ class Smtp(Channel):
             )
         elif notice.links.page is not None:
             parts.append(f"Decide here:\n{notice.links.page}")
-        if notice.message:
+        if message := notice.message(show_args=self.show_args):
             # Marked, and last: it could say "Decide here:" as well.
-            said = cut(notice.message, _LONGEST_TEXT).splitlines()
+            said = cut(message, _LONGEST_TEXT).splitlines()
             parts.append("The agent says:\n" + "\n".join(f"> {line}" for line in said))
         return "\n\n".join(parts) + "\n"
 

@@ -14,7 +14,6 @@ from agui_bridge.channels.channel import Channel
 from agui_bridge.channels.http_sender import HttpSender, check_address
 from agui_bridge.channels.notice import Notice, cut
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.text.visible import visible
 
 __all__ = ["Teams", "card"]
 
@@ -68,8 +67,8 @@ def card(notice: Notice, *, show_args: bool = False) -> dict[str, Any]:
     body: list[Json] = [
         {**_text(notice.title, _LONGEST_NAME), "weight": "Bolder", "size": "Medium"}
     ]
-    if notice.message:
-        body.append(_text(notice.message))
+    if message := notice.message(show_args=show_args):
+        body.append(_text(message))
     facts = [
         {"title": label, "value": _plain(value, _LONGEST_NAME)} for label, value in notice.facts
     ]
@@ -96,6 +95,6 @@ def _text(text: str, most: int = _LONGEST_TEXT) -> dict[str, Json]:
 
 
 def _plain(text: str, most: int) -> str:
-    """A text whose Markdown is shown, not followed: cards know links and emphasis."""
-    shown = cut(visible(text), most)
+    """A visible text whose Markdown is shown, not followed: cards know links and emphasis."""
+    shown = cut(text, most)
     return "".join(f"\\{letter}" if letter in "\\`*_[]()#<>~|!" else letter for letter in shown)

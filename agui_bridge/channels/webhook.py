@@ -100,7 +100,7 @@ class Webhook(Channel):
             "scope": cut(notice.key.scope, _LONGEST_NAME),
             "reason": cut(ask.reason, _LONGEST_NAME),
             "status": ask.status.value,
-            "message": cut(notice.message, _LONGEST_MESSAGE) or None,
+            "message": cut(notice.message(show_args=self.show_args), _LONGEST_MESSAGE) or None,
             "tool": cut(ask.tool, _LONGEST_NAME) if ask.tool is not None else None,
             "askedBy": ask.asked_by,
             "expiresAt": None if ask.expires_at is None else _iso(ask.expires_at),

@@ -5,7 +5,9 @@ that turns the direction of others, a control, half of a surrogate pair, U+2800,
 space, and one more mark on a letter that has many already. Not marked is what writing needs: within
 an emoji, and a joiner between letters of a script whose letters join. In names of tools and hosts
 also a letter of another alphabet in a Latin word is marked, and one that only looks like ASCII.
-`examples/cards/src/visible.ts` does the same in a browser, and a test compares the two.
+A backslash that would begin a mark is marked itself, so that no text reads like another: a text is
+made visible once, where it is put together. `examples/cards/src/visible.ts` does the same in a
+browser, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -18,7 +20,16 @@ from typing import Final
 
 from agui_bridge.text.unicode_ranges import DEFAULT_IGNORABLE, EXTENDED_PICTOGRAPHIC
 
-__all__ = ["open_end", "visible", "visible_json", "visible_line", "visible_name"]
+__all__ = [
+    "open_end",
+    "visible",
+    "visible_json",
+    "visible_json_text",
+    "visible_line",
+    "visible_name",
+    "visible_value",
+    "visible_word",
+]
 
 
 def _ranges(table: str) -> str:
@@ -27,6 +38,9 @@ def _ranges(table: str) -> str:
         "-".join(f"\\U{int(end, 16):08x}" for end in row.split("-")) for row in table.split()
     )
 
+
+_ONE_LINE: Final = 60
+"""Characters of JSON that has one line."""
 
 _MARKS: Final = 6
 """So many in a row may stand on a letter: Hebrew with all its signs has five."""
@@ -59,6 +73,8 @@ _HIDDEN: Final = (
 )
 _UNSEEN: Final = re.compile(f"{_WRITTEN}|(?P<hidden>{_HIDDEN})")
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_NUMBERED: Final = re.compile(r"\\(?=u(?:[0-9A-Fa-f]{4}|\{[0-9A-Fa-f]{1,6}\}))")
+"""What would read as a mark."""
 
 _PERHAPS_MARKS: Final = re.compile(rf"[^\w\s\x00-\u02ff]{{{_MARKS + 1},}}")
 
@@ -75,7 +91,8 @@ _FOREIGN: Final = re.compile(f"[{_OTHER_ALPHABET}]")
 
 _LONGEST_END: Final = 200
 _OPEN_END: Final = re.compile(
-    rf"(?:\r|[\ud800-\udbff]|[\u200c\u200d\ufe0f]|\U0001f3f4[\U000e0020-\U000e007f]{{0,5}}"
+    r"(?:\\(?:u(?:[0-9A-Fa-f]{0,3}|\{[0-9A-Fa-f]{0,6})?)?"
+    rf"|\r|[\ud800-\udbff]|[\u200c\u200d\ufe0f]|\U0001f3f4[\U000e0020-\U000e007f]{{0,5}}"
     rf"|[\u200c\u200d]?[{_OTHER_ALPHABET}][\w.-]*)\Z"
 )
 
@@ -83,12 +100,13 @@ _OPEN_END: Final = re.compile(
 def visible(text: str) -> str:
     r"""A text of which every character can be seen.
 
-    A character that can't stands there by its number: `\u200b`, `\u{e0101}`.
+    A character that can't stands there by its number: `\u200b`, `\u{e0101}`. So does the backslash
+    of a text that says just that: `\u005cu200b`.
 
     Args:
-        text: an agent's, or of somebody else.
+        text: an agent's, or of somebody else; none that is visible already.
     """
-    return _shown(text, _number)
+    return _shown(_NUMBERED.sub(lambda found: _number(found[0]), text), _number)
 
 
 def visible_line(text: str) -> str:
@@ -116,7 +134,60 @@ def visible_json(value: object, indent: int | None = None) -> str:
         value: of JSON.
         indent: as for `json.dumps`.
     """
-    return _shown(json.dumps(value, ensure_ascii=False, indent=indent), _escape)
+    return visible_json_text(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def visible_json_text(text: str) -> str:
+    """The same of a text of JSON: a backslash in it says already what it stands for.
+
+    Args:
+        text: JSON, or as much of it as there is.
+    """
+    return _shown(text, _escape)
+
+
+def visible_word(text: str) -> str:
+    """A name or a label on one line, told from every other one.
+
+    It is quoted, as JSON, where a page would show it like another: by the blanks that it has, or by
+    quotation marks of its own.
+
+    Args:
+        text: an agent's, or of somebody else.
+    """
+    shown = visible(text)
+    plain = shown and " ".join(text.split()) == text and not shown.startswith('"')
+    return shown if plain else visible_json(text)
+
+
+def visible_value(value: object) -> str:
+    """A value as people read it: a text as it is, else JSON, objects over several lines.
+
+    A text that would be read as another value (`"5"` as 5, `"null"` as null), or not at all, is
+    quoted.
+
+    Args:
+        value: of JSON.
+    """
+    if isinstance(value, str):
+        shown = visible(value)
+        return visible_json(value) if _misleads(value, shown) else shown
+    nested = isinstance(value, dict | list | tuple) and len(json.dumps(value)) > _ONE_LINE
+    return visible_json(value, 2 if nested else None)
+
+
+def _misleads(text: str, shown: str) -> bool:
+    """Whether a text that is shown as it is would not be taken for that text."""
+    # Pages leave out the end of a line that begins a text, and show each end of a line alike.
+    if not text or text[0] == "\n" or "\r" in text:
+        return True
+    if text != text.strip() and "\n" not in text:
+        return True
+    try:
+        json.loads(shown)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def open_end(text: str) -> int:

@@ -54,5 +54,7 @@ def notice(event: Event = "opened", *, key: ThreadKey = KEY, **fields: Any) -> N
         "message": "Delete <b>&?",
         "allowed": ("approve", "decline", "edit"),
     }
-    ask = Interrupt("i1", "b", 0, "n", "tool_call", **{**defaults, **fields})
+    given = {**defaults, **fields}
+    reason = "input_required" if given["tool_call"] is None else "tool_call"
+    ask = Interrupt("i1", "b", 0, "n", reason, **given)
     return Notice("i1:ops:opened", event, 1_700_000_000.0, key, ask, Links(INBOX, key, "i1"))

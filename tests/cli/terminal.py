@@ -26,6 +26,7 @@ BACKSPACE: Final = "\x7f"
 CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
 CTRL_U: Final = "\x15"
+NEXT_SCREEN: Final = "Enter: go on"
 
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 
@@ -47,14 +48,35 @@ class Terminal:
 
     def wait_for(self, text: str) -> str:
         """Read until a text stands after what was waited for before; gives what came with it."""
+        return self._wait_for(text)[0]
+
+    def read_on(self, prompt: str) -> list[str]:
+        """Press Enter at each screen of a long question, until a prompt stands there.
+
+        Gives what came on each screen.
+        """
+        screens = []
+        while True:
+            came, found = self._wait_for(prompt, NEXT_SCREEN)
+            screens.append(came)
+            if found == prompt:
+                return screens
+            # Its keys stand behind it.
+            self.answer(" > ", "")
+
+    def _wait_for(self, *texts: str) -> tuple[str, str]:
+        """Read until the first of some texts; gives what came with it, and which it was."""
         deadline = time.monotonic() + PATIENCE
-        while (found := self.shown.find(text, self._seen)) < 0:
+        while not (
+            found := [(at, t) for t in texts if (at := self.shown.find(t, self._seen)) >= 0]
+        ):
             left = deadline - time.monotonic()
-            assert left > 0, f"{text!r} did not come:\n{self.shown[self._seen :]}"
-            assert self._read(left), f"it ended without {text!r}:\n{self.shown[self._seen :]}"
-        found += len(text)
-        came, self._seen = self.shown[self._seen : found], found
-        return came
+            assert left > 0, f"{texts} did not come:\n{self.shown[self._seen :]}"
+            assert self._read(left), f"it ended without {texts}:\n{self.shown[self._seen :]}"
+        at, text = min(found)
+        at += len(text)
+        came, self._seen = self.shown[self._seen : at], at
+        return came, text
 
     def type(self, keys: str, *, enter: bool = True) -> None:
         """Press keys."""

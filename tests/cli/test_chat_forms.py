@@ -191,7 +191,8 @@ async def test_what_is_typed_at_a_question_does_not_answer_the_next_one() -> Non
         with terminal("chat", f"{url}agui") as chat:
             chat.answer("you > ", "hello")
             chat.answer("name > ", "Ann\nand more")
-            chat.answer("name > ", "Bob")
+            chat.read_on("name > ")
+            chat.type("Bob")
             chat.answer("name > ", "/quit")
             assert chat.end() == 0
 

@@ -31,6 +31,13 @@ def calls(name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+DONE = sse(
+    {"type": "RUN_STARTED", "threadId": "t", "runId": "r2"},
+    {"type": "TOOL_CALL_RESULT", "messageId": "m2", "toolCallId": "c", "content": "over"},
+    {"type": "RUN_FINISHED", "threadId": "t", "runId": "r2", "outcome": {"type": "success"}},
+)
+
+
 async def test_arguments_that_are_edited_steer_no_terminal_and_stay_what_they_are() -> None:
     arguments = {"text": f"a{CLEARS}\x7f\u202eb"}
     ask = {
@@ -85,20 +92,36 @@ async def test_a_reason_and_the_names_of_fields_and_options_have_one_line() -> N
     assert server.bodies[1]["resume"][0]["payload"] == {"o": "a\nb"}
 
 
-async def test_long_arguments_are_shown_whole_once() -> None:
+@pytest.mark.parametrize(("said", "approved"), [("y", True), ("n", False)])
+async def test_long_arguments_are_shown_whole_once_before_a_yes_is_taken(
+    said: str, approved: bool
+) -> None:
     arguments = {"text": "word " * 4_000}
     ask = {"id": "i1", "reason": "tool_call", "toolCallId": "c"}
 
     def talk(url: str) -> str:
         with terminal("chat", f"{url}agui") as chat:
             chat.answer("you > ", "hello")
-            shown = chat.wait_for("[c]ancel > ")
+            shown = chat.wait_for("Enter: go on, [n]o, [c]ancel > ")
+            chat.type(said)
+            if approved:
+                chat.wait_for("Nothing was sent: there is more to read.")
+                screens = chat.read_on("[y]es, ")
+                assert all(len(screen.splitlines()) <= 50 for screen in screens)
+                shown += "".join(screens)
+                chat.answer("[c]ancel > ", said)
+            else:
+                chat.answer("no reason) > ", "")
+            chat.wait_for("you > ")
             chat.leave()
             return shown
 
-    async with raw_server(asking([ask], *calls("send", arguments)), path="/agui") as server:
+    async with raw_server(asking([ask], *calls("send", arguments)), DONE, path="/agui") as server:
         shown = await asyncio.to_thread(talk, server.url)
-    assert 4_000 < shown.count("word") < 4_200
+    [entry] = server.bodies[1]["resume"]
+    assert entry["payload"] == {"approved": approved}
+    lines = [line[2:] for line in shown.splitlines() if line.startswith("│ ")]
+    assert ("".join(lines).count("word") == 4_000) is approved
 
 
 async def test_a_text_in_pieces_is_one_text() -> None:

@@ -12,7 +12,8 @@ import regex  # type: ignore[import-untyped]  # it has no types; its table is th
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.terminal import Terminal
 from agui_bridge.text import visible as module
-from agui_bridge.text.visible import visible, visible_json, visible_name
+from agui_bridge.text.visible import visible, visible_json, visible_name, visible_word
+from tests.text.reading import hides_nothing, unmarked, word_of
 from tests.text.texts import HIDING, HONEST, NAMES
 
 EVERY = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -21,9 +22,10 @@ EVERY = [chr(code) for code in range(sys.maxunicode + 1)]
 @pytest.mark.parametrize(("text", "shown"), HIDING.values(), ids=HIDING)
 def test_what_hides_is_shown_by_its_number(text: str, shown: str) -> None:
     assert visible(text) == shown
-    assert visible(shown) == shown
+    assert word_of(visible_word(text)) == text
+    assert unmarked(shown) == text
     assert json.loads(visible_json({text: text})) == {text: text}
-    assert visible(visible_json(text)) == visible_json(text)
+    assert hides_nothing(visible_json(text))
 
 
 @pytest.mark.parametrize("text", HONEST.values(), ids=HONEST)

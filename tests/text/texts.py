@@ -22,6 +22,12 @@ HIDING: Final[Mapping[str, tuple[str, str]]] = {
     "controls": ("a\x1b[2J\x7f\x9b", r"a\u001b[2J\u007f\u009b"),
     "controls alone": ("a\x07", r"a\u0007"),
     "lines that are none to Python": ("a\u2028b", r"a\u2028b"),
+    "a mark that is written out": (r"a\u200bc", r"a\u005cu200bc"),
+    "one of five digits, and a backslash before it": (
+        r"a\\u{E0101}c\u20",
+        r"a\\u005cu{E0101}c\u20",
+    ),
+    "a backslash before what is not seen": ("a\\\u200bc", r"a\\u200bc"),
     "half of a pair": ("a\ud800b", r"a\ud800b"),
     "many marks on a letter": ("Z" + "\u0301" * 8, "Z" + "\u0301" * 6 + r"\u0301\u0301"),
     "joiners between Latin letters": ("a\u200db\u200cc", r"a\u200db\u200cc"),

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agui_bridge.channels.notice import Notice, cut, shows_call
+from agui_bridge.channels.notice import Notice, cut, message_of, shown_call
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.answers.forms import FormField, fields_from_schema
 from agui_bridge.protocol.answers.question_schemas import has_decline
 from agui_bridge.protocol.threads.records import Interrupt, Json
-from agui_bridge.text.visible import visible
+from agui_bridge.text.visible import visible, visible_word
 
 __all__ = [
     "ANSWER",
@@ -39,6 +39,7 @@ FIELD: Final = "field"
 
 _HEADER: Final = 150
 _TEXT: Final = 3000
+_FACT: Final = 300
 _BUTTON_VALUE: Final = 2000
 _URL: Final = 3000
 _LABEL: Final = 2000
@@ -69,11 +70,11 @@ def notice_blocks(notice: Notice, *, show_args: bool = False) -> list[Block]:
         show_args: whether a tool call's arguments are shown.
     """
     blocks: list[Block] = [{"type": "header", "text": _plain(notice.title, _HEADER)}]
-    if notice.message:
-        blocks.append(_section(notice.message))
+    if message := notice.message(show_args=show_args):
+        blocks.append(_section(message))
     if show_args and notice.args is not None:
         blocks.append(_section(notice.args))
-    facts = "\n".join(f"{label}: {cut(' '.join(v.split()), 300)}" for label, v in notice.facts)
+    facts = "\n".join(f"{label}: {cut(' '.join(v.split()), _FACT)}" for label, v in notice.facts)
     blocks.append(_section(facts))
     if not notice.ended and (buttons := _buttons(notice, show_args=show_args)):
         blocks.append({"type": "actions", "block_id": "decide", "elements": buttons})
@@ -87,13 +88,8 @@ def may_approve(ask: Interrupt, *, show_args: bool) -> bool:
         ask: the question.
         show_args: whether a tool call's arguments are shown.
     """
-    call = ask.tool_call
-    return (
-        call is not None
-        and APPROVE in ask.allowed
-        and show_args
-        and shows_call(call, title=_HEADER, text=_TEXT)
-    )
+    shown = shown_call(ask, title=_HEADER, text=_TEXT, name=_FACT)
+    return show_args and shown is not None and shown.is_whole and APPROVE in ask.allowed
 
 
 def answer_schema(ask: Interrupt) -> Mapping[str, Json]:
@@ -109,23 +105,26 @@ def answer_schema(ask: Interrupt) -> Mapping[str, Json]:
 def form_of(ask: Interrupt) -> tuple[FormField, ...]:
     """The fields in which a question can be answered in Slack; none where it can't.
 
+    Nothing says that all which an answer lets run is in its message: that is answered in the inbox.
+
     Args:
         ask: the question.
     """
-    if ask.tool_call is not None:
+    if ask.lets_run:
         return ()
     fields = fields_from_schema(answer_schema(ask))
     fits = len(fields) <= _MOST_FIELDS and all(len(f.options) <= _MOST_OPTIONS for f in fields)
     return fields if fits else ()
 
 
-def view(ask: Interrupt, kind: str, metadata: str) -> Block | None:
+def view(ask: Interrupt, kind: str, metadata: str, *, show_args: bool = False) -> Block | None:
     """A form, for `views.open`; None where there is none that fits.
 
     Args:
         ask: the question.
         kind: `REASON` or `ANSWER`.
         metadata: comes back with the form.
+        show_args: whether arguments are shown.
     """
     if len(metadata) > _METADATA:
         return None
@@ -135,8 +134,8 @@ def view(ask: Interrupt, kind: str, metadata: str) -> Block | None:
         blocks = [_input(number, field) for number, field in enumerate(form_of(ask))]
         if not blocks:
             return None
-        if ask.message:
-            blocks.insert(0, _section(ask.message))
+        if message := message_of(ask, show_args=show_args):
+            blocks.insert(0, _section(message))
     return {
         "type": "modal",
         "callback_id": kind,
@@ -180,9 +179,9 @@ def _input(number: int, field: FormField, *, multiline: bool = False) -> Block:
     else:
         names = ("Yes", "No") if field.type == "confirm" else field.options
         # A value is a number: an option's own text may be longer than Slack takes.
+        names = tuple(map(visible_word, names))
         options = [
-            {"text": _plain(name or " - ", _OPTION), "value": str(at)}
-            for at, name in enumerate(names)
+            {"text": _plain(name, _OPTION), "value": str(at)} for at, name in enumerate(names)
         ]
         kind = "radio_buttons" if field.type == "confirm" else "static_select"
         element = {"type": kind, "options": options}
@@ -190,7 +189,7 @@ def _input(number: int, field: FormField, *, multiline: bool = False) -> Block:
         "type": "input",
         "block_id": f"{FIELD}-{number}",
         "optional": not field.required,
-        "label": _plain(field.label or field.name or "Answer", _LABEL),
+        "label": _plain(visible(field.label or field.name or "Answer"), _LABEL),
         "element": {**element, "action_id": FIELD},
     }
 
@@ -200,6 +199,6 @@ def _section(text: str) -> Block:
 
 
 def _plain(text: str, most: int) -> Block:
-    """Text in which nothing is markup, not even `:tada:`; Slack wants one character at least."""
-    shown = cut(visible(text), most)
+    """A visible text in which nothing is markup, not even `:tada:`; Slack wants one character."""
+    shown = cut(text, most)
     return {"type": "plain_text", "text": shown if shown.strip() else "-", "emoji": False}

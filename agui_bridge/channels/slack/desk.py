@@ -124,7 +124,12 @@ class SlackDesk:
         reference = self._read(click.reference)
         row = await find_question(self._engine, reference, principal)
         if click.action in (REASON, ANSWER):
-            shown = view(row.interrupt, click.action, click.reference)
+            shown = view(
+                row.interrupt,
+                click.action,
+                click.reference,
+                show_args=self._channel.show_args,
+            )
             if shown is None:
                 return _NO_FORM
             await self._channel.call("views.open", trigger_id=click.trigger, view=shown)

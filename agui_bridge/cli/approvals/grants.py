@@ -14,7 +14,7 @@ from agui_bridge.cli.faults import Command, CommandGroup
 from agui_bridge.cli.store_given import lasting_store, target_or_store
 from agui_bridge.protocol.grants.grant import Grant
 from agui_bridge.stores.open import open_store
-from agui_bridge.text.visible import visible, visible_json, visible_name
+from agui_bridge.text.visible import visible, visible_json, visible_line, visible_name
 
 __all__ = ["grants"]
 
@@ -56,7 +56,7 @@ def list_(target: Sequence[str], store: str | None, scope: str) -> None:
 
     found, now, others = asyncio.run(run())
     for grant in found:
-        click.echo(visible(_line(grant, now)))
+        click.echo(_line(grant, now))
     if not found:
         click.echo(nothing_in(scope, "remembered decisions", others))
 
@@ -96,16 +96,16 @@ def revoke(id: str, target: Sequence[str], store: str | None, scope: str, actor:
 
 
 def _line(grant: Grant, now: float) -> str:
-    holder = f"{grant.holder} {grant.held_by}".strip()
+    holder = visible_line(f"{grant.holder} {grant.held_by}")
     most = "" if grant.max_uses is None else f" of {grant.max_uses}"
     if grant.revoked_at is not None:
-        state = f"revoked by {grant.revoked_by}"
+        state = f"revoked by {visible_line(grant.revoked_by or '')}"
     elif grant.stands(now):
         state = f"until {datetime.fromtimestamp(grant.expires_at, UTC):%Y-%m-%d %H:%M} UTC"
     else:
         state = "over"
     return (
-        f"{grant.id}  {grant.agent}: {visible_name(grant.tool)}, for {holder}, "
-        f"by {grant.granted_by}, used {grant.uses}{most}, {state}; "
-        f"approved with {visible_json(dict(grant.args))}; not asked with {grant.covers}"
+        f"{grant.id}  {visible_line(grant.agent)}: {visible_name(grant.tool)}, for {holder}, "
+        f"by {visible_line(grant.granted_by)}, used {grant.uses}{most}, {state}; "
+        f"approved with {visible_json(dict(grant.args))}; not asked with {visible(grant.covers)}"
     )

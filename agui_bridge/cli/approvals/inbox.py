@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -14,7 +16,8 @@ from agui_bridge.cli.faults import Command, CommandGroup
 from agui_bridge.cli.headers import read_header
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal, paint
-from agui_bridge.text.visible import visible_json, visible_line, visible_name
+from agui_bridge.text.shown_call import in_room
+from agui_bridge.text.visible import visible_json, visible_line, visible_name, visible_word
 
 if TYPE_CHECKING:
     from agui_bridge.client.inbox import InboxClient
@@ -102,7 +105,8 @@ def list_questions(
     """List questions, the oldest first.
 
     Each has three lines: what is asked; where, who asked and whether you may
-    answer; and its reference, for `show` and `answer`.
+    answer; and its reference, for `show` and `answer`. A line ends with … where
+    there is more: `show` prints all of it.
 
     Examples:
       agui-bridge inbox list http://127.0.0.1:8787
@@ -127,13 +131,18 @@ def list_questions(
         _print(page)
         return
     terminal = Terminal()
+    cut = 0
     for question in page["interrupts"]:
-        terminal.say(paint(_asked(question), "bold"))
+        asked = in_room(_asked(question), _LONGEST)
+        cut += not asked.is_whole
+        terminal.say(paint(asked.text, "bold"))
         terminal.say(f"  {_about(question)}")
         terminal.say(paint(f"  {question['ref']}", "dim"))
     shown, count = len(page["interrupts"]), page["count"]
     total = "" if count is None else f" of {count}"
     terminal.say(f"{shown}{total} questions")
+    if cut:
+        terminal.say(f"Cut at …: {cut}. All of one: agui-bridge inbox show {quote(url)} REF")
     if page["cursor"] is not None:
         terminal.say(f"To go on: add --after {page['cursor']}")
 
@@ -155,7 +164,9 @@ def show(url: str, ref: str, token: str | None, header: tuple[str, ...], as_json
     if as_json:
         _print(question)
     else:
-        _show(Terminal(), question)
+        terminal = Terminal()
+        for line in _told(question):
+            terminal.say(line)
 
 
 @inbox.command(cls=Command)
@@ -166,6 +177,7 @@ def show(url: str, ref: str, token: str | None, header: tuple[str, ...], as_json
 @click.option("--cancel", is_flag=True, help="Decide nothing.")
 @click.option("--payload", metavar="JSON", help="An answer of any shape, such as edited arguments.")
 @click.option("--reason", metavar="TEXT", help="Why; it reaches the agent.")
+@click.option("--yes", is_flag=True, help="Do not ask once more in a terminal.")
 @click.option(
     "--wait",
     type=click.FloatRange(0, 300),
@@ -182,6 +194,7 @@ def answer(
     cancel: bool,
     payload: str | None,
     reason: str | None,
+    yes: bool,
     wait: float,
     token: str | None,
     header: tuple[str, ...],
@@ -190,7 +203,11 @@ def answer(
     """Answer one question, whatever else its thread asks.
 
     REF is its reference, as `list` prints it. Say what the answer is: there is
-    no default. The exit code is 0 when it was taken, 1 when it was refused. An
+    no default. An answer that lets a tool run is sent once all that will run is
+    printed, to standard error; in a terminal you are asked then. --yes asks
+    nothing.
+
+    The exit code is 0 when it was taken, 1 when it was refused or not sent. An
     identical answer has the same outcome again.
 
     Examples:
@@ -199,6 +216,10 @@ def answer(
       agui-bridge inbox answer http://127.0.0.1:8787 REF --payload '{"ok": true}'
     """
     given = _payload(approve=approve, decline=decline, cancel=cancel, text=payload, reason=reason)
+    if approve or (isinstance(given, dict) and given.get("approved") is True):
+        question = _ask(url, token, header, lambda client: client.show(ref), ref)
+        if not _is_read(question, given, asks=not yes):
+            raise click.exceptions.Exit(1)
     outcome = _ask(
         url,
         token,
@@ -274,14 +295,32 @@ def _print(value: Any) -> None:
     click.echo(visible_json(value, indent=2))
 
 
+def _is_read(question: dict[str, Any], given: dict[str, Any], *, asks: bool) -> bool:
+    """Print all that an approval lets run, and ask whoever reads it."""
+    terminal, args = Terminal(sys.stderr), given.get("editedArgs")
+    lines = list(_told(question))
+    if args is not None:
+        lines.append(_row("will run", visible_json(args)))
+    if not (terminal.is_terminal and sys.stdin.isatty() and asks):
+        for line in lines:
+            terminal.say(line)
+        return True
+    lines = terminal.framed_lines(lines)
+    room = max(terminal.height - 2, 1)
+    for at in range(0, len(lines), room):
+        for line in lines[at : at + room]:
+            terminal.say(line)
+        if at + room < len(lines):
+            click.prompt("Enter: go on", default="", show_default=False, err=True)
+    return click.confirm("Approve this?", err=True)
+
+
 def _asked(question: dict[str, Any]) -> str:
-    """What is asked, on one line."""
+    """What is asked."""
     call = question.get("toolCall")
-    said = question.get("message") or question["reason"]
     if call is not None:
-        said = f"{visible_name(call['name'])} {visible_json(call['args'])}"
-    line = visible_line(said)
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+        return f"{visible_name(call['name'])} {visible_json(call['args'])}"
+    return visible_line(question.get("message") or question["reason"])
 
 
 def _about(question: dict[str, Any]) -> str:
@@ -297,28 +336,35 @@ def _about(question: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _show(terminal: Terminal, question: dict[str, Any]) -> None:
-    terminal.say(paint(_asked(question), "bold"))
-    rows = [
-        ("agent", question["agent"]),
-        ("thread", question["threadId"]),
-        ("status", question["status"]),
-        ("asked by", question["askedBy"] or ""),
-        ("message", question.get("message") or ""),
-        ("expires", question.get("expiresAt") or ""),
-        ("answer", _compact(question["answer"])),
-        ("may answer", "yes" if question["mayAnswer"] else question["why"]["message"]),
-        ("approval", _compact(question["approval"])),
-        ("arguments", _compact((question.get("toolCall") or {}).get("args"))),
-        ("schema", _compact(question.get("responseSchema"))),
-    ]
-    for name, value in rows:
+def _told(question: dict[str, Any]) -> Iterator[str]:
+    """All of a question, as lines."""
+    call = question.get("toolCall")
+    yield paint(_asked(question) if call is None else visible_name(call["name"]), "bold")
+    rows = {
+        "agent": visible_line(question["agent"]),
+        "thread": visible_word(question["threadId"]),
+        "status": question["status"],
+        "asked by": visible_word(question["askedBy"]) if question["askedBy"] else "",
+        "message": visible_line(question.get("message") or ""),
+        "expires": question.get("expiresAt") or "",
+        "answer": _compact(question["answer"]),
+        "may answer": "yes" if question["mayAnswer"] else visible_line(question["why"]["message"]),
+        "approval": _compact(question["approval"]),
+        "arguments": _compact(call["args"] if call is not None else None),
+        "metadata": _compact(question.get("metadata")) if call is None else "",
+        "schema": _compact(question.get("responseSchema")),
+    }
+    for name, value in rows.items():
         if value:
-            terminal.say(f"{name:<11} {visible_line(value)}")
+            yield _row(name, value)
     for entry in question["history"]:
         what = entry.get("event") or entry["status"]
         through = f" via {entry['via']}" if "via" in entry else ""
-        terminal.say(f"{'':<11} {entry['at']} {what} by {visible_line(entry['actor'])}{through}")
+        yield _row("", f"{entry['at']} {what} by {visible_word(entry['actor'])}{through}")
+
+
+def _row(name: str, value: str) -> str:
+    return f"{name:<11} {value}"
 
 
 def _compact(value: Any) -> str:

@@ -15,7 +15,7 @@ from agui_bridge.protocol.answers.forms import (
     resolve_schema,
 )
 from agui_bridge.protocol.answers.question_schemas import find_answer_fault, rooted
-from agui_bridge.text.visible import visible_json, visible_line
+from agui_bridge.text.visible import visible_json, visible_line, visible_word
 
 __all__ = ["NOTHING", "AskedField", "asked_fields"]
 
@@ -65,8 +65,11 @@ class AskedField:
         empty = self.empty()
         if empty is None:
             return ""
-        value = "nothing" if empty[0] in (NOTHING, None) else visible_line(self.written(empty[0]))
-        return f" (Enter: {value})"
+        value = empty[0]
+        if value in (NOTHING, None):
+            return " (Enter: nothing)"
+        typed = self.written(value)
+        return f" (Enter: {visible_word(typed) if typed == value else typed})"
 
     @property
     def hint(self) -> str:

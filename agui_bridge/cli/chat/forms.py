@@ -44,7 +44,7 @@ def fill_form(screen: Screen, schema: Mapping[str, Any]) -> Any:
 
 def _ask(screen: Screen, field: AskedField, before: Mapping[str, Any]) -> Any:
     if field.hint:
-        screen.note(visible_line(field.hint))
+        screen.note(" ".join(field.hint.split()))
     prefill = field.written(before[field.name]) if field.name in before else ""
     while True:
         value = _read(screen, field, prefill)
@@ -66,10 +66,10 @@ def _read(screen: Screen, field: AskedField, prefill: str) -> Any:
     if any(name.isdecimal() for name in names):
         # 2 would be the second, or the option that is called 2.
         for name in names:
-            screen.say(f"  {name}")
+            screen.say_shown(f"  {name}")
         return _line(screen, field, ", one of these", prefill, "one of these", options)
     for number, name in enumerate(names, start=1):
-        screen.say(f"  {number}  {name}")
+        screen.say_shown(f"  {number}  {name}")
     words = options | {str(number): options[name] for number, name in enumerate(names, start=1)}
     return _line(screen, field, ", a number", prefill, f"a number from 1 to {len(names)}", words)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agui_bridge.cli.chat.lines import drop_typed_ahead
 from agui_bridge.cli.chat.screen import Screen
-from agui_bridge.cli.chat.typed import Withdrawn, refuse, typed
+from agui_bridge.cli.chat.typed import Withdrawn, read_all, refuse, typed
 from agui_bridge.client import RunEnd
 
 __all__ = ["calls_to_carry_out", "results_by_hand"]
@@ -56,9 +56,11 @@ def results_by_hand(screen: Screen, calls: Sequence[Mapping[str, Any]]) -> list[
 def _result(screen: Screen, call: Mapping[str, Any]) -> str:
     name = call["function"]["name"]
     screen.note(f"{name} is a tool of a page, and here is none.", "yellow")
+    unread = screen.whole_call(name, call["function"]["arguments"])
     drop_typed_ahead()
     while True:
         try:
+            read_all(screen, unread)
             said = typed(screen, "[r]esult by hand, [s]kip > ").lower()
         except Withdrawn:
             return SKIPPED

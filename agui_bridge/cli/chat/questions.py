@@ -10,8 +10,14 @@ from ag_ui.core import Interrupt
 from agui_bridge.cli.chat.edited_arguments import edit_arguments
 from agui_bridge.cli.chat.forms import fill_form
 from agui_bridge.cli.chat.lines import drop_typed_ahead
-from agui_bridge.cli.chat.screen import Screen, agreed_arguments, is_approval, proposal_of
-from agui_bridge.cli.chat.typed import Withdrawn, refuse, typed
+from agui_bridge.cli.chat.screen import (
+    Screen,
+    Unread,
+    agreed_arguments,
+    is_approval,
+    proposal_of,
+)
+from agui_bridge.cli.chat.typed import Withdrawn, read_all, refuse, typed
 from agui_bridge.client import Cancelled, Client, Resolved, is_expired
 from agui_bridge.protocol.answers.question_schemas import (
     DECLINED,
@@ -36,12 +42,12 @@ def answer_all(client: Client, screen: Screen) -> dict[str, Answer]:
     answers: dict[str, Answer] = {}
     for number, interrupt in enumerate(open_now, start=1):
         position = f" {number} of {len(open_now)}" if len(open_now) > 1 else ""
-        screen.question(client, interrupt, position)
+        unread = screen.question(client, interrupt, position)
         drop_typed_ahead()
         try:
             if is_expired(interrupt):
                 _dismiss(screen)
-            answers[interrupt.id] = Resolved(_payload(client, screen, interrupt))
+            answers[interrupt.id] = Resolved(_payload(client, screen, interrupt, unread))
         except Withdrawn:
             answers[interrupt.id] = Cancelled()
     return answers
@@ -54,9 +60,14 @@ def _dismiss(screen: Screen) -> NoReturn:
     raise Withdrawn
 
 
-def _payload(client: Client, screen: Screen, interrupt: Interrupt) -> Any:
+def _payload(client: Client, screen: Screen, interrupt: Interrupt, unread: Unread) -> Any:
     schema = _usable(interrupt.response_schema)
-    if is_approval(client, interrupt) and not find_answer_fault(schema or {}, {"approved": True}):
+    approves = is_approval(client, interrupt) and not find_answer_fault(
+        schema or {}, {"approved": True}
+    )
+    if not read_all(screen, unread, may_decline=approves):
+        return {"approved": False, **_reason(screen)}
+    if approves:
         _, present = proposal_of(client, interrupt) or ("", None)
         return _approval(screen, schema, present, agreed_arguments(interrupt))
     if has_decline(schema) and not _will_answer(screen):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,13 +17,19 @@ from agui_bridge.text.visible import (
     open_end,
     visible,
     visible_json,
+    visible_json_text,
     visible_line,
     visible_name,
+    visible_word,
 )
 
-__all__ = ["Screen", "agreed_arguments", "is_approval", "proposal_of"]
+__all__ = ["Screen", "Unread", "agreed_arguments", "is_approval", "proposal_of"]
 
 _LONGEST: Final = 400
+_AROUND: Final = 4
+"""Lines of a screen that its frame and the prompt take."""
+
+_FEWEST: Final = 3
 _SAID: Final = 40
 """Characters before a piece of a text that say how it is shown."""
 
@@ -64,6 +71,42 @@ def is_approval(client: Client, interrupt: Interrupt) -> bool:
     return isinstance(offered, Mapping) and "approved" in offered
 
 
+def _asked_by(interrupt: Interrupt) -> str | None:
+    """For whom the run asks, where the bridge tells it."""
+    own = (interrupt.metadata or {}).get("agui_bridge")
+    approval = own.get("approval") if isinstance(own, Mapping) else None
+    asker = approval.get("askedBy") if isinstance(approval, Mapping) else None
+    return asker if isinstance(asker, str) and asker else None
+
+
+class Unread:
+    """What did not fit on the screen of a question, screen by screen.
+
+    Args:
+        terminal: where to write.
+        pages: the lines of each screen, of which the first is shown already.
+    """
+
+    def __init__(self, terminal: Terminal, pages: Sequence[Sequence[str]]) -> None:
+        self._terminal = terminal
+        self._pages = pages
+        self._shown = 1
+
+    def __bool__(self) -> bool:
+        return self._shown < len(self._pages)
+
+    @property
+    def place(self) -> str:
+        """How far one has read."""
+        return f"screen {self._shown} of {len(self._pages)}"
+
+    def show_next(self) -> None:
+        """Show the next screen."""
+        page = self._pages[self._shown]
+        self._shown += 1
+        self._terminal.frame("", page, "yellow", begins=False, ends=not self)
+
+
 class Screen:
     """A terminal, or a pipe.
 
@@ -71,11 +114,20 @@ class Screen:
         terminal: where to write.
         ask: reads a line after a prompt, with a text in it to begin with; raises EOFError at the
             end of the input.
+        has_reader: whether somebody reads what is shown, and types; None asks the system.
     """
 
-    def __init__(self, terminal: Terminal, ask: Callable[[str, str], str] = read_line) -> None:
+    def __init__(
+        self,
+        terminal: Terminal,
+        ask: Callable[[str, str], str] = read_line,
+        *,
+        has_reader: bool | None = None,
+    ) -> None:
         self._terminal = terminal
         self._ask = ask
+        reads = terminal.is_terminal and sys.stdin.isatty()
+        self._has_reader = reads if has_reader is None else has_reader
         self._calls: dict[str, list[str]] = {}
         self._in_text = False
         self._held = ""
@@ -91,19 +143,19 @@ class Screen:
             self._terminal.say()
             raise
 
-    def table(self, rows: Iterable[Sequence[str]], head: Sequence[str]) -> None:
-        """Show rows of cells, which may be an agent's words."""
+    def say_shown(self, text: str) -> None:
+        """Say a line that is visible already."""
         self._break()
-        self._terminal.table([[visible(cell) for cell in row] for row in rows], head=head)
+        self._terminal.say(text)
+
+    def table(self, rows: Iterable[Sequence[str]], head: Sequence[str]) -> None:
+        """Show rows of cells that are visible."""
+        self._break()
+        self._terminal.table(rows, head=head)
 
     def note(self, text: str, colour: str = "dim") -> None:
         """Say a line of the chat's own."""
-        self.say(text, colour)
-
-    def say(self, text: str, *colour: str) -> None:
-        """Say a line."""
-        self._break()
-        self._terminal.say(paint(visible(text), *colour))
+        self.say_shown(paint(visible(text), colour))
 
     def fail(self, text: str) -> None:
         """Say what went wrong."""
@@ -144,8 +196,11 @@ class Screen:
             for call in message.get("toolCalls") or ():
                 self._call(call["function"]["name"], call["function"]["arguments"])
 
-    def question(self, client: Client, interrupt: Interrupt, position: str) -> None:
-        """Show what is asked: the message, the tool and its whole arguments, until when."""
+    def question(self, client: Client, interrupt: Interrupt, position: str) -> Unread:
+        """Show what is asked: the message, the tool and its whole arguments, until when.
+
+        Gives what there was no room for on one screen.
+        """
         self._break()
         parts: list[str] = []
         if interrupt.message:
@@ -157,6 +212,8 @@ class Screen:
             parts.append(f"{paint('tool', 'dim')}  {paint(visible_name(name), 'cyan', 'bold')}")
             if agreed is not None:
                 parts.append(paint("changed by whoever has agreed so far", "yellow"))
+            if (asker := _asked_by(interrupt)) is not None:
+                parts.append(f"{paint('asked for by', 'dim')}  {visible_word(asker)}")
             parts.append(_pretty(arguments if agreed is None else agreed))
         elif interrupt.metadata:
             parts.append(_pretty(interrupt.metadata))
@@ -165,12 +222,34 @@ class Screen:
         title = "May this run?" if is_approval(client, interrupt) else "A question"
         if interrupt.reason not in ("tool_call", "input_required", "confirmation"):
             title += f" ({visible_line(interrupt.reason)})"
-        lines = "\n".join(parts or [visible(interrupt.reason)]).splitlines()
-        self._terminal.frame(paint(f"{title}{position}", "yellow", "bold"), lines, "yellow")
+        shown = "\n".join(parts or [visible(interrupt.reason)])
+        return self._framed(f"{title}{position}", shown)
+
+    def whole_call(self, name: str, arguments: str) -> Unread:
+        """Show all of a call that a person carries out."""
+        self._break()
+        try:
+            told = read_json(arguments or "{}")
+        except ValueError:
+            told = arguments
+        return self._framed(visible_name(name), _pretty(told))
+
+    def _framed(self, title: str, shown: str) -> Unread:
+        lines, heading = shown.split("\n"), paint(title, "yellow", "bold")
+        if not self._has_reader:
+            self._terminal.frame(heading, lines, "yellow")
+            return Unread(self._terminal, [])
+        lines = self._terminal.framed_lines(lines)
+        room = max(self._terminal.height - _AROUND, _FEWEST)
+        pages = [lines[at : at + room] for at in range(0, len(lines), room)]
+        self._terminal.frame(heading, pages[0], "yellow", ends=len(pages) == 1)
+        return Unread(self._terminal, pages)
 
     def _call(self, name: str, arguments: str) -> None:
         # An approval shows all of them.
-        self.note(f"⚙ {visible_name(name)}({_short(arguments)})", "cyan")
+        self.say_shown(
+            paint(f"⚙ {visible_name(name)}({visible_json_text(_short(arguments))})", "cyan")
+        )
 
     def _whole(self, piece: str) -> str:
         """A piece of a text, whose end waits for the next one if that says how it is shown."""

@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from typing import Final
 
 from agui_bridge.cli.chat.lines import drop_typed_ahead
-from agui_bridge.cli.chat.screen import Screen
+from agui_bridge.cli.chat.screen import Screen, Unread
 
-__all__ = ["CANCEL", "HELP", "QUIT", "Withdrawn", "is_slip", "refuse", "typed"]
+__all__ = ["CANCEL", "HELP", "QUIT", "Withdrawn", "is_slip", "read_all", "refuse", "typed"]
 
 CANCEL: Final = "/cancel"
 QUIT: Final = "/quit"
@@ -44,6 +44,35 @@ def typed(screen: Screen, prompt: str, prefill: str = "") -> str:
         elif said == before or not is_slip(screen, said, _WORDS, _ELSEWHERE):
             return said
         before = said
+
+
+def read_all(screen: Screen, unread: Unread, *, may_decline: bool = False) -> bool:
+    """Show what did not fit, screen by screen: only then is an answer taken.
+
+    Args:
+        screen: where it is shown.
+        unread: what did not fit.
+        may_decline: whether a no is taken before, which needs no reading.
+
+    Returns:
+        Whether all was shown; else somebody said no.
+
+    Raises:
+        Withdrawn, EOFError: see `typed`.
+    """
+    keys = f"Enter: go on{', [n]o' if may_decline else ''}, [c]ancel"
+    while unread:
+        said = typed(screen, f"{unread.place}. {keys} > ").lower()
+        if said in ("c", "cancel"):
+            raise Withdrawn
+        if said in ("n", "no") and may_decline:
+            return False
+        if said:
+            refuse(screen.note, "Nothing was sent: there is more to read. Press Enter alone.")
+            continue
+        unread.show_next()
+        drop_typed_ahead()
+    return True
 
 
 def refuse(tell: Callable[[str], None], told: str) -> None:

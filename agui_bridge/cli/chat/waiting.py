@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -10,6 +9,8 @@ from typing import Any, Final
 from agui_bridge.cli.chat.refusals import ADDRESS, told_refusal
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.client import ClientError, HttpError, InboxClient
+from agui_bridge.text.shown_call import in_room
+from agui_bridge.text.visible import visible_json, visible_line, visible_name
 
 __all__ = ["show_waiting"]
 
@@ -40,7 +41,12 @@ async def show_waiting(url: str, headers: Mapping[str, str], screen: Screen) -> 
         return
     try:
         rows = [
-            (question["threadId"], question["agent"], _since(question), _asked(question))
+            (
+                visible_line(question["threadId"]),
+                visible_line(question["agent"]),
+                _since(question),
+                _asked(question),
+            )
             for question in page["interrupts"]
         ]
         rest = " There are more." if page["cursor"] is not None else ""
@@ -66,8 +72,8 @@ def _since(question: Mapping[str, Any]) -> str:
 
 def _asked(question: Mapping[str, Any]) -> str:
     call = question.get("toolCall")
-    said = question.get("message") or question["reason"]
     if call is not None:
-        said = f"{call['name']} {json.dumps(call['args'], ensure_ascii=False)}"
-    line = " ".join(said.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+        line = f"{visible_name(call['name'])} {visible_json(call['args'])}"
+    else:
+        line = visible_line(question.get("message") or question["reason"])
+    return in_room(line, _LONGEST).text

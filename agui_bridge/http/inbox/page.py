@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.inbox.telling.words import Moment
-from agui_bridge.text.visible import visible, visible_json, visible_name
+from agui_bridge.text.visible import visible, visible_json, visible_name, visible_word
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -141,6 +141,7 @@ def _templates(style: str) -> Environment:
     )
     made.globals["style"] = style
     made.filters["visible"] = visible
+    made.filters["word"] = visible_word
     made.filters["name"] = visible_name
     made.filters["json"] = visible_json
     made.filters["moment"] = Moment

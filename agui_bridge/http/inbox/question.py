@@ -14,12 +14,12 @@ from agui_bridge.http.inbox.forms.deciding import UNDECIDED, Decided, read_decis
 from agui_bridge.http.inbox.forms.fields import Field
 from agui_bridge.http.inbox.telling.conversation import Conversation, conversation_of
 from agui_bridge.http.inbox.telling.outcome import Told, tell, tell_decided
-from agui_bridge.http.inbox.telling.words import value_text
 from agui_bridge.http.inbox.views import Argument, QuestionView, view_of
 from agui_bridge.inbox.access import find_question
 from agui_bridge.inbox.answering import answer_question
 from agui_bridge.inbox.reference import Reference
 from agui_bridge.stores.base import InterruptRow
+from agui_bridge.text.visible import visible_value
 
 __all__ = ["PATIENCE", "question_page"]
 
@@ -54,7 +54,7 @@ async def question_page(visit: Visit) -> Response:
         )
         # A link may be passed on: who comes by it sees the question alone.
         known = outcome.result is not None and not visit.place.link
-        result = Argument("Result", value_text(outcome.result)) if known else None
+        result = Argument("Result", visible_value(outcome.result)) if known else None
         return await _shown(visit, reference, outcome.row, told=tell(outcome), result=result)
 
 

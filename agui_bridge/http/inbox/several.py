@@ -69,7 +69,7 @@ async def _decide(visit: Visit, reference: str, chosen: Form) -> Result:
         ask = row.interrupt
         title = ask.tool_call.name if ask.tool_call is not None else ask.message or ask.reason
         shown = view_of(row, reference, visit.principal, time.time(), visit.service.agents)
-        if chosen["decision"] == [APPROVE] and shown.waits and not shown.is_listed_whole:
+        if chosen["decision"] == [APPROVE] and shown.waits and not shown.listed.is_whole:
             return _not_taken(reference, title, "The list does not show all of it: open it.")
         decided = read_decision(ask, chosen)
         if decided.faults:

@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from agui_bridge.http.inbox.forms.deciding import CANCEL, Offered, offered_by
-from agui_bridge.http.inbox.forms.fields import edited_so_far, vote_to_agree_with
 from agui_bridge.http.inbox.telling.history import Event, answer_words, history_of, state_of
-from agui_bridge.http.inbox.telling.words import counted, name_text, value_text
+from agui_bridge.http.inbox.telling.words import counted
 from agui_bridge.inbox.answering import said_gone
 from agui_bridge.protocol.answers.decisions import APPROVE
 from agui_bridge.protocol.approvals.entitlement import may_withdraw, why_not, wording
-from agui_bridge.protocol.approvals.voting import needs_votes
+from agui_bridge.protocol.approvals.voting import (
+    edited_so_far,
+    needs_votes,
+    vote_to_agree_with,
+)
 from agui_bridge.protocol.grants.remembering import MEMBER, offered_words
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, Json, Principal
 from agui_bridge.stores.base import InterruptRow
-from agui_bridge.text.visible import visible_name
+from agui_bridge.text.shown_call import ShownCall, argument_by_argument, on_one_line
+from agui_bridge.text.visible import visible, visible_name, visible_value, visible_word
 
 __all__ = ["Argument", "QuestionView", "view_of"]
 
@@ -34,8 +38,8 @@ class Argument:
     """A named value.
 
     Attributes:
-        name: its name.
-        text: the value, whole.
+        name: its name, as it is shown.
+        text: the value, whole, as it is shown.
     """
 
     name: str
@@ -49,13 +53,7 @@ class Argument:
     @property
     def short(self) -> str:
         """Its beginning, on one line."""
-        line = " ".join(self.text.split())
-        return line if len(line) <= _SHORT else line[: _SHORT - 1] + "…"
-
-    @property
-    def is_short(self) -> bool:
-        """Whether its beginning is all of it."""
-        return self.short == self.text
+        return on_one_line(self.text, _SHORT).text
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +86,11 @@ class QuestionView:
 
     @property
     def title(self) -> str:
-        """The tool's name, or what kind of question it is."""
+        """The tool's name, or what kind of question it is, as it is shown."""
         call = self.ask.tool_call
         if call is not None:
             return visible_name(call.name)
-        return self.ask.message or self.ask.reason
+        return visible(self.ask.message or self.ask.reason)
 
     @property
     def kind(self) -> str:
@@ -126,12 +124,7 @@ class QuestionView:
 
         Of another question what its agent tells besides.
         """
-        if (edited := edited_so_far(self.ask)) is not None:
-            return _named(edited)
-        if self.proposed:
-            return self.proposed
-        told = self.ask.metadata or {}
-        return _named({name: it for name, it in told.items() if name != "agui_bridge"})
+        return _named(self._told)
 
     @property
     def proposed(self) -> list[Argument]:
@@ -140,32 +133,36 @@ class QuestionView:
         return _named(call.args) if call is not None else []
 
     @property
+    def _told(self) -> Mapping[str, Json]:
+        if self.ask.tool_call is not None:
+            edited = edited_so_far(self.ask)
+            return self.ask.tool_call.args if edited is None else edited
+        told = self.ask.metadata or {}
+        return {name: it for name, it in told.items() if name != "agui_bridge"}
+
+    @property
     def agreed(self) -> str | None:
         """Names the arguments that were voted for."""
         vote = vote_to_agree_with(self.ask)
         return vote.args_digest if vote is not None else None
 
     @property
-    def listed(self) -> list[Argument]:
-        """The arguments that a list shows, each as its beginning."""
-        return self.arguments[:_LISTED]
-
-    @property
-    def is_listed_whole(self) -> bool:
-        """Whether a list shows all that an approval would run: only then it is approved there.
-
-        It approves what was first proposed, over which the votes for other arguments would fall.
-        """
-        return (
-            not self.changed_by
-            and len(self.arguments) <= _LISTED
-            and all(it.is_short for it in self.arguments)
+    def listed(self) -> ShownCall:
+        """Its call as a list shows it."""
+        call = self.ask.tool_call
+        return argument_by_argument(
+            call.name if call is not None else "",
+            self._told,
+            self.ask.asked_by,
+            most=_LISTED,
+            length=_SHORT,
+            is_latest=not self.changed_by,
         )
 
     @property
     def may_tick(self) -> bool:
         """Whether who looks may decide on it in a list, together with others."""
-        return self.may and self.can(APPROVE) and self.is_listed_whole
+        return self.may and self.can(APPROVE) and self.listed.is_whole
 
     @property
     def asked_at(self) -> float:
@@ -238,7 +235,7 @@ class QuestionView:
 
 
 def _named(told: Mapping[str, Json]) -> list[Argument]:
-    return [Argument(name_text(name), value_text(it)) for name, it in told.items()]
+    return [Argument(visible_word(name), visible_value(it)) for name, it in told.items()]
 
 
 def view_of(

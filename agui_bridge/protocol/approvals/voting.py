@@ -6,15 +6,25 @@ Source: docs/contract.md, row 17b.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Respond, decide
 from agui_bridge.protocol.approvals.entitlement import is_one_of
 from agui_bridge.protocol.json_values import canonical, same_json
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
-from agui_bridge.protocol.threads.records import Interrupt, RecordedAnswer, Vote
+from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer, Vote
 
-__all__ = ["agreed", "args_digest", "cast", "is_enough", "needs_votes", "same_answer", "stands"]
+__all__ = [
+    "agreed",
+    "args_digest",
+    "cast",
+    "edited_so_far",
+    "is_enough",
+    "needs_votes",
+    "same_answer",
+    "stands",
+    "vote_to_agree_with",
+]
 
 
 def needs_votes(ask: Interrupt) -> bool:
@@ -112,6 +122,18 @@ def same_answer(answer: RecordedAnswer, other: RecordedAnswer) -> bool:
         other: the other.
     """
     return answer.status == other.status and same_json(answer.payload, other.payload)
+
+
+def edited_so_far(ask: Interrupt) -> Mapping[str, Json] | None:
+    """The arguments that were voted for, where somebody changed them; else None."""
+    vote = vote_to_agree_with(ask)
+    edited = vote.answer.payload.get("editedArgs") if vote is not None else None
+    return edited if isinstance(edited, Mapping) else None
+
+
+def vote_to_agree_with(ask: Interrupt) -> Vote | None:
+    """The first vote for a call; all that approve are for the same arguments."""
+    return next((vote for vote in ask.votes if vote.args_digest is not None), None)
 
 
 def _each_has_one(groups: Sequence[Iterable[str]], votes: Sequence[Vote]) -> bool:

@@ -18,6 +18,7 @@ const LATIN = /[A-Za-z\u00C0-\u024F\u1E00-\u1EFF]/;
 const FOREIGN =
   /[\u0370-\u10FF\u1200-\u1CFF\u1F00-\u1FFF\u2C00-\u2C5F\u2C80-\u2DDF\uA4D0-\uA6FF\uA800-\uAB2F\uAB70-\uABFF\uFB13-\uFDFF\uFE70-\uFEFC\u{10280}-\u{118FF}]/u;
 const ASCII = /^[\0-\x7F]*$/;
+const NUMBERED = /\\(?=u(?:[\dA-F]{4}|\{[\dA-F]{1,6}\}))/gi;
 
 type Mark = (character: string) => string;
 
@@ -32,9 +33,9 @@ const unlike = (mark: Mark) => (word: string) =>
     (LATIN.test(word) && FOREIGN.test(letter)) || ASCII.test(letter.normalize("NFKC")) ? mark(letter) : letter,
   );
 
-/** What shows nothing, or looks like something else, stands there by its number. */
+/** What shows nothing, or looks like something else, stands there by its number; once, for a mark's own backslash is marked, too. */
 export function visible(text: string, mark = number): string {
-  return text
+  return (mark === number ? text.replace(NUMBERED, mark) : text)
     .replace(/\r\n/g, "\n")
     .replace(FLOOD, mark)
     .replace(UNSEEN, (found, hidden) => (hidden ? mark(found) : found))

@@ -11,15 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agui_bridge.errors import Refused
-from agui_bridge.http.inbox.forms.fields import (
-    FieldSet,
-    answer_fields,
-    argument_fields,
-    edited_so_far,
-    vote_to_agree_with,
-)
+from agui_bridge.http.inbox.forms.fields import FieldSet, answer_fields, argument_fields
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, RESPOND, find_fault
 from agui_bridge.protocol.answers.question_schemas import DECLINED
+from agui_bridge.protocol.approvals.voting import edited_so_far, vote_to_agree_with
 from agui_bridge.protocol.grants.remembering import MEMBER
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer
 

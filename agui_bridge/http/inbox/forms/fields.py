@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 
 from agui_bridge.errors import Refused
 from agui_bridge.http.chat.field_labels import with_labels
-from agui_bridge.http.inbox.telling.words import value_text
 from agui_bridge.protocol.answers.forms import (
     WHOLE_VALUE,
     FormField,
@@ -21,17 +20,16 @@ from agui_bridge.protocol.answers.forms import (
     resolve_schema,
 )
 from agui_bridge.protocol.answers.question_schemas import has_decline
-from agui_bridge.protocol.threads.records import Interrupt, Json, Vote
+from agui_bridge.protocol.approvals.voting import edited_so_far
+from agui_bridge.protocol.threads.records import Interrupt, Json
 from agui_bridge.surfaces.json_text import parse_json
-from agui_bridge.text.visible import visible, visible_json
+from agui_bridge.text.visible import visible, visible_json, visible_value
 
 __all__ = [
     "Field",
     "FieldSet",
     "answer_fields",
     "argument_fields",
-    "edited_so_far",
-    "vote_to_agree_with",
 ]
 
 Kind = Literal["line", "text", "number", "date", "email", "json", "choice", "yes_no"]
@@ -213,7 +211,7 @@ class FieldSet:
             return ""
         if kind == "json":
             return visible_json(value, 2)
-        return value if isinstance(value, str) else value_text(value)
+        return value if isinstance(value, str) else visible_value(value)
 
     def _begins(self, field: FormField, otherwise: Any) -> Any:
         """The value with which a field begins, if it has one."""
@@ -272,18 +270,6 @@ def argument_fields(ask: Interrupt) -> FieldSet:
     if "editedArgs" not in properties:
         schema = {"type": "object"}
     return _fields("edit", schema, ask.tool_call.args if agreed is None else agreed, ask)
-
-
-def edited_so_far(ask: Interrupt) -> Mapping[str, Json] | None:
-    """The arguments that were voted for, where somebody changed them; else None."""
-    vote = vote_to_agree_with(ask)
-    edited = vote.answer.payload.get("editedArgs") if vote is not None else None
-    return edited if isinstance(edited, Mapping) else None
-
-
-def vote_to_agree_with(ask: Interrupt) -> Vote | None:
-    """The first vote for a call; all that approve are for the same arguments."""
-    return next((vote for vote in ask.votes if vote.args_digest is not None), None)
 
 
 def _fields(

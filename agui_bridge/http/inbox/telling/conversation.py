@@ -10,7 +10,7 @@ from agui_bridge.protocol.threads.content_parts import file_name
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.messages.archived import archived_for
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.text.visible import visible_name
+from agui_bridge.text.visible import visible_json_text, visible_name
 
 __all__ = ["Conversation", "Turn", "conversation_of"]
 
@@ -36,7 +36,7 @@ class Turn:
         role: whose, as AG-UI has it.
         speaker: whose, in words.
         text: what it says, cut off where it is very long.
-        calls: the tool calls in it, as `name(arguments)`.
+        calls: the tool calls in it, as `name(arguments)`, as they are shown.
     """
 
     role: str
@@ -100,7 +100,8 @@ def _named(part: Mapping[str, Json]) -> str:
 def _calls(calls: Json) -> Iterator[str]:
     for call in calls:
         function = call.get("function") or {}
-        yield _cut(f"{visible_name(function.get('name', ''))}({function.get('arguments', '')})")
+        name, arguments = function.get("name", ""), function.get("arguments", "")
+        yield _cut(f"{visible_name(name)}({visible_json_text(arguments)})")
 
 
 def _cut(text: str) -> str:

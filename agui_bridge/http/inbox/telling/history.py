@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from agui_bridge.http.inbox.telling.words import value_text
 from agui_bridge.inbox.answering import decided_by
 from agui_bridge.protocol.answers.question_schemas import says_declined
 from agui_bridge.protocol.threads.records import (
@@ -15,6 +14,7 @@ from agui_bridge.protocol.threads.records import (
     InterruptStatus,
     RecordedAnswer,
 )
+from agui_bridge.text.visible import visible, visible_value
 
 __all__ = ["Event", "answer_words", "channel_words", "history_of", "state_of"]
 
@@ -53,7 +53,7 @@ class Event:
     """Something that happened to a question.
 
     Attributes:
-        words: what.
+        words: what, as it is shown.
         actor: who did it.
         channel: through what, in words; "" where nobody said.
         rule: the approval rule under which it happened; None without one.
@@ -95,7 +95,7 @@ def channel_words(via: str | None) -> str:
 
 
 def answer_words(ask: Interrupt, answer: RecordedAnswer | None) -> tuple[str, str]:
-    """What an answer says, in a word, and with what, if anything.
+    """What an answer says, in a word, and with what, if anything, as it is shown.
 
     Args:
         ask: the question.
@@ -105,19 +105,19 @@ def answer_words(ask: Interrupt, answer: RecordedAnswer | None) -> tuple[str, st
         return "Withdrawn", ""
     payload = answer.payload
     if not isinstance(payload, Mapping):
-        return "Answered", value_text(payload)
+        return "Answered", visible_value(payload)
     reason = payload.get("reason")
-    said = reason if isinstance(reason, str) else ""
+    said = visible(reason) if isinstance(reason, str) else ""
     if ask.tool_call is None:
         if says_declined(payload):
             return "Declined", said
-        return "Answered", value_text(dict(payload))
+        return "Answered", visible_value(dict(payload))
     if payload.get("approved") is True:
         if "editedArgs" in payload:
-            return "Approved with changes", value_text(payload["editedArgs"])
+            return "Approved with changes", visible_value(payload["editedArgs"])
         return "Approved", said
     if payload.get("respond"):
-        return "Answered in place of the tool", value_text(payload["respond"])
+        return "Answered in place of the tool", visible_value(payload["respond"])
     return "Declined", said
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.run_events import iso_time
 
-__all__ = ["Moment", "counted", "name_text", "value_text"]
+__all__ = ["Moment", "counted"]
 
 _UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60))
 
@@ -51,32 +49,3 @@ class Moment:
 def counted(number: int, noun: str) -> str:
     """A number of things, such as `1 vote` or `3 votes`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def value_text(value: Json) -> str:
-    """A JSON value as people read it: a text as it is, else JSON, objects over several lines.
-
-    A text that would be read as another value (`"5"` as 5, `"null"` as null), or not at all, is
-    quoted.
-    """
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False) if _misleads(value) else value
-    nested = isinstance(value, dict | list | tuple) and len(json.dumps(value)) > 60
-    return json.dumps(value, ensure_ascii=False, indent=2 if nested else None)
-
-
-def name_text(name: str) -> str:
-    """An argument's name as people read it: quoted where its spaces would not all be seen."""
-    plain = name == " ".join(name.split()) and name and not name.startswith('"')
-    return name if plain else json.dumps(name, ensure_ascii=False)
-
-
-def _misleads(text: str) -> bool:
-    """Whether a text that is shown as it is would not be taken for that text."""
-    if not text.strip() or "\r" in text or (text != text.strip() and "\n" not in text):
-        return True
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True

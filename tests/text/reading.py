@@ -1,0 +1,37 @@
+"""What people read, read back: the values that a text stands for, as the place that shows it says."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from agui_bridge.text.visible import visible
+
+__all__ = ["hides_nothing", "unmarked", "value_of", "word_of"]
+
+_MARK: Final = re.compile(r"\\u(?:([0-9a-f]{4})|\{([0-9a-f]{1,6})\})")
+
+
+def hides_nothing(text: str) -> bool:
+    """Whether every character of a text can be seen."""
+    plain = text.replace("\r\n", "\n").replace("\\", "/")
+    return visible(plain) == plain
+
+
+def unmarked(shown: str) -> str:
+    """The text that `visible` has shown so."""
+    return _MARK.sub(lambda mark: chr(int(mark[1] or mark[2], 16)), shown)
+
+
+def value_of(shown: str) -> Any:
+    """The value that `visible_value` has shown so: what is no JSON is a text."""
+    try:
+        return json.loads(shown)
+    except (ValueError, RecursionError):
+        return unmarked(shown)
+
+
+def word_of(shown: str) -> str:
+    """The name that `visible_word` has shown so: quotation marks are those of JSON."""
+    return str(json.loads(shown)) if shown.startswith('"') else unmarked(shown)
