@@ -129,7 +129,7 @@ class Terminal:
         if begins:
             self.say(f"{paint('╭─', *colour)} {title}")
         for line in lines:
-            self.say(f"{paint('│', *colour)} {line}".rstrip(" "))
+            self.say(f"{paint('│', *colour)} {line}" if line else paint("│", *colour))
         if ends:
             self.say(paint("╰─", *colour))
 

@@ -162,9 +162,9 @@ class Notice:
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """What else there is to know: labels and values."""
+        """What else there is to know: labels and values, each on one line."""
         ask = self.ask
-        found = [("Agent", visible(self.key.agent))]
+        found = [("Agent", visible_word(self.key.agent))]
         if ask.asked_by is not None:
             found.append(("Asked for by", visible_word(ask.asked_by)))
         if ask.expires_at is not None and not self.ended:
@@ -187,7 +187,7 @@ class Notice:
         if entry is None or self.event == "expired":
             return word
         through = f" ({entry.via})" if entry.via else ""
-        return f"{word} by {visible(entry.actor)}{through}"
+        return f"{word} by {visible_word(entry.actor)}{through}"
 
 
 def end_of(ask: Interrupt) -> Event:

@@ -142,7 +142,7 @@ class Smtp(Channel):
 
     def _text(self, notice: Notice, person: str | Principal) -> str:
         parts = [notice.title]
-        parts.append("\n".join(f"{label}: {' '.join(v.split())}" for label, v in notice.facts))
+        parts.append("\n".join(f"{label}: {value}" for label, value in notice.facts))
         if self.show_args and notice.args is not None:
             parts.append(cut(notice.args, _LONGEST_TEXT))
         if (link := notice.links.personal(person)) is not None:

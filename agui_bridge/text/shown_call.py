@@ -20,6 +20,8 @@ from agui_bridge.text.visible import visible_json, visible_name, visible_value, 
 __all__ = ["ShownCall", "ShownText", "argument_by_argument", "as_json", "in_room", "on_one_line"]
 
 _ANY: Final = 2**62
+_LOOSE: Final = "\u200c\u200d\ufe0f" + "".join(map(chr, range(0xE0020, 0xE0080)))
+"""What is seen only by what follows, or belongs to what came before: no text ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def on_one_line(text: str, most: int) -> ShownText:
         most: how many characters.
     """
     line = " ".join(text.split())
-    line = line if len(line) <= most else line[: most - 1] + "…"
+    line = line if len(line) <= most else line[: most - 1].rstrip(_LOOSE) + "…"
     return ShownText(line, line == text)
 
 
@@ -144,4 +146,4 @@ def in_room(text: str, most: int) -> ShownText:
     if len(text) * 2 <= most or len(text.encode("utf-16-le")) <= 2 * most:
         return ShownText(text)
     kept = text.encode("utf-16-le")[: 2 * (most - 1)].decode("utf-16-le", "ignore")
-    return ShownText(f"{kept}…", is_whole=False)
+    return ShownText(f"{kept.rstrip(_LOOSE)}…", is_whole=False)

@@ -72,6 +72,7 @@ _HIDDEN: Final = (
     f"{_ranges(DEFAULT_IGNORABLE)}]"
 )
 _UNSEEN: Final = re.compile(f"{_WRITTEN}|(?P<hidden>{_HIDDEN})")
+_BLANKS: Final = re.compile(r'(?<=[ "]) | (?=[ "])')
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _NUMBERED: Final = re.compile(r"\\(?=u(?:[0-9A-Fa-f]{4}|\{[0-9A-Fa-f]{1,6}\}))")
 """What would read as a mark."""
@@ -124,7 +125,8 @@ def visible_name(name: str) -> str:
     Args:
         name: an agent's.
     """
-    return _WORD.sub(lambda word: _unlike(word[0], _number), visible_line(name))
+    shown = _WORD.sub(lambda word: _unlike(word[0], _number), visible_line(name))
+    return _without_hidden(shown, _number)
 
 
 def visible_json(value: object, indent: int | None = None) -> str:
@@ -149,15 +151,15 @@ def visible_json_text(text: str) -> str:
 def visible_word(text: str) -> str:
     """A name or a label on one line, told from every other one.
 
-    It is quoted, as JSON, where a page would show it like another: by the blanks that it has, or by
-    quotation marks of its own.
+    It is quoted, as JSON, where a page would show it like another: by the blanks that it has, which
+    are marked then, or by quotation marks of its own.
 
     Args:
         text: an agent's, or of somebody else.
     """
     shown = visible(text)
     plain = shown and " ".join(text.split()) == text and not shown.startswith('"')
-    return shown if plain else visible_json(text)
+    return shown if plain else _BLANKS.sub(r"\\u0020", visible_json(text))
 
 
 def visible_value(value: object) -> str:
@@ -205,8 +207,14 @@ def _shown(text: str, mark: Callable[[str], str]) -> str:
     if text.isascii():
         return _CONTROL.sub(lambda found: mark(found[0]), text)
     text = _PERHAPS_MARKS.sub(lambda run: _few_marks(run[0], mark), text)
-    text = _UNSEEN.sub(lambda found: mark(found[0]) if found["hidden"] else found[0], text)
-    return _HOST.sub(lambda host: _WORD.sub(lambda word: _unlike(word[0], mark), host[0]), text)
+    text = _without_hidden(text, mark)
+    named = _HOST.sub(lambda host: _WORD.sub(lambda word: _unlike(word[0], mark), host[0]), text)
+    return named if named == text else _without_hidden(named, mark)
+
+
+def _without_hidden(text: str, mark: Callable[[str], str]) -> str:
+    """A text whose hidden characters are marked; once more where a letter beside one was."""
+    return _UNSEEN.sub(lambda found: mark(found[0]) if found["hidden"] else found[0], text)
 
 
 def _few_marks(run: str, mark: Callable[[str], str]) -> str:

@@ -31,7 +31,7 @@ from agui_bridge.client import Client
 from agui_bridge.inbox import Inbox
 from agui_bridge.protocol.threads.records import ToolCall
 from agui_bridge.stdio import Pipes, serve_stdio
-from agui_bridge.terminal import Terminal
+from agui_bridge.terminal import Terminal, _length
 from tests.channels.bridges import notice
 from tests.channels.receivers import Mailbox
 from tests.http.inbox.pages import Person
@@ -81,8 +81,8 @@ class Office:
     piped: Pipes
     mailbox: Mailbox
     mail: int
-    args: dict[str, Any] = field(default_factory=dict)
-    ran: dict[str, Any] = field(default_factory=dict)
+    args: dict[str, Any] = field(default_factory=dict, repr=False)
+    ran: dict[str, Any] = field(default_factory=dict, repr=False)
     replies: Any = None
 
     def thread(self, args: Mapping[str, Any]) -> str:
@@ -207,9 +207,11 @@ async def terminal(office: Office, args: Mapping[str, Any], asker: str) -> Read:
     shown = Terminal(written, is_terminal=True, width=60, height=12)
 
     def reads(prompt: str, prefill: str) -> str:
-        text = click.unstyle(written.getvalue())[len("".join(seen)) :]
+        text = click.unstyle(written.getvalue())
+        written.seek(0)
+        written.truncate()
         seen.append(text)
-        assert text.count("\n") < 12 and all(len(line) <= 60 for line in text.split("\n"))
+        assert text.count("\n") < 12 and all(_length(line) <= 60 for line in text.split("\n"))
         if "Enter: go on" in prompt:
             assert "[y]es" not in prompt
             return ""
@@ -225,8 +227,9 @@ async def terminal(office: Office, args: Mapping[str, Any], asker: str) -> Read:
     await client.aclose()
     lines = [line for line in "".join(seen).split("\n") if line.startswith("│")]
     start = lines.index("│ tool  pay") + 1
-    read = json.loads("".join(line[2:].ljust(58) for line in lines[start:]))
-    return Read("".join(seen), True, read)
+    read = json.loads("".join(line[2:] for line in lines[start:]))
+    # A line that goes on below is one.
+    return Read("".join(line[2:] for line in lines), True, read)
 
 
 async def pipes(office: Office, args: Mapping[str, Any], asker: str) -> Read:
@@ -299,8 +302,8 @@ class _Arguments(HTMLParser):
         if self._begins:
             data = data.removeprefix("\n")
         self._begins = False
-        if not self._folded:
-            self._words.append(data if self._inside else data.strip())
+        if not self._folded and (self._inside or data.strip()):
+            self._words.append(data)
 
     @property
     def args(self) -> dict[str, Any]:
@@ -311,7 +314,8 @@ class _Arguments(HTMLParser):
 def _seen(text: str, approves: bool) -> Read:
     found = _Arguments(text)
     assert found.asked_by is not None
-    return Read(re.sub(r'="[^"]*"', "", text), approves, found.args, word_of(found.asked_by))
+    args = found.args if approves else NOTHING
+    return Read(re.sub(r'="[^"]*"', "", text), approves, args, word_of(found.asked_by))
 
 
 async def page(office: Office, args: Mapping[str, Any], asker: str) -> Read:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
 from tests.shown.calls import ASKERS, calls
 from tests.shown.places import NOTHING, PLACES, Office, Read, the_office
@@ -23,7 +23,7 @@ async def office() -> AsyncIterator[Office]:
 
 @pytest.mark.parametrize("place", PLACES)
 @given(args=calls(), asker=ASKERS)
-@settings(max_examples=30)
+@settings(max_examples=25, phases=[Phase.generate])
 async def test_what_is_read_beside_an_approval_is_what_runs(
     place: str, args: dict[str, Any], asker: str, office: Office
 ) -> None:

@@ -1,4 +1,4 @@
-"""What people read, read back: the values that a text stands for, as the place that shows it says."""
+"""What people read, read back: the values that a text stands for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARK: Final = re.compile(r"\\u(?:([0-9a-f]{4})|\{([0-9a-f]{1,6})\})")
 
 def hides_nothing(text: str) -> bool:
     """Whether every character of a text can be seen."""
-    plain = text.replace("\r\n", "\n").replace("\\", "/")
+    plain = text.replace("\r\n", "\n").replace("\\", "|")
     return visible(plain) == plain
 
 

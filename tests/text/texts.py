@@ -36,6 +36,10 @@ HIDING: Final[Mapping[str, tuple[str, str]]] = {
     "two selectors behind an emoji": ("☠\ufe0f\ufe0f", "☠\ufe0f\\ufe0f"),
     "an emoji that is joined to nothing": ("☠\u200d", r"☠\u200d"),
     "Cyrillic in a Latin host": ("to ex\u0430mple.com", r"to ex\u0430mple.com"),
+    "a joiner beside a letter that is marked": (
+        "می\u200cخex\u0430.com",
+        r"می\u200c\u062eex\u0430.com",
+    ),
     "Greek behind a user": ("mail me@b\u03bfb", r"mail me@b\u03bfb"),
     "letters that look like ASCII in a host": ("https://\uff50ay.com", r"https://\uff50ay.com"),
 }
@@ -58,6 +62,7 @@ NAMES: Final[Mapping[str, str]] = {
     "p\u0430y": r"p\u0430y",
     "pay_\uff49nvoice": r"pay_\uff49nvoice",
     "send\u200b": r"send\u200b",
+    "می\u200cخx": r"می\u200c\u062ex",
     "send\nfake": "send fake",
     "удалить_строки": "удалить_строки",
     "delete_rows": "delete_rows",

@@ -74,7 +74,7 @@ def notice_blocks(notice: Notice, *, show_args: bool = False) -> list[Block]:
         blocks.append(_section(message))
     if show_args and notice.args is not None:
         blocks.append(_section(notice.args))
-    facts = "\n".join(f"{label}: {cut(' '.join(v.split()), _FACT)}" for label, v in notice.facts)
+    facts = "\n".join(f"{label}: {cut(value, _FACT)}" for label, value in notice.facts)
     blocks.append(_section(facts))
     if not notice.ended and (buttons := _buttons(notice, show_args=show_args)):
         blocks.append({"type": "actions", "block_id": "decide", "elements": buttons})

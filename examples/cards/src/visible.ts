@@ -33,17 +33,21 @@ const unlike = (mark: Mark) => (word: string) =>
     (LATIN.test(word) && FOREIGN.test(letter)) || ASCII.test(letter.normalize("NFKC")) ? mark(letter) : letter,
   );
 
+/** Done once more where a letter beside it was marked. */
+const hidden = (mark: Mark) => (found: string, unseen?: string) => (unseen ? mark(found) : found);
+
 /** What shows nothing, or looks like something else, stands there by its number; once, for a mark's own backslash is marked, too. */
 export function visible(text: string, mark = number): string {
   return (mark === number ? text.replace(NUMBERED, mark) : text)
     .replace(/\r\n/g, "\n")
     .replace(FLOOD, mark)
-    .replace(UNSEEN, (found, hidden) => (hidden ? mark(found) : found))
-    .replace(HOST, (host) => host.replace(WORD, unlike(mark)));
+    .replace(UNSEEN, hidden(mark))
+    .replace(HOST, (host) => host.replace(WORD, unlike(mark)))
+    .replace(UNSEEN, hidden(mark));
 }
 
 /** The name of a tool, in which a letter that looks like another one is marked, too. */
-export const visibleName = (name: string) => visible(name).replace(WORD, unlike(number));
+export const visibleName = (name: string) => visible(name).replace(WORD, unlike(number)).replace(UNSEEN, hidden(number));
 
 /** A value as JSON; what is not seen is an escape of JSON. */
 export const visibleJson = (value: unknown, indent?: number) => visible(JSON.stringify(value, null, indent) ?? "", escape);
