@@ -167,5 +167,5 @@ async def test_a_body_names_the_tool_that_a_question_is_about(receiver: Receiver
     ((_, body),) = receiver.got
     data = json.loads(body)["data"]
 
-    assert (data["tool"], data["reason"]) == ("delete_rows", "tool_call")
+    assert (data["tool"], data["reason"]) == ("delete_rows", "input_required")
     assert "args" not in data

@@ -17,6 +17,7 @@ from ag_ui.core import Interrupt
 from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import NotDelivered
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, Approve, Cancel, Decision
+from agui_bridge.protocol.answers.own_words import own_words
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_agui.pauses.answers import Answers, Asked, Ended, call_of
 from agui_bridge_agui.pauses.interrupts import asked_of, keep
@@ -66,7 +67,7 @@ def _ask_of(interrupt: Interrupt, call: ToolCall, ended: Ended) -> Ask:
     return replace(
         asked_of(interrupt, ended).ask,
         reason="tool_call",
-        message=interrupt.message,
+        message=own_words(interrupt.message, call.name, call.args),
         tool_call=call,
         about=None,
         permits=False,

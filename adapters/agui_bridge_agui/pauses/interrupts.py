@@ -21,7 +21,7 @@ from agui_bridge.protocol.answers.decisions import (
     Decision,
     approval_schema,
 )
-from agui_bridge.protocol.answers.own_words import with_call
+from agui_bridge.protocol.answers.own_words import own_words, with_call
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import (
     Answers,
@@ -123,6 +123,7 @@ def asked_of(interrupt: Interrupt, ended: Ended) -> Asked:
     edits = "editedArgs" in _properties(schema)
     ask = replace(
         _bare(interrupt, ended),
+        message=own_words(interrupt.message, call.name, call.args),
         tool_call=call,
         # Unless it is told here, what its schema says of edits stands as it is.
         parameters=ended.tool_schemas.get(call.name),

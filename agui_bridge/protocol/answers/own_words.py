@@ -23,8 +23,8 @@ _DECODER: Final = json.JSONDecoder()
 def own_words(description: str | None, name: str, args: Mapping[str, Json]) -> str | None:
     """A description without the call that it repeats, which is shown beside it.
 
-    LangChain's middleware adds the tool's name, and its arguments as Python writes them: they would
-    be told where nobody wants arguments told.
+    LangChain's middleware adds the tool's name, and its arguments as Python writes them; Pydantic
+    AI's endpoint says `Approve pay({"to": "bob"})?`.
 
     Args:
         description: as the framework has it.
@@ -34,6 +34,11 @@ def own_words(description: str | None, name: str, args: Mapping[str, Json]) -> s
     if description is None:
         return None
     said = description.removesuffix(f"\n\nTool: {name}\nArgs: {dict(args)}")
+    begin, end = f"Approve {name}(", ")?"
+    if said.startswith(begin) and said.endswith(end):
+        with contextlib.suppress(ValueError, RecursionError):
+            if json.loads(said[len(begin) : -len(end)]) == dict(args):
+                return None
     return None if said in _BY_DEFAULT else said
 
 
