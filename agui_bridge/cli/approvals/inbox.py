@@ -311,7 +311,9 @@ def _is_read(question: dict[str, Any], given: dict[str, Any], *, asks: bool) -> 
         for line in lines[at : at + room]:
             terminal.say(line)
         if at + room < len(lines):
-            click.prompt("Enter: go on", default="", show_default=False, err=True)
+            click.prompt(
+                "Enter: go on", default="", show_default=False, prompt_suffix=" > ", err=True
+            )
     return click.confirm("Approve this?", err=True)
 
 
