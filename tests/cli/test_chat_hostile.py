@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 from typing import Any
 
@@ -108,7 +109,7 @@ async def test_long_arguments_are_shown_whole_once_before_a_yes_is_taken(
                 chat.wait_for("Nothing was sent: there is more to read.")
                 screens = chat.read_on("[y]es, ")
                 assert all(len(screen.splitlines()) <= 50 for screen in screens)
-                shown += "".join(screens)
+                shown += "\n".join(["", *screens])
                 chat.answer("[c]ancel > ", said)
             else:
                 chat.answer("no reason) > ", "")
@@ -120,7 +121,7 @@ async def test_long_arguments_are_shown_whole_once_before_a_yes_is_taken(
         shown = await asyncio.to_thread(talk, server.url)
     [entry] = server.bodies[1]["resume"]
     assert entry["payload"] == {"approved": approved}
-    lines = [line[2:] for line in shown.splitlines() if line.startswith("│ ")]
+    lines = [line[2:] for line in re.split("[\r\n]+", shown) if line.startswith("│ ")]
     assert ("".join(lines).count("word") == 4_000) is approved
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agui_bridge import Bridge, FunctionRun, Principal
-from tests.cli.terminal import terminal
+from tests.cli.terminal import NEXT_SCREEN, terminal
 from tests.support.server import client, run_input, serve
 
 LONG = {"to": "bob", "note": "word " * 2_000, "last": "eve"}
@@ -36,13 +36,14 @@ async def test_an_approval_is_asked_for_behind_all_that_it_lets_run(
             assert all(len(screen.splitlines()) <= 50 for screen in screens)
             assert len(screens) > 2
             command.type(said)
-            return "".join(screens), command.end()
+            return "".join(screens).replace(NEXT_SCREEN, ""), command.end()
 
     async with serve(bridge.app(anonymous=True)) as url:
         async with client(url) as http:
             await http.post("/agents/ops", json=run_input("go"))
         [row] = (await bridge.pending(Principal())).rows
         shown, code = await asyncio.to_thread(talk, url, row.ref)
-    assert shown.replace("\n", "").count("word") == 2_000
-    assert '"last": "eve"' in shown.replace("\n", "")
+    whole = "".join(shown.split("\r")).replace("\n", "")
+    assert whole.count("word") == 2_000
+    assert '"last": "eve"' in whole
     assert (ran, code) == (paid, 0 if paid else 1)
