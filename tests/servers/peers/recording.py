@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -83,7 +84,7 @@ class Replay(Endpoint):
         asked, wanted = _nameless(body), _nameless(exchange["body"])
         if asked != wanted:
             self.faults.append(f"asked {asked}, not {wanted}")
-        return "".join(f"data: {json.dumps(event)}\n\n" for event in exchange["said"])
+        return "".join(f"data: {json.dumps(_open(event))}\n\n" for event in exchange["said"])
 
 
 def _read(line: str) -> dict[str, Any]:
@@ -98,6 +99,17 @@ def _read(line: str) -> dict[str, Any]:
             "data": {key: data[key] for key in data if key == "chunk"},
         }
     return event
+
+
+def _open(event: dict[str, Any]) -> dict[str, Any]:
+    """An event whose questions, if it has some that expire, are open for an hour from now."""
+    until = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    outcome = event.get("outcome") or {}
+    interrupts = [
+        {**each, "expiresAt": until} if "expiresAt" in each else each
+        for each in outcome.get("interrupts", ())
+    ]
+    return {**event, "outcome": {**outcome, "interrupts": interrupts}} if interrupts else event
 
 
 def _nameless(body: dict[str, Any]) -> dict[str, Any]:
