@@ -61,12 +61,28 @@ class Serving:
         if name == "stdout":
             self._listens.set()
 
+    def read_all(self) -> None:
+        """Wait until all was read of a process that has ended; then its pipes may be closed."""
+        for reader in self._readers:
+            reader.join(PATIENCE)
+
     def output(self) -> tuple[str, str]:
         """What it printed and logged, once it has ended."""
         self.process.wait(PATIENCE)
-        for reader in self._readers:
-            reader.join(PATIENCE)
+        self.read_all()
         return "".join(self.told["stdout"]), "".join(self.told["stderr"])
+
+
+@contextlib.contextmanager
+def _served(process: "subprocess.Popen[str] | Command") -> Iterator[Serving]:
+    served: Serving | None = None
+    try:
+        served = Serving(process)
+        yield served
+    finally:
+        process.kill()
+        if served is not None:
+            served.read_all()
 
 
 @contextlib.contextmanager
@@ -80,24 +96,22 @@ def serving(cwd: Path, *args: str, verb: str = "serve", **variables: str) -> Ite
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    try:
-        yield Serving(process)
-    finally:
-        process.close()
+    with contextlib.closing(process), _served(process) as served:
+        yield served
 
 
 @contextlib.contextmanager
 def interpreted(cwd: Path, *args: str, **variables: str) -> Iterator[Serving]:
     """The same in an interpreter of its own: what is tested is how that one ends."""
-    with subprocess.Popen(
-        command("serve", *args),
-        cwd=cwd,
-        env=environment(**variables),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield Serving(process)
-        finally:
-            process.kill()
+    with (
+        subprocess.Popen(
+            command("serve", *args),
+            cwd=cwd,
+            env=environment(**variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+        _served(process) as served,
+    ):
+        yield served
