@@ -82,7 +82,7 @@ class ErrorCode:
 
 
 CODES: Mapping[str, ErrorCode] = {
-    # --- a resume or a message was refused (contract.md, Admission) ---
+    # --- a resume or a message was refused (contract.md, "Admission") ---
     "INTERRUPT_ALREADY_ANSWERED": ErrorCode(
         409,
         "The interrupt was answered before, with another answer, or a stop has withdrawn it.",

@@ -3,7 +3,7 @@
 The conversation says of such a call that nobody knows whether it was executed. Its result takes the
 place of that sentence for as long as the thread is idle. Once a new run has begun it is dropped:
 that run's agent has been told otherwise. So is the result of a run that lost its lease, which may
-write nothing any more. Source: docs/contract.md, "Stop".
+write nothing any more. Source: docs/contract.md, S9 and S10.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Showing a thread to who comes back to it: as it stands, and what runs on it to its end.
 
 Nothing is begun and nothing is changed, except a recovery that was due. Source: docs/contract.md,
-"What goes on the wire"; reload in CopilotKit's runtime (its `show_thread`).
+W31 to W36; reload in CopilotKit's runtime (its `show_thread`).
 """
 
 from __future__ import annotations

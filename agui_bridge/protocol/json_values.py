@@ -1,7 +1,7 @@
 """The JSON that may enter and leave: what input is refused, what output is replaced.
 
 NaN, Infinity, NUL characters and lone surrogates are refused in input and replaced in
-output (contract.md, "Decisions"): JSON has no NaN, PostgreSQL stores no NUL, and UTF-8
+output (contract.md, C13): JSON has no NaN, PostgreSQL stores no NUL, and UTF-8
 encodes no lone surrogate, so each of them would break a client or a store later on.
 """
 

@@ -91,6 +91,7 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("HTTP", "schemas/openapi.md"),
         ("JSON Schemas", "schemas/index.md"),
         ("The contract", "contract.md"),
+        ("Why the contract says so", "contract-reasons.md"),
         ("What is public", "public.md"),
         ("Architecture", "architecture.md"),
         ("Contributing", "contributing.md"),

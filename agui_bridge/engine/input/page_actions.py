@@ -2,7 +2,7 @@
 
 AG-UI's A2UI middleware writes a click in a surface into the client's list as an assistant's call
 of `log_a2ui_event` and its result. Neither is an assistant's word: the agent hears of it as a
-message of the person, once for each call. Source: docs/contract.md, "What an input brings".
+message of the person, once for each call. Source: docs/contract.md, I3 and I4.
 """
 
 from __future__ import annotations

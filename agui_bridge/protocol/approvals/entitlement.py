@@ -1,6 +1,6 @@
 """Who may answer a question, by its rule, and who may take it back.
 
-Source: docs/contract.md, row 15a and "Stop".
+Source: docs/contract.md, row 15a, A12, A13 and S18.
 """
 
 from __future__ import annotations

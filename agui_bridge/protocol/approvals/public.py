@@ -1,6 +1,6 @@
 """What clients are told of a question's rule and votes, and which questions are theirs.
 
-Source: docs/contract.md, "What goes on the wire".
+Source: docs/contract.md, W29 and W30.
 """
 
 from __future__ import annotations

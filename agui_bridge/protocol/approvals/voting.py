@@ -1,6 +1,6 @@
 """Answers that wait for others of their kind, and when there are enough.
 
-Source: docs/contract.md, row 17b.
+Source: docs/contract.md, row 17b and "Votes".
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a run has written under its lease, for a store that lost some of it in a failover.
 
 The claim is there as long as the lease is. What came after it may be gone: results that were told,
-and that their questions are closed. Source: docs/contract.md, "Crash, lease, lost runs, failed
-delivery".
+and that their questions are closed. Source: docs/contract.md, X3 to X5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The sign of a page that goes back, in an input.
 
-Source: docs/contract.md, "Going back".
+Source: docs/contract.md, G2 and G3.
 """
 
 from __future__ import annotations

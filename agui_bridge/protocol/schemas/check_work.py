@@ -4,7 +4,7 @@ What a check takes depends on the payload and on the schema together: `list[str 
 steps an item, and a schema of a hundred alternatives may look at the whole payload a hundred times.
 A count of the real steps refuses no form that is only large, which a product of two sizes would.
 
-Source: docs/contract.md, "Decisions" (the work of checking a payload is bounded before it begins).
+Source: docs/contract.md, C1 and C2 (the work of checking a payload is bounded before it begins).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Schemas come from tools and models, payloads from clients. A schema that is invalid, refers
 elsewhere, or expands beyond bounds is refused. One that refers to itself is checked as deep as the
 payload goes; patterns run on a linear-time engine, and what of them can't is left out.
-Source: docs/contract.md, "Decisions".
+Source: docs/contract.md, C3 to C12.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ beside `patternProperties`. What is left out lets more answers pass, and must ne
 so around it `not`, `if` and a bound of `contains` are left out too, and of `oneOf` one or more may
 match.
 
-Source: docs/contract.md, "Decisions", the clause on schemas.
+Source: docs/contract.md, C7 to C10.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ user's or assistant's message that the page had before it went back. If it names
 newest one, the page knew all that it takes back. If it names another, the page is behind, and its
 list goes back nowhere. Without the sign a list takes back nothing but its own page's talk.
 
-Source: docs/contract.md, "Going back"; each clause has its counterexample there.
+Source: docs/contract.md, "Going back"; docs/contract-reasons.md has the counterexamples.
 """
 
 from __future__ import annotations

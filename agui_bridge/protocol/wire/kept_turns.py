@@ -1,6 +1,6 @@
 """Why nothing was taken back, though a client's list ends before the thread does.
 
-Source: docs/contract.md, "Going back".
+Source: docs/contract.md, G13.
 """
 
 from __future__ import annotations

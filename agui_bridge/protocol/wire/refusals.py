@@ -1,6 +1,6 @@
 """How refusals are told to a client that takes RUN_ERROR for the end of everything.
 
-Source: docs/contract.md, "What goes on the wire".
+Source: docs/contract.md, W21 to W28.
 """
 
 from __future__ import annotations

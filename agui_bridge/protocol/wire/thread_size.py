@@ -1,6 +1,6 @@
 """How near a thread is to the bound of its size, and that its oldest turns have left the context.
 
-Source: docs/contract.md, "Size".
+Source: docs/contract.md, Z7.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The places of messages in a client's list, which a snapshot does not change.
 
 AG-UI's clients take a MESSAGES_SNAPSHOT in by id: what they have stays in its place, what the
-snapshot lacks goes, and what they lack comes behind. Source: docs/contract.md, "What goes on the
-wire".
+snapshot lacks goes, and what they lack comes behind. Source: docs/contract.md, W12 to W14.
 """
 
 from __future__ import annotations

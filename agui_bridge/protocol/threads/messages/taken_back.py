@@ -2,7 +2,7 @@
 
 Whoever goes back over a payment wants another conversation, not another payment. The note stands
 with the message that took the calls back, and goes wherever that message goes.
-Source: docs/contract.md, "Going back".
+Source: docs/contract.md, G15.
 """
 
 from __future__ import annotations
