@@ -207,7 +207,7 @@ def _unnamed(loaded: Loaded, request: Request) -> Ruling | None:
             names,
         )
     if loaded.asks:
-        return _expired(ask.id for ask in loaded.asks)
+        return _expired(ask.id for ask in loaded.asks if ask.expired(loaded.now))
     return _reject("INTERRUPT_NOT_FOUND", "The answer names no interrupt, and none is open.", ())
 
 

@@ -179,6 +179,14 @@ def test_pending_asks_are_named_but_not_those_that_expired() -> None:
     assert decision.interrupt_ids == ("b", "c")
 
 
+def test_an_answer_to_nothing_is_told_which_questions_are_over_and_not_of_answered_ones() -> None:
+    held, late = ask("a", ANSWERED, answer=yes("a")), ask("b", expires_at=NOW - 1.0)
+    ruling = admit(interrupted(held, late), Request(unnamed_answer=True))
+
+    assert isinstance(ruling, Reject)
+    assert (ruling.code, ruling.interrupt_ids) == ("INTERRUPT_EXPIRED", ("b",))
+
+
 def test_expired_batch_is_closed_with_the_next_start() -> None:
     assert admit(interrupted(ask("a", expires_at=NOW - 1)), MESSAGE) == Start(closes_expired=True)
     assert admit(idle(), MESSAGE) == Start(closes_expired=False)
