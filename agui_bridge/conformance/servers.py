@@ -8,6 +8,7 @@ import os
 import random
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
@@ -143,9 +144,11 @@ async def await_ready(
         ConfigurationError: it does not in time; the message says what was tried and what to do.
     """
     tried, last = 0, "nothing yet"
+    # Some versions of httpcore take a cancellation that comes while they connect for a fault.
+    over = time.monotonic() + seconds
     try:
         async with asyncio.timeout(seconds):
-            while True:
+            while time.monotonic() < over:
                 tried += 1
                 try:
                     status = (await client.get(url)).status_code

@@ -1,5 +1,7 @@
 """The servers that the kit starts: where they listen, and when they are ready."""
 
+import asyncio
+import contextlib
 import sys
 from pathlib import Path
 
@@ -64,3 +66,22 @@ async def test_who_is_never_ready_is_told_what_was_tried_and_what_to_do(tmp_path
     for part in (f"GET http://127.0.0.1:{processes.ports[0]}/agent was tried", "HTTP 503",
                  "start_seconds", "set ready to a URL", "It wrote:", "code 503"):  # fmt: skip
         assert part in told
+
+
+class Swallowing(httpx.AsyncBaseTransport):
+    """Takes the cancellation of a request for a fault of the network."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(3600)
+        raise httpx.ConnectError("cancelled")
+
+
+async def test_the_wait_for_a_server_ends_though_its_cancellation_was_swallowed() -> None:
+    async with httpx.AsyncClient(transport=Swallowing()) as client:
+        waiting = asyncio.create_task(servers.await_ready(client, "http://a.test", 0.05))
+        await asyncio.wait([waiting], timeout=20)
+        assert waiting.done()
+
+    with pytest.raises(ConfigurationError, match="ConnectError the last time"):
+        await waiting
