@@ -81,7 +81,7 @@ class AdapterCapabilities:
             first); without it a stop cancels the run at once.
         own_history: the framework keeps the conversation itself and needs only
             `Run.new_messages`.
-        relays: what it yields another server said. What AG-UI allows then reaches clients, though a
+        relays: relays another server's events. What AG-UI allows then reaches clients, though a
             framework's author would be told of a mistake: names of sub-agents that were never
             announced, and deltas that fit nothing, which are otherwise left out with a warning.
         policy: has every tool call judged by `Run.policy` before it is executed; without it

@@ -45,8 +45,8 @@ __all__ = ["Bridge"]
 T = TypeVar("T")
 
 _HEAVY_INPUTS: Final = 2
-"""Of one scope: one is worked on while the store has the other. Parsed, an input may take many
-times the memory of its text, all of which the garbage collector goes through."""
+"""At most two per scope: one in work, one in the store. Parsed, an input may take many times the
+memory of its text, all of which the garbage collector goes through."""
 
 
 class Bridge(WithoutClient):

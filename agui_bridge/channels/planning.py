@@ -26,7 +26,7 @@ def asked_at(ask: Interrupt) -> float:
 
 
 def channels_of(ask: Interrupt, channels: Mapping[str, Channel]) -> tuple[str, ...]:
-    """The channels that are told of a question, also those that this bridge has not.
+    """The channels that are told of a question, including unknown ones.
 
     Args:
         ask: the question.

@@ -308,7 +308,7 @@ class Engine:
         return await settle_rows(self.store, rows, mint)
 
     def changed(self, key: ThreadKey) -> None:
-        """Hint to who watches all threads that this one's questions may have changed."""
+        """Tell the watchers that this thread's questions may have changed."""
         for watcher in self.watchers:
             watcher(key)
 

@@ -21,11 +21,11 @@ from agui_bridge.stores.base import Store
 __all__ = ["HeavyReads"]
 
 _AT_ONCE: Final = 2
-"""Of one scope: one is worked on while the store has the other."""
+"""At most two per scope: one in work, one in the store."""
 
 
 class HeavyReads:
-    """Loads threads for who looks at them.
+    """Loads threads for readers.
 
     Args:
         store: where they are.

@@ -1,4 +1,4 @@
-"""Showing a thread to who comes back to it: as it stands, and what runs on it to its end.
+"""Shows a returning client the thread, then follows its run.
 
 Nothing is begun and nothing is changed, except a recovery that was due. Source: docs/contract.md,
 W31 to W36; reload in CopilotKit's runtime (its `show_thread`).

@@ -59,7 +59,7 @@ class ItemQueue:
     async def taken(self) -> None:
         """Wait until the reader has come back for more, and there is nothing more: `ToolGate`'s.
 
-        It never returns once the reader is gone: what waits for this must not begin any more.
+        It never returns once the reader is gone: callers waiting here must not start anything.
         """
         while self._abandoned or self._reading or self._items:
             await _future_in(self._idle)

@@ -29,8 +29,7 @@ _HEADERS = [
 ]
 
 _LOOKS = 20
-"""How often a stream is looked at while it may be silent, or may not be taken: a comment comes by
-so much earlier, and a client is given up by so much later."""
+"""Checks per keep-alive or stall interval; timing is off by at most one check."""
 
 
 async def stream_of(

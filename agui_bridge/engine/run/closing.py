@@ -74,7 +74,7 @@ async def close_run(execution: Execution, ending: Ending) -> Ending:
     """Store the end of a run, then tell the client.
 
     Returns:
-        How it ended in truth: storing it may have failed.
+        How it really ended; storing the end may have failed.
     """
     try:
         try:

@@ -23,8 +23,8 @@ class DecidedCalls:
 
     Args:
         interrupts: the interrupts that are about calls, by the id of the call.
-        carried: calls that earlier runs left to be carried out, without those that this one asks
-            about: approved then, and the adapter asked or handed off something else before.
+        carried: calls that were approved earlier and have not run yet, because that run paused
+            again first; without those that this one asks about.
         decisions: what was decided now, by interrupt id.
 
     Attributes:

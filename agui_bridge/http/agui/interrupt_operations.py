@@ -67,8 +67,7 @@ _FILTERS: Final = (
     {
         "name": "mine",
         "in": "query",
-        "description": "Only interrupts that wait for who asks: open, theirs to answer, and "
-        "without their vote.",
+        "description": "Only open interrupts that the caller may still answer or vote on.",
         "schema": {"type": "boolean", "default": False},
     },
     _text("after", "The `cursor` of the page before: what follows it."),

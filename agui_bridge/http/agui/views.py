@@ -68,7 +68,7 @@ class AuditEntry(TypedDict):
     at: str
     """When, in ISO 8601 and UTC."""
     actor: str
-    """Who: the actor of the principal, or `agent` or another part of the server."""
+    """The principal's actor, or `agent` or another part of the server."""
     via: NotRequired[str]
     """Through what: agui, api, inbox, link, slack, mail, chat or rule."""
     rule: NotRequired[str]
@@ -78,12 +78,12 @@ class AuditEntry(TypedDict):
 
 
 class ReasonWhyNot(TypedDict):
-    """Why who asks may not answer a question."""
+    """Why the caller may not answer a question."""
 
     code: str
     """NOT_AN_APPROVER, SELF_APPROVAL, INTERRUPT_EXPIRED or INTERRUPT_ALREADY_ANSWERED."""
     message: str
-    """The same for people."""
+    """The reason, for display."""
 
 
 class AuditedInterrupt(OpenInterrupt):
@@ -98,19 +98,19 @@ class AuditedInterrupt(OpenInterrupt):
     status: InterruptStatus
     """Open, answered or claimed; then resolved, cancelled, expired or indeterminate for good."""
     scope: str = ""
-    """Whose it is, where that is another scope, whose questions who asks reviews."""
+    """The scope that owns the question, if it is not the caller's."""
     asked_by: str | None
-    """Who asked for the run that asks; null if that is not known."""
+    """The actor who began the run; null if that is not known."""
     approval: Mapping[str, Json] | None
     """Who may answer, how many must, and who has voted; null if anyone of the scope may."""
     may_answer: bool
-    """Whether who asks may answer it."""
+    """Whether the caller may answer."""
     why: ReasonWhyNot | None
-    """Why not; null if they may."""
+    """Why not; null if the caller may."""
     answer: GivenAnswer | None
     """What was answered, null if nothing was."""
     history: list[AuditEntry]
-    """Every status that it had, the first first."""
+    """All that happened to it, oldest first."""
 
 
 MessageJson = Annotated[Mapping[str, Json], ShapedAs(core.Message)]
@@ -194,7 +194,7 @@ class AnswerTaken(TypedDict):
     code: NotRequired[str]
     """Why it was refused, or how the run failed that carried it out; absent if it did not."""
     message: NotRequired[str]
-    """The same for people."""
+    """The reason, for display."""
     result: NotRequired[Json]
     """RUN_FINISHED's of the run that carried it out; absent if there is none."""
     interrupt: AuditedInterruptJson

@@ -158,8 +158,8 @@ class Door:
     def _check_site(self, request: Request) -> None:
         """Refuse other hosts and origins.
 
-        A link's page says nothing of where it stands, so that its own form has the origin `null`.
-        Whoever can send that form holds the link, and needs nobody's browser.
+        Link pages send no referrer, so their forms have the origin `null`. Only holders of the link
+        can send them.
         """
         headers = MutableHeaders(scope=request.scope)
         if self._place.link and headers.get("origin") == "null":

@@ -38,7 +38,7 @@ _PAGES: Final[Mapping[str, Handler]] = {
     QUESTION: question_page,
     BY_LINK: question_page,
 }
-"""By path who makes the page."""
+"""Handlers by path."""
 
 
 def inbox_routes(service: Service, hosts: Sequence[str]) -> list[BaseRoute]:

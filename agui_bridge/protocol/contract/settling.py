@@ -129,7 +129,7 @@ def repeats_votes(loaded: Loaded, request: Request) -> bool:
 
 
 def is_answer_of(ask: Interrupt | None, entry: Entry, given: RecordedAnswer, actor: str) -> bool:
-    """Whether an entry is the answer that a question got, or its sender's part in it.
+    """Whether the entry repeats the recorded answer, or this sender's vote in it.
 
     Args:
         ask: the question, if it is known.

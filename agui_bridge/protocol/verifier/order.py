@@ -192,7 +192,7 @@ class Order:
         )
 
     def _foreign(self, event: WireEvent, kind: str, named: str) -> Fault | None:
-        """Object to an event of somebody else than who opened what it goes on with."""
+        """Refuse events from another owner than the opener."""
         tag = event.get("subagentRunId")
         if tag is None:
             return None
