@@ -229,7 +229,7 @@ class Run:
         run_id: this run; clients re-use run ids, so never key anything on it.
         input: the input as it came (normalised to 1.0); its messages are the client's claim,
             `messages` is the context. Members that it lacks are None; see `tools`.
-        principal: who asks.
+        principal: the caller.
         state: the shared state at the start.
         stop: set when the run shall end.
         resume: the answers, when this run continues a pause.

@@ -69,7 +69,7 @@ class Bridge(WithoutClient):
     Args:
         store: a store URL (`memory:`, `sqlite:///path`, `postgresql://…`, `redis://…`), or a store.
         settings: defaults of every agent.
-        authenticate: says who asks, such as `BearerTokens`. Without it everybody shares one scope,
+        authenticate: identifies the caller, such as `BearerTokens`. Without it all share one scope,
             and `Host` and `Origin` of every request are checked.
         allowed_hosts: the hosts that requests may name, without a port; `.example.com` are the
             subdomains of example.com, `*` is any. With `authenticate` hosts and origins are checked

@@ -118,7 +118,7 @@ class WithoutClient(Registry):
         They are those of the principal's scope, and of the scopes that it reviews.
 
         Args:
-            principal: who asks; the default principal by default.
+            principal: the caller; the default principal by default.
             agent: of this agent; None: of any.
             tool: about a call of this tool; None: about anything.
             thread: of threads of this id; None: of any.

@@ -232,7 +232,7 @@ def shown_call(ask: Interrupt, *, title: int, text: int, name: int) -> ShownCall
         ask: the question.
         title: how long the place's titles may be, in UTF-16 code units.
         text: how long its texts may be.
-        name: how long the name of who asks may be.
+        name: how long the asker's name may be.
     """
     call = ask.tool_call
     if call is None:

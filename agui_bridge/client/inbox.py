@@ -66,7 +66,7 @@ class InboxClient:
             tool: about a call of this tool; None: about anything.
             thread: of threads of this id; None: of any.
             status: with this status; None: with any.
-            mine: only those that wait for who asks.
+            mine: only those that the caller may still answer or vote on.
             after: the `cursor` of the page before; None: from the first.
             limit: as many at most.
 
@@ -94,7 +94,7 @@ class InboxClient:
 
         Raises:
             NotReached: no connection.
-            HttpError: there is no such question for who asks, or the server is none of ours.
+            HttpError: there is no such question for the caller, or the server is none of ours.
         """
         return await self._ask("GET", f"/interrupts/{quote(ref, safe='')}", {})
 
@@ -114,7 +114,7 @@ class InboxClient:
 
         Raises:
             NotReached: no connection.
-            HttpError: there is no such question for who asks, or the server is none of ours.
+            HttpError: there is no such question for the caller, or the server is none of ours.
         """
         body = {"status": "cancelled"} if cancel else {"status": "resolved", "payload": payload}
         query = {} if wait is None else {"wait": f"{wait:.3f}"}

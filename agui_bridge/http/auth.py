@@ -1,4 +1,4 @@
-"""Bearer tokens: the simplest way to say who asks.
+"""Bearer tokens: the simplest way to identify the caller.
 
 Source: RFC 6750, section 2.1.
 """

@@ -50,7 +50,7 @@ async def json_body(service: Service, request: Request, scope: str) -> AsyncIter
     Args:
         service: the bridge.
         request: the request.
-        scope: of who asks. Nothing is read before that is known.
+        scope: the caller's. Nothing is read before that is known.
 
     Raises:
         Refused: UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT, INVALID_INPUT.

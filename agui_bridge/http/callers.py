@@ -83,7 +83,7 @@ def find_agent(service: Service, name: str) -> Agent:
 
 
 async def asked_of(service: Service, request: Request) -> tuple[Principal, Agent, ThreadKey]:
-    """Who asks, and the agent and the thread that the path names, in the scope of who asks.
+    """The caller, and the agent and the thread that the path names, in the caller's scope.
 
     Raises:
         Refused: as above; INVALID_INPUT for an id that no thread can have.

@@ -85,7 +85,7 @@ class Guarded(Protocol):
 
     @property
     def authenticate(self) -> Callable[..., object] | None:
-        """The hook that says who asks."""
+        """The hook that identifies the caller."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Heads of requests within bounds, before anybody knows who asks.
+"""Heads of requests within bounds, before the caller is known.
 
 uvicorn with httptools takes a head of any length, for any time, and copies it again with every
 piece that comes: a header of 150 MB keeps the process busy for a minute. Here a connection is

@@ -50,7 +50,7 @@ class Served(Protocol):
 
     @property
     def authenticate(self) -> Authenticate | None:
-        """The hook that says who asks."""
+        """The hook that identifies the caller."""
         ...
 
     allowed_hosts: tuple[str, ...]

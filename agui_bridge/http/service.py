@@ -39,7 +39,7 @@ class Service(Protocol):
 
     @property
     def authenticate(self) -> Authenticate | None:
-        """The hook that says who asks; None lets everybody in as the same principal."""
+        """The hook that identifies the caller; None lets everybody in as the same principal."""
         ...
 
     @property

@@ -94,7 +94,7 @@ class Filters:
         tool: about a call of this tool; None: about anything.
         thread: of threads of this id; None: of any.
         status: with this status; OPEN leaves out what has expired. None: with any.
-        mine: only those that wait for who asks: open, theirs to answer, and without their vote.
+        mine: only those that the caller may still answer or vote on.
     """
 
     agent: str | None = None
@@ -156,7 +156,7 @@ async def find_page(
     Args:
         engine: its store has them.
         references: write their references.
-        principal: who asks.
+        principal: the caller.
         filters: which are wanted.
         agents: the names of those that there are: nobody can answer the questions of others.
         after: the cursor of the page before; None: from the first.

@@ -160,7 +160,7 @@ class Query:
 
     Attributes:
         agent: its name; None is the only one.
-        principal: who asks.
+        principal: the caller.
         parsed: the run's input.
         simple: whether NexAU's params were sent: a query is answered with plain text then.
     """

@@ -107,7 +107,7 @@ async def stop_session(
     Args:
         engine: the engine.
         agents: names of all agents.
-        principal: who asks; another user's session is an unknown one.
+        principal: the caller; another user's session is an unknown one.
         stop: the request.
 
     Returns:

@@ -1,7 +1,7 @@
 """Where somebody can approve, all that will run is there to be read: one rule for every place.
 
 An approval is worth what could be seen of it. A place shows a call as a `ShownCall`, and has what
-approves it only where that `is_whole`: the tool's name, all arguments, who asks, and nobody has
+approves it only where that `is_whole`: the tool's name, all arguments, the asker, and nobody has
 approved other arguments meanwhile. Where it is not, there is "Open" in its stead, which leads to a
 place that shows all of it: the question's page, or in a terminal the next lines.
 
@@ -44,7 +44,7 @@ class ShownCall:
     Attributes:
         tool: the tool's name, in the words in which the place has it.
         args: the arguments: all in one text without a name, or each under its own.
-        asked_by: who asks; "" where nobody is known.
+        asked_by: the asker; "" where nobody is known.
         more: arguments of which nothing is shown.
         is_latest: whether what is shown is what people agree to: nobody has approved other
             arguments, whose vote would fall.
@@ -79,11 +79,11 @@ def as_json(
     Args:
         tool: its name.
         args: its arguments.
-        asked_by: who asks.
+        asked_by: the asker.
         words: what the place says of the tool, `{}` for its name.
         title: room for that, in UTF-16 code units.
         text: room for the arguments.
-        name: room for who asks.
+        name: room for the asker.
         is_latest: see `ShownCall`.
     """
     shown = in_room(visible_json(dict(args), 2), text)
@@ -106,7 +106,7 @@ def argument_by_argument(
     Args:
         tool: its name.
         args: its arguments.
-        asked_by: who asks.
+        asked_by: the asker.
         most: arguments that there is room for.
         length: characters of a value that there is room for.
         is_latest: see `ShownCall`.

@@ -18,7 +18,7 @@ class Submission:
 
     Attributes:
         agent: who shall answer.
-        principal: who asks.
+        principal: the caller.
         parsed: the input, normalised.
         on_disconnect: what happens to the run when the caller goes away.
         refusals: how the request asks to be refused, apart from its input; None: it does not say.

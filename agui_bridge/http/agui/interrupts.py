@@ -47,7 +47,7 @@ USUAL_WAIT: Final = 30.0
 
 
 async def list_interrupts(service: Service, request: Request) -> Response:
-    """`GET /interrupts`: those of every agent and thread that who asks may see, oldest first.
+    """`GET /interrupts`: those of every agent and thread that the caller may see, oldest first.
 
     `limit` is 1000 at most, 200 by default; `after` is the cursor of the page before.
     """

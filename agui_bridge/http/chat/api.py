@@ -202,7 +202,7 @@ async def _object(
 
 
 def _session(service: Service, principal: Principal, named: Mapping[str, Json]) -> _Session:
-    """The agent and the session that a request names, in the scope of who asks.
+    """The agent and the session that a request names, in the caller's scope.
 
     Raises:
         Refused: INVALID_INPUT, AGENT_NOT_FOUND.

@@ -49,7 +49,7 @@ class Visit:
     Attributes:
         service: the bridge.
         request: what was asked.
-        principal: who asks.
+        principal: the caller.
         place: the page.
         pages: makes the response.
         token: what forms on it must bring back.

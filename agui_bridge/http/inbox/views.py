@@ -62,7 +62,7 @@ class QuestionView:
 
     Attributes:
         ask: the question.
-        agent: who asks.
+        agent: the one that asks.
         thread: where.
         scope: whose; "" where it is that of who looks.
         reference: its address.
