@@ -14,7 +14,7 @@ import click
 from agui_bridge.cli.addresses import read_address
 from agui_bridge.cli.faults import Command, CommandGroup
 from agui_bridge.cli.headers import read_header
-from agui_bridge.errors import ConfigurationError, Refused
+from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal, paint
 from agui_bridge.text.shown_call import in_room
 from agui_bridge.text.visible import visible_json, visible_line, visible_name, visible_word
@@ -221,8 +221,6 @@ def answer(
     given = _payload(approve=approve, decline=decline, cancel=cancel, text=payload, reason=reason)
     if approve or (isinstance(given, dict) and given.get("approved") is True):
         question = _ask(url, token, header, lambda client: client.show(ref), ref)
-        if question["status"] == "open" and (why := question["why"]) is not None:
-            raise Refused(why["code"], why["message"])
         if question["status"] in _UNSETTLED and not _is_read(question, given, asks=not yes):
             raise click.exceptions.Exit(1)
     outcome = _ask(
