@@ -67,6 +67,9 @@ def voted(actor: str, entry: Entry, *roles: str) -> Vote:
 
 
 NAY: Final = yes("a", {"approved": False})
+SAID: Final = ask(
+    "b", ANSWERED, tool=False, schema={"type": "string"}, answer=yes("b", "said before")
+)
 CONFIRM: Final = {"type": "object", "properties": {"confirm": {"type": "boolean"}}}
 UNDERSTOOD: Final = AutoResume((yes("q", {"confirm": True}),), follows_ask=True)
 QUESTION: Final = ruled("q", BOB, tool=False, schema=CONFIRM)
@@ -177,6 +180,11 @@ COVERING: Final[Mapping[str, tuple[Case, ...]]] = {
     "11": (
         by("a message may be a vote", interrupted(replace(QUESTION, rule=TWO)),
            sent("bob", auto_resume=UNDERSTOOD), Hold),
+        by("by whom one may be answered, whoever may have answered the others",
+           interrupted(replace(QUESTION, rule=None), replace(SAID, rule=BOB)),
+           sent("eve", auto_resume=UNDERSTOOD), Resume),
+        by("others are told who may", interrupted(replace(QUESTION, rule=BOB), SAID),
+               sent("eve", auto_resume=UNDERSTOOD), AskAgain),
     ),
     "16": (
         by("what they may answer too is named", interrupted(ruled("a", BOB), ask("b")),

@@ -90,6 +90,13 @@ NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
     "10": (
         by("a message after every ask expired starts anew", interrupted(LATE), MESSAGE, Start),
         by("what brings nothing starts nothing", interrupted(LATE), NOTHING, Replay),
+        by("unless the agent acts on the state", interrupted(LATE), ON_STATE, Start),
+        by(
+            "and the list does not end with what the thread has had",
+            interrupted(LATE),
+            replace(ON_STATE, ends_with_input=True),
+            Replay,
+        ),
         by(
             "an ask expires at the very second",
             interrupted(ask("a", expires_at=NOW)),
