@@ -158,7 +158,7 @@ class _LangGraphModel(BaseChatModel):
         return self
 
     def _generate(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
+        raise AssertionError("only the stream is read")
 
     async def _astream(self, messages: Any, *_: Any, **__: Any) -> AsyncIterator[Any]:
         call = {"index": 0, "id": f"call_{len(messages)}", "name": "work", "args": "{}"}

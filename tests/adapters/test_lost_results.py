@@ -58,13 +58,19 @@ def sse(*events: Mapping[str, Any] | str) -> str:
 def proxied(*asking: Any, answer: Any = None, **options: Any) -> Case:
     """An AG-UI endpoint that asks so."""
     forgets = sse(started(), *text("Well.", "m9"), finished({"type": "success"}))
-    adapter = lambda url: AguiAdapter(url, **options)  # noqa: E731
+
+    def adapter(url: str) -> AguiAdapter:
+        return AguiAdapter(url, **options)
+
     return Case(adapter, sse(started(), *asking), forgets, answer or YES)
 
 
 def of_mastra(asking: Mapping[str, Any], answer: Any, kind: Any = "agent", *said: Any) -> Case:
     """An agent of a Mastra server."""
-    adapter = lambda url: MastraAdapter(url, "a", kind=kind)  # noqa: E731
+
+    def adapter(url: str) -> MastraAdapter:
+        return MastraAdapter(url, "a", kind=kind)
+
     spoken = [agent("text-start", id="t"), agent("text-delta", id="t", text="Well.")]
     forgets = sse(*(said or (*spoken, FINISH)), "[DONE]")
     return Case(adapter, sse(asking, "[DONE]"), forgets, answer)

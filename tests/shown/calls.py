@@ -25,7 +25,7 @@ _PIECES: Final = (
     *(
         "שלום",
         "مرحبا",
-        "می\u200cخواهم",  # noqa: RUF001
+        "می\u200cخواهم",  # noqa: RUF001 (Persian: its joiner is meant)
         "漢字",
         "😀",
         "☠\ufe0f",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
@@ -23,8 +24,10 @@ async def sent(store: Store, *rows: Delivery, state: DeliveryState) -> None:
         await store.deliveries.finish(one, state, noted={"ts": "1.2"}, error="HTTP 500")
 
 
-async def left(store: Store, **wanted: object) -> set[str]:
-    found = await store.deliveries.left(KEY.scope, **wanted)  # type: ignore[arg-type]
+async def left(
+    store: Store, *, channel: str | None = None, but: Collection[str] = (), limit: int = 200
+) -> set[str]:
+    found = await store.deliveries.left(KEY.scope, channel=channel, but=but, limit=limit)
     return {one.id for one in found}
 
 

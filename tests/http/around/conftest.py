@@ -4,9 +4,7 @@ import pytest
 
 pytest.register_assert_rewrite("tests.http.around.home")
 
-from examples import approval_target  # noqa: E402  # after its asserts are registered
-
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approval_target, "TOOL_SECONDS", 0.0)
+    monkeypatch.setattr("examples.approval_target.TOOL_SECONDS", 0.0)
